@@ -247,7 +247,7 @@ impl Editor {
         let mut fold = known.unwrap_or_else(|| Fold::new(terms.clone()));
         let items: Vec<&[u8]> = request.items.iter().map(|item| &**item).collect();
         if !fold.advance(&items[..end])? {
-            fold = Fold::new(terms.clone());
+            fold = fold.anew();
             fold.advance(&items[..end])?;
         }
         let mut whole = Cow::Borrowed(&fold);

@@ -80,6 +80,8 @@ pub(super) struct Fold {
     /// Tokens of the last request that the next one finds in the provider's cache.
     cached: Tokens,
     last_edit: Option<&'static str>,
+    /// So many items were in the request before the first one that this is told of. Where that is not known: all but what comes last.
+    before: usize,
     /// Of what is shown, so many come up to where the request bears a mark of the gateway's own, the most needed first.
     marks: Vec<usize>,
     bytes: usize,
@@ -104,8 +106,17 @@ impl Fold {
             spans: Vec::new(),
             cached: 0,
             last_edit: None,
+            before: usize::MAX,
             marks: Vec::new(),
             bytes: 0,
+        }
+    }
+
+    /// The same conversation, of which nothing was told yet.
+    pub fn anew(&self) -> Self {
+        Fold {
+            before: self.before,
+            ..Fold::new(self.terms.clone())
         }
     }
 
@@ -115,9 +126,11 @@ impl Fold {
     pub fn advance(&mut self, items: &[&[u8]]) -> Result<bool, ReadError> {
         self.last_edit = None;
         let is_anew = self.items == 0;
+        if !is_anew {
+            self.before = self.items;
+        }
         while self.items < items.len() {
-            if is_anew {
-                // The request before this one held all but what comes last.
+            if is_anew && self.items < self.before {
                 self.last_edit = None;
             }
             let rest = &items[self.items..];

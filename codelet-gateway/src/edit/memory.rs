@@ -32,6 +32,26 @@ struct Remembered {
     shrinks: HashMap<u64, i32>,
 }
 
+impl Remembered {
+    fn remove(&mut self, place: Place) -> Option<Fold> {
+        let (_, fold) = self.folds.remove(&place)?;
+        self.bytes -= fold.bytes();
+        Some(fold)
+    }
+
+    fn forget(&mut self, place: Place) {
+        self.remove(place);
+    }
+
+    fn drop_texts(&mut self, place: Place) {
+        if let Some((_, fold)) = self.folds.get_mut(&place) {
+            self.bytes -= fold.bytes();
+            fold.drop_texts();
+            self.bytes += fold.bytes();
+        }
+    }
+}
+
 impl Default for Memory {
     fn default() -> Self {
         Memory::of(USUAL_BYTES)
@@ -55,9 +75,7 @@ impl Memory {
     /// Takes a conversation that went as far as this. It is to be put back at its new place.
     pub fn take(&self, place: Place) -> Option<Fold> {
         let mut all = self.lock();
-        let (_, fold) = all.folds.remove(&place)?;
-        all.bytes -= fold.bytes();
-        Some(fold)
+        all.remove(place)
     }
 
     /// Remembers a conversation. Where there is no room, those that were longest not asked for are left without their texts, and where that is
@@ -74,20 +92,19 @@ impl Memory {
             all.bytes -= other.bytes();
         }
         while all.bytes > self.most_bytes {
-            let all = &mut *all;
-            let whole = all.folds.values_mut().filter(|(_, fold)| !fold.is_bare());
-            if let Some((_, fold)) = whole.min_by_key(|(put, _)| *put) {
-                all.bytes -= fold.bytes();
-                fold.drop_texts();
-                all.bytes += fold.bytes();
-                continue;
-            }
-            let others = all.folds.iter().filter(|(_, (put, _))| *put < clock);
-            let oldest = others.min_by_key(|(_, (put, _))| *put).map(|(place, _)| *place);
-            let Some((_, gone)) = oldest.and_then(|oldest| all.folds.remove(&oldest)) else {
-                break;
+            let oldest = |is_bare: bool| {
+                let others = all.folds.iter().filter(|(_, (put, fold))| *put < clock && fold.is_bare() == is_bare);
+                others.min_by_key(|(_, (put, _))| *put).map(|(place, _)| *place)
             };
-            all.bytes -= gone.bytes();
+            match (oldest(false), oldest(true)) {
+                (Some(whole), _) => all.drop_texts(whole),
+                (None, Some(bare)) => all.forget(bare),
+                // The one that was asked for last keeps its texts as long as there is anything else to let go of.
+                (None, None) => {
+                    all.drop_texts(place);
+                    break;
+                }
+            }
         }
     }
 
@@ -102,11 +119,7 @@ impl Memory {
             return whole;
         }
         let dropped: Vec<Place> = all.folds.iter().filter_map(has_it).map(|(place, _)| place).collect();
-        for place in dropped {
-            if let Some((_, gone)) = all.folds.remove(&place) {
-                all.bytes -= gone.bytes();
-            }
-        }
+        dropped.into_iter().for_each(|place| all.forget(place));
         None
     }
 
