@@ -238,7 +238,7 @@ fn what_there_is_no_room_for_changes_no_byte_and_no_figure() {
 #[test]
 fn a_text_for_which_there_was_no_room_is_there_after_the_next_request() {
     // Room for one of the two with its texts.
-    let one = editor(24_000).remembering(600_000);
+    let one = editor(24_000).remembering(900_000);
     let all = requests(Api::Anthropic, 40);
     let is_text = |text: String| text.contains("::open(");
     let mut dropped = 0;

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// As much of conversations is remembered as takes about so many bytes, if nobody says otherwise.
-const USUAL_BYTES: usize = 96 << 20;
+const USUAL_BYTES: usize = 128 << 20;
+/// Texts are remembered as long as all takes no more than this share of it.
+const WHOLE_SHARE: f64 = 2.0 / 3.0;
 /// Of so many conversations it is remembered that they were refused.
 const MOST_SHRUNK: usize = 10_000;
 
@@ -91,19 +93,21 @@ impl Memory {
         if let Some((_, other)) = all.folds.insert(place, (clock, fold)) {
             all.bytes -= other.bytes();
         }
-        while all.bytes > self.most_bytes {
+        let most_whole = (self.most_bytes as f64 * WHOLE_SHARE) as usize;
+        loop {
             let oldest = |is_bare: bool| {
                 let others = all.folds.iter().filter(|(_, (put, fold))| *put < clock && fold.is_bare() == is_bare);
                 others.min_by_key(|(_, (put, _))| *put).map(|(place, _)| *place)
             };
             match (oldest(false), oldest(true)) {
-                (Some(whole), _) => all.drop_texts(whole),
-                (None, Some(bare)) => all.forget(bare),
+                (Some(whole), _) if all.bytes > most_whole => all.drop_texts(whole),
+                (None, Some(bare)) if all.bytes > self.most_bytes => all.forget(bare),
                 // The one that was asked for last keeps its texts as long as there is anything else to let go of.
-                (None, None) => {
+                (None, None) if all.bytes > most_whole => {
                     all.drop_texts(place);
                     break;
                 }
+                _ => break,
             }
         }
     }
