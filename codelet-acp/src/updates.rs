@@ -7,9 +7,8 @@ use agent_client_protocol::v1::schema::{
     PlanEntryPriority, PlanEntryStatus, SessionUpdate, ToolCall, ToolCallContent, ToolCallLocation, ToolCallStatus,
     ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
 };
-use codelet_agent::event::{Event, Stopped};
+use codelet_agent::event::{Event, Progress, Stopped};
 use codelet_agent::session::Session;
-use codelet_agent::task::Progress;
 use codelet_context::message::{Action, ActionKind, ChangeKind, Origin, Part};
 use codelet_context::notice::Notice;
 use codelet_context::todo::TodoState;

@@ -1,34 +1,34 @@
-//! Interruption: one switch that everything that waits looks at.
+//! Interruption: one switch that everything that waits also watches.
 
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What stands in the conversation where the user interrupted.
+/// Marks in the conversation where the user interrupted.
 pub(crate) const MARK: &str = "[interrupted by the user]";
 
-/// A switch that is thrown once. Clones are the same switch.
+/// A switch that is thrown once. Clones share the same switch.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Arc<watch::Sender<bool>>);
 
 impl Interrupt {
-    /// Not thrown.
+    /// Creates a switch that is not thrown.
     pub fn new() -> Self {
         Interrupt(Arc::new(watch::Sender::new(false)))
     }
 
-    /// Throws it.
+    /// Throws the switch.
     pub fn throw(&self) {
         self.0.send_replace(true);
     }
 
-    /// Whether it was thrown.
+    /// Returns whether the switch was thrown.
     pub fn is_thrown(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Waits until it is thrown.
+    /// Waits until the switch is thrown.
     pub async fn thrown(&self) {
-        // The sender lives in this very value, so the channel cannot close.
+        // `self` owns the sender, so the channel cannot close.
         let _ = self.0.subscribe().wait_for(|thrown| *thrown).await;
     }
 }

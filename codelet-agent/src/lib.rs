@@ -1,14 +1,22 @@
-//! The loop of a coding agent: asks the model, runs tools, compacts, and can be interrupted anywhere.
+//! The loop of a coding agent: asks the model, runs tools, compacts, and can be interrupted at any point.
 //!
-//! A [`Session`](session::Session) holds one conversation and the parts that it lives on: a [`Model`](model::Model), the
-//! [`Tool`](tool::Tool)s, a [`Gate`](permission::Gate) that permits their calls, and the [`Surroundings`](surroundings::Surroundings)
-//! that reminders are made of. A prompt starts a [`Run`](run::Run), a state machine that does nothing itself: it says
-//! what comes next, the driver does it. One place decides to compact, before every request, so also in the middle of
-//! a turn. Whatever happens is an [`Event`](event::Event), and every front end listens to the same ones.
+//! A [`Session`](session::Session) holds one conversation and its dependencies: a [`Model`](model::Model), the
+//! [`Tool`](tool::Tool)s, a [`Gate`](permission::Gate) that decides on permissions, and the
+//! [`Surroundings`](surroundings::Surroundings) from which reminders are built. A prompt starts a [run], a state
+//! machine without side effects: it says what comes next, and the driver does it. One place decides whether to compact:
+//! before every request, even in the middle of a turn. Everything that happens is reported as an
+//! [`Event`](event::Event), the same to every front end.
 //!
-//! What it leaves out: it opens no file and no connection and prints nothing. The edges do, in crates of their own.
+//! Left out: this crate opens no files and no connections, and prints nothing. Other crates at the edges do.
 //!
-//! Where to read next: [`run`] for the machine, [`session`] for what it runs in, [`retry`] and [`tally`] for when to give up.
+//! The modules are layers, highest first; each imports only from those below it:
+//!
+//! - [`prompts`], commands that expand to prompts, and [`task`], the tool that delegates work to a second session;
+//! - `turn`, the actions: the driver, a step's calls, requests, compactions;
+//! - [`session`], the state they act on, and how to take changes back;
+//! - [`tool`], the tool trait, with the events and hooks that report on calls;
+//! - [`surroundings`], everything read for the model, and [`run`], what comes next and when to stop;
+//! - [`permission`], [`model`], [`interrupt`].
 //!
 //! ```
 //! use codelet_agent::interrupt::Interrupt;
@@ -35,50 +43,21 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod account;
-mod again;
-pub mod answer;
-mod ask;
-pub mod asking;
-pub mod bill;
-pub mod commands;
-pub mod commit;
-mod compaction;
-pub mod definitions;
-mod driver;
-pub mod effort;
-pub mod essence;
-pub mod event;
-pub mod fallback;
-pub mod glance;
-pub mod hooks;
-pub mod instructions;
+pub mod environment;
 pub mod interrupt;
-pub mod journal;
-mod keep_alive;
-pub mod mention;
 pub mod model;
-pub mod narrowed;
-mod nearer;
-pub mod orders;
 pub mod permission;
-pub mod picture;
-pub mod plan;
 pub mod prompts;
-pub mod question;
-mod refused;
-pub mod retry;
-pub mod rewind;
 pub mod run;
-pub mod scripted;
 pub mod session;
-pub mod skills;
-pub mod spelling;
-mod step;
-pub mod surroundings;
-pub mod tally;
 pub mod task;
-mod text_tool_calls;
 pub mod tool;
-mod user;
-pub mod wish;
+mod turn;
+
+pub use environment::{commit, definitions, file_reference, instructions, journal, spelling};
+pub use model::{bill, effort, fallback, picture, scripted};
+pub use permission::{asking, narrowed, orders, question};
+pub use prompts::commands;
+pub use run::{answer, retry};
+pub use session::{plan, rewind, snapshot};
+pub use tool::{event, hooks, skills, wish};

@@ -1,6 +1,13 @@
-//! The model, as the loop sees it: one request, a stream of what comes, and exact usage.
+//! The model, as the loop sees it: one request, a stream of deltas, and exact usage.
 
-use crate::effort::{CacheAfter, Effort};
+pub mod bill;
+pub mod effort;
+pub mod fallback;
+pub mod picture;
+pub mod scripted;
+pub(crate) mod text_tool_calls;
+
+use crate::model::effort::{CacheAfter, Effort};
 use codelet_context::conversation::Place;
 use codelet_context::message::Message;
 use codelet_context::price::PriceCard;
@@ -11,91 +18,93 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A model that can be asked. Each call is one request: nothing is retried, compacted or repaired behind it.
+/// A model. Each call is one request: implementations do not retry, compact or repair anything on their own.
 pub trait Model: Send + Sync {
-    /// What is known of the model.
+    /// Returns what is known of the model.
     fn profile(&self) -> &Profile;
 
-    /// How long it may say nothing, given a prompt of so many tokens, before its request counts as failed; none where it always
-    /// answers at once.
+    /// Returns how long the model may be silent, given a prompt of this many tokens, before its request counts as
+    /// failed; `None` if it always answers at once.
     fn silence(&self, prompt: Tokens) -> Option<Silence> {
         let _ = prompt;
         None
     }
 
-    /// The longest answer to ask for where nobody reads it, only what the request costs, in tokens. None where a shorter one
-    /// would make it another request to the provider's cache, or where the prompt is counted before the first word.
+    /// Returns the output limit, in tokens, for a request made only to learn its cost. `None` if a shorter limit would
+    /// make it a different request to the provider's cache, or if the provider counts the prompt before the first
+    /// token.
     fn idle_output(&self) -> Option<Tokens> {
         None
     }
 
-    /// Whether it may think before it answers, the way it is asked. What it thinks shares the limit of its answer.
+    /// Returns whether the model may think before it answers, as configured. Thinking counts toward the output limit.
     fn thinks(&self) -> bool {
         false
     }
 
-    /// The thinking efforts that it takes; none where it does not think.
+    /// Returns the thinking efforts that the model accepts; empty if it does not think.
     fn efforts(&self) -> Vec<Effort> {
         Vec::new()
     }
 
-    /// The effort that it is asked for; none where the provider's default holds.
+    /// Returns the requested effort; `None` for the provider's default.
     fn effort(&self) -> Option<Effort> {
         None
     }
 
-    /// The same model with another effort, or with the provider's default; all that was learned of it stays. None where it
-    /// does not take that effort.
+    /// Returns the same model with another effort, or with the provider's default, keeping everything learned about it.
+    /// `None` if it does not accept that effort.
     fn with_effort(&self, effort: Option<Effort>) -> Option<Box<dyn Model>> {
         let _ = effort;
         None
     }
 
-    /// What becomes of the provider's prompt cache with another effort.
+    /// Returns what another effort does to the provider's prompt cache.
     fn cache_after(&self, effort: Option<Effort>) -> CacheAfter {
         let _ = effort;
         CacheAfter::Unknown
     }
 
-    /// Sends one request. Dropping the stream closes the connection; what was [reported](Delta::Billed) until then counts.
+    /// Sends one request. Dropping the stream closes the connection; usage [reported](Delta::Billed) before that still
+    /// counts.
     ///
     /// The stream ends after [`Delta::Done`] or after the first error.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>>;
 }
 
-/// How long a model may say nothing.
+/// The time limits for a silent model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Silence {
     /// Until the first sign of life.
     pub first: Duration,
-    /// From one sign of life to the next.
+    /// Between two signs of life.
     pub between: Duration,
 }
 
-/// What is known of a model.
+/// The known properties of a model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
-    /// `vendor/model`, as the user names it.
+    /// `provider/model`, as the user writes it.
     pub name: String,
-    /// Its limit, in tokens.
+    /// Its context window, in tokens.
     pub window: Tokens,
-    /// The longest answer that it gives, in tokens.
+    /// Its maximum output, in tokens.
     pub max_output: Tokens,
-    /// Whether it takes pictures.
+    /// True if it accepts images.
     pub sees_images: bool,
-    /// What it costs, and the rules of its cache; none where nobody knows.
+    /// Its prices and cache rules; `None` if unknown.
     pub price: Option<PriceCard>,
-    /// No catalogue lists it: the figures are safe guesses.
+    /// True if the model is in no catalogue: the figures are safe guesses.
     pub is_unknown: bool,
 }
 
-/// The window of a model that nobody knows, in tokens: the smallest that current hosted models have.
+/// The context window of an unknown model, in tokens: the smallest among current hosted models.
 pub const SAFE_WINDOW: Tokens = 128_000;
-/// The output limit of a model that nobody knows, in tokens.
+/// The output limit of an unknown model, in tokens.
 pub const SAFE_OUTPUT: Tokens = 8_192;
 
 impl Profile {
-    /// Safe guesses for a model that no catalogue lists.
+    /// Returns safe guesses for a model in no catalogue.
     pub fn unknown(name: &str) -> Self {
         Profile {
             name: name.to_owned(),
@@ -108,187 +117,186 @@ impl Profile {
     }
 }
 
-/// A tool, as the model is told of it.
+/// A tool definition, as sent to the model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ToolSpec {
-    /// Its name.
+    /// The tool's name.
     pub name: Arc<str>,
-    /// What it does and when to use it, in a few lines.
+    /// A few lines on what it does and when to use it.
     pub description: Arc<str>,
-    /// The parameters as a JSON schema, an object; its keys are always sent in this order.
+    /// The parameters as a JSON schema of type object; its keys are always sent in this order.
     pub parameters: Value,
 }
 
 /// One request.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What is sent, the system prompt first.
+    /// The messages, starting with the system prompt.
     pub messages: Vec<Arc<Message>>,
     /// The tools that may be called, the same in each request of a session.
     pub tools: Arc<[ToolSpec]>,
-    /// The most that the answer may be, in tokens; none leaves it to the profile.
+    /// The output limit, in tokens; `None` leaves it to the profile.
     pub max_output: Option<Tokens>,
-    /// How many of the messages the last request held, where they still stand as they were. A cache mark at this edge
-    /// finds them in the cache however much was appended since.
+    /// The number of leading messages unchanged since the last request. A cache breakpoint at this edge finds them in
+    /// the cache however much was appended since.
     pub edge: Option<usize>,
-    /// How many of the messages stand before the place at which the next edit is expected. A cache mark there lets that edit
-    /// keep what is before it.
+    /// The number of messages in front of the point where the next edit is expected. A cache breakpoint there lets that
+    /// edit keep the prefix in front of it.
     pub next_edit: Option<usize>,
-    /// Names the session, for vendors that route requests of one session to one cache.
+    /// Identifies the session, for providers that route requests of one session to one cache.
     pub session: Arc<str>,
 }
 
-/// What comes from a model while it answers.
+/// One item of a streamed response.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Delta {
-    /// More of the answer's words.
+    /// More text of the answer.
     Text(String),
-    /// More of the thinking, where the vendor shows it.
+    /// More thinking, if the provider shows it.
     Thinking(String),
-    /// A tool call begins; its parameters are on their way.
+    /// A tool call begins; its parameters follow.
     Call {
         /// The tool's name.
         tool: String,
     },
-    /// The counts that the vendor has reported so far. The last one stands; nothing is summed.
+    /// The usage reported so far. The latest report replaces the earlier ones; nothing is summed.
     Billed(Billed),
-    /// A sign of life that says nothing of the answer: the model is at work, and silence counts anew from here.
+    /// A sign of life without content: the model is working, and the silence timer restarts.
     Alive,
-    /// The whole answer; nothing comes after it.
+    /// The whole answer; nothing follows.
     Done(Reply),
 }
 
-/// What a request cost, as reported by the vendor.
+/// The usage of a request, as reported by the provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Billed {
     /// The four counts.
     pub usage: Usage,
-    /// The part of `usage.cache_write` that went to a cache that lives an hour.
+    /// The part of `usage.cache_write` written to a cache with a lifetime of one hour.
     pub write_1h: Tokens,
-    /// The part of `usage.output` that was thinking.
+    /// The part of `usage.output` spent on thinking.
     pub reasoning: Tokens,
 }
 
 /// A whole answer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reply {
-    /// The assistant's message, with everything that the vendor needs back. A call whose parameters were cut has none of
-    /// them; see [`Stop::OutputLimit`] and `broken`.
+    /// The assistant's message, with everything that the provider needs back. A call whose parameters were truncated
+    /// has none; see [`Stop::OutputLimit`] and `broken`.
     pub message: Message,
-    /// Why the model stopped.
+    /// The stop reason.
     pub stop: Stop,
-    /// Ids of calls in the message whose parameters were no whole JSON object; they are never run.
+    /// The ids of calls in the message whose parameters were not a complete JSON object; they are never run.
     pub broken: Vec<Arc<str>>,
-    /// What the request cost.
+    /// The usage of the request.
     pub billed: Billed,
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// It has said what it had to say, or waits for its tools.
+    /// It finished its answer, or is waiting for its tool calls.
     Finished,
-    /// The answer ran into its limit; the end is missing.
+    /// The answer hit the output limit; its end is missing.
     OutputLimit,
-    /// The window was full before the answer ended; the end is missing.
+    /// The context window was full before the answer ended; its end is missing.
     WindowFull,
-    /// The vendor paused a long turn; the same conversation is to be sent again with the answer so far.
+    /// The provider paused a long turn; the conversation has to be sent again with the answer so far.
     Paused,
-    /// The model or the vendor's filter declined to answer, in its words.
+    /// The model or the provider's filter declined to answer, with its explanation.
     Declined(String),
-    /// The answer is a tool call as text, in the model's own template: its server has not read it as a call. No vendor says
-    /// so; the loop finds it.
+    /// The answer is a tool call as text, in the model's own template, which its server did not parse. No provider
+    /// reports this; the loop detects it.
     WroteCall,
-    /// The vendor broke the answer off for a fault in it, in its words: a call that it could not read, for example, which is
-    /// then not in the message.
+    /// The provider aborted the answer because of an error in it, with its explanation: for example a call that it
+    /// could not parse, which is then missing from the message.
     BrokenOff(String),
 }
 
-/// What of a conversation a vendor does not take.
+/// The parts of a conversation that a provider may have rejected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Suspects {
-    /// Its words do not tell.
+    /// The error message does not tell.
     Unknown,
-    /// A picture, and its words do not tell which: one of the newest, as those before them were taken.
+    /// One of the newest images, as earlier ones were accepted; the error message does not tell which.
     NewestPictures,
-    /// Every picture with a longer side than so many pixels.
+    /// Every image whose longer side exceeds this many pixels.
     PicturesAbove(u32),
-    /// Any picture.
+    /// Any image.
     AllPictures,
     /// These parts of the request's messages.
     Parts(Vec<Place>),
 }
 
-/// Why there is no answer. Each carries what the vendor said, without any key.
+/// The reason for a failed request. `said` is the provider's error message, without any API key.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ModelError {
-    /// The request does not fit into the window.
+    /// The request does not fit into the context window.
     #[error("the request is too long for the model: {said}")]
     TooLong {
-        /// The limit that the vendor names, in tokens.
+        /// The limit in the error message, in tokens.
         limit: Option<Tokens>,
-        /// What it has counted the prompt as, if it says so, in tokens.
+        /// The provider's count of the prompt, in tokens, if reported.
         counted: Option<Tokens>,
-        /// Its words.
+        /// The provider's error message.
         said: String,
     },
-    /// The request asks for a longer answer than the model gives.
+    /// The request asks for more output than the model supports.
     #[error("the requested maximum output is too large for the model: {said}")]
     OutputLimit {
-        /// The longest that it gives, in tokens, where the vendor names it.
+        /// The maximum output, in tokens, if reported.
         limit: Option<Tokens>,
-        /// Its words.
+        /// The provider's error message.
         said: String,
     },
-    /// The vendor is overloaded, limits the rate, or failed on its side.
+    /// The provider is overloaded, limits the rate, or failed on its side.
     #[error("the provider is busy: {said}")]
     Busy {
-        /// When it wants to be asked again.
+        /// The requested wait before a retry, if the provider names one.
         retry_after: Option<Duration>,
-        /// Its words.
+        /// The provider's error message.
         said: String,
     },
     /// The connection failed, was cut, or went silent.
     #[error("the connection to the provider failed: {said}")]
     Cut {
-        /// What happened.
+        /// The cause.
         said: String,
-        /// A part of the answer had come before, so the provider is there.
+        /// True if part of the answer had arrived, so the provider is reachable.
         had_begun: bool,
     },
-    /// The key is missing, wrong, or may not do this.
+    /// The API key is missing, wrong, or lacks permission.
     #[error("the provider rejected the API key: {said}")]
     Credentials {
-        /// The vendor's words.
+        /// The provider's error message.
         said: String,
     },
-    /// The vendor does not take the request: an unknown model, a field that it does not know, a policy.
+    /// The provider refused the request: an unknown model, an unknown field, a policy.
     #[error("the provider refused the request: {said}")]
     Refused {
-        /// The vendor's words.
+        /// The provider's error message.
         said: String,
     },
-    /// The vendor does not take something that was said, and with it none of the requests that hold it.
+    /// The provider rejected part of the conversation, and so every request that contains it.
     #[error("the provider refused the request: {said}")]
     Rejected {
-        /// The vendor's words.
+        /// The provider's error message.
         said: String,
-        /// What of it, as far as they tell.
+        /// The rejected part, as far as the error message tells.
         suspects: Suspects,
     },
-    /// The vendor does not take a field of the request, and knows another way to say the same: requests are written so from
-    /// here on.
+    /// The provider rejected a field of the request and accepts another form of it: later requests use that form.
     #[error("the provider rejected a field of the request: {said}")]
     Rewritten {
-        /// The vendor's words.
+        /// The provider's error message.
         said: String,
-        /// What is done about it, a fragment.
+        /// The change made to later requests, a sentence fragment.
         how: String,
     },
-    /// The answer makes no sense: not what the wire says.
+    /// The response violates the protocol and could not be parsed.
     #[error("the provider's answer could not be read: {said}")]
     Garbled {
-        /// What was wrong.
+        /// The problem.
         said: String,
     },
 }

@@ -1,7 +1,14 @@
-//! What tools may do, and who says so.
+//! Permissions: what tools may do, and who decides.
+
+pub mod asking;
+pub mod narrowed;
+pub(crate) mod need;
+pub mod orders;
+pub mod question;
 
 mod builtin;
 mod denied;
+mod grant;
 mod line;
 mod looks;
 pub(crate) mod pattern;
@@ -15,30 +22,29 @@ pub use pattern::{allows, fits, is_of_calls};
 pub(crate) use pattern::{allows_call, allows_fetch, allows_other, is_of_hosts};
 pub(crate) use proposed::{pattern_for, patterns, proposal};
 
-use crate::orders;
-use crate::tool::{Looking, Need, Owner};
+use crate::permission::need::{Looking, Need, Owner};
 use futures_util::future::{self, BoxFuture};
 use std::fmt;
 
-/// How far the tools may go without being asked about.
+/// The extent to which tools may act without asking.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
 pub enum Permission {
-    /// They look, and nothing else can be permitted: the answer is a plan.
+    /// They only read, and nothing else can be permitted: the answer is a plan.
     Plan,
-    /// They look, and change nothing.
+    /// They only read.
     Read,
     /// They also change files in the workspace, and run the commands that a pattern allows.
     #[default]
     Edit,
-    /// They do whatever the user could.
+    /// They may do anything that the user can.
     All,
 }
 
 impl Permission {
-    /// All of them, from the narrowest on.
+    /// All permissions, narrowest first.
     pub const ALL: [Permission; 4] = [Permission::Plan, Permission::Read, Permission::Edit, Permission::All];
 
-    /// The name in settings and on the command line.
+    /// Returns the name in settings and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Permission::Plan => "plan",
@@ -48,12 +54,12 @@ impl Permission {
         }
     }
 
-    /// What the model is to know of it, beside what each refusal says.
+    /// Returns what the model has to know about it, besides the reasons in refusals.
     pub fn told(self) -> Option<&'static str> {
         (self == Permission::Plan).then_some(PLANNING)
     }
 
-    /// The permission of that name.
+    /// Returns the permission of that name.
     pub fn from_name(name: &str) -> Option<Permission> {
         Permission::ALL.into_iter().find(|permission| permission.name() == name)
     }
@@ -65,72 +71,72 @@ impl fmt::Display for Permission {
     }
 }
 
-/// What the model is told of [`Permission::Plan`].
+/// The model's instructions for [`Permission::Plan`].
 const PLANNING: &str = "Mode: plan. Only look: no file can be changed, and no command runs that does more than look. Find out what the \
     task needs, ask where it is unclear, and answer with a plan: what is to be changed in which files, in which order, and how it will be \
     checked. The user decides on it before any of it is done.";
 
-/// Says whether a call may be made.
+/// Decides whether a call may be made.
 pub trait Gate: Send + Sync {
-    /// Judges one call. It may take as long as a person takes to answer.
+    /// Judges one call. This may take as long as the user takes to answer.
     fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict>;
 
-    /// How far the tools may go now without anybody being asked.
+    /// Returns how far the tools may currently go without asking.
     fn permission(&self) -> Permission;
 
-    /// Whether a person can be asked about what the rules do not permit.
+    /// Returns whether the user can be asked about anything that the rules do not permit.
     fn can_ask(&self) -> bool {
         false
     }
 
-    /// What commands may be given besides the sandbox, from the start, as somebody has permitted it for these needs.
+    /// Returns what commands with these needs get in addition to the sandbox from the start, as already permitted.
     fn given(&self, _: &[Need]) -> Vec<Need> {
         Vec::new()
     }
 }
 
-/// What is asked of a gate.
+/// The details of a call for a gate to judge.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// The call's id.
     pub call: &'a str,
-    /// The task whose call it is; none where the session itself makes it.
+    /// The task that makes the call; `None` if the session itself does.
     pub task: Option<&'a str>,
     /// The tool.
     pub tool: &'a str,
     /// The call in one line.
     pub description: &'a str,
-    /// What it needs.
+    /// The permissions that it needs.
     pub needs: &'a [Need],
-    /// Why a person is to be asked whatever the rules permit; none where they decide.
+    /// The reason to ask the user whatever the rules permit; `None` if the rules decide.
     pub wary: Option<&'a str>,
 }
 
-/// What a gate says.
+/// A gate's decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It may.
+    /// The call may be made.
     Yes,
     /// It may not, for this reason, which the model is told.
     No(String),
 }
 
-/// A gate that decides by rules alone, for runs that nobody watches.
+/// A gate that decides by rules alone, for unattended runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
-    /// How far the tools may go.
+    /// The permission without asking.
     pub permission: Permission,
-    /// Command lines that may be run under [`Permission::Edit`], see [`allows`]; and tools of servers that may be called, and
-    /// hosts on the web that may be fetched from, under any permission.
+    /// Command lines that may be run under [`Permission::Edit`], see [`allows`]; and tools of servers that may be
+    /// called, and web hosts that may be fetched from, under any permission.
     pub allow: Vec<String>,
-    /// Command lines, tools of servers and hosts that are never run, called or fetched from, whatever permits them: patterns as for
-    /// `allow`, of which one of a line's commands fits one.
+    /// Command lines, tools of servers and web hosts that are never run, called or fetched from, whatever else permits
+    /// them: patterns as for `allow`, and a line is denied if any of its commands matches one.
     pub deny: Vec<String>,
 }
 
 impl Rules {
-    /// The rule that denies this for good, in a sentence; nothing if none does.
-    pub fn denial(&self, need: &Need) -> Option<String> {
+    /// Returns the rule that denies this need outright, in a sentence; `None` if there is none.
+    pub(crate) fn denial(&self, need: &Need) -> Option<String> {
         let denies = |pattern: &&String| match need {
             Need::Run { command, .. } | Need::RunWith { command, .. } => denies(pattern, command),
             Need::Call { tool, definition, .. } => allows_call(std::slice::from_ref(*pattern), tool, definition),
@@ -141,7 +147,7 @@ impl Rules {
         Some(format!("the user's settings deny `{pattern}`"))
     }
 
-    /// What speaks against one need; nothing if it may.
+    /// Returns the objection to a need; `None` if it is permitted.
     pub fn objection(&self, need: &Need) -> Option<String> {
         if let Some(denial) = self.denial(need) {
             return Some(denial);

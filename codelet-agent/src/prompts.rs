@@ -1,10 +1,12 @@
-//! Prompts that are commands of a session: those that servers offer, `/server:prompt` with arguments by position or by name, and those that
-//! [files](crate::commands) hold.
+//! Prompts as commands of a session: those that servers offer, `/server:prompt` with arguments by position or by name,
+//! and those in [files](crate::prompts::commands).
 
-use crate::definitions::Author;
+pub mod commands;
+
+use crate::environment::definitions::Author;
 use crate::interrupt::Interrupt;
-use crate::narrowed::Narrowed;
-use crate::session::Prompt;
+use crate::permission::narrowed::Narrowed;
+use crate::session::prompt::Prompt;
 use codelet_context::message::Image;
 use codelet_text::near;
 use futures_util::future::BoxFuture;
@@ -14,69 +16,69 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// What parts the server's name from that of its prompt. No command of the session has it in its name.
+/// Separates the server's name from the prompt's. No built-in command contains it.
 const PARTS: char = ':';
 
 /// The longest arguments that the first line of a prompt repeats, in bytes.
 const REPEATED: usize = 200;
 
-/// A prompt that somebody offers.
+/// A prompt on offer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PromptSpec {
-    /// The command, without the slash: `server:prompt`, or a name alone.
+    /// The command, without the slash: `server:prompt`, or a plain name.
     pub command: String,
-    /// What it is for, on one line; empty where the server does not say.
+    /// Its purpose, on one line; empty if the server does not say.
     pub description: String,
-    /// What it takes, in the order in which it is given by position.
+    /// Its arguments, in positional order.
     pub arguments: Vec<PromptArgument>,
-    /// Who has written its file, which takes what stands behind it as it is; `None` where a server offers it.
+    /// The author of its file, which takes the rest of the command line verbatim; `None` if a server offers it.
     pub author: Option<Author>,
-    /// What is to stand behind the command of a file; empty where it does not say.
+    /// A hint at the arguments of a file's command; empty if it gives none.
     pub hint: String,
 }
 
 /// An argument of a prompt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PromptArgument {
-    /// Its name.
+    /// The argument's name.
     pub name: String,
-    /// What it is for, on one line; empty where the server does not say.
+    /// Its purpose, on one line; empty if the server does not say.
     pub description: String,
-    /// Whether the prompt cannot be had without it.
+    /// True if the argument is required.
     pub is_required: bool,
 }
 
-/// What a server makes of a prompt and its arguments, bounded and without what nobody sees.
+/// A prompt filled in with its arguments, bounded and without invisible characters.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PromptText {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// The pictures among them.
+    /// The images in it.
     pub images: Vec<Image>,
-    /// The names of files whose pictures go with it, as mentions.
+    /// The names of image files to attach, as mentions.
     pub mentions: String,
     /// The tools that it lists.
     pub narrowed: Option<Narrowed>,
-    /// What the user should know of it.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
-/// The values of a prompt's arguments, by their names.
+/// The values of a prompt's arguments, by name.
 pub type Values = BTreeMap<String, String>;
 
-/// Somebody who offers prompts that may become others while a session lives.
+/// A source of prompts that may change while a session lives.
 pub trait PromptSource: Send + Sync {
-    /// The prompts as they were read last.
+    /// Returns the prompts as last read.
     fn prompts(&self) -> Vec<PromptSpec>;
 
-    /// Reads them again where they may have changed, and says what the user should know. It takes no time where nothing has
-    /// changed; giving it up loses nothing.
+    /// Reads the prompts again if they may have changed, and returns notices for the user. Fast if nothing changed; it
+    /// can be cancelled safely.
     fn refresh_prompts(&self) -> BoxFuture<'_, Vec<String>>;
 
-    /// Asks for a prompt by its command.
+    /// Requests a prompt by its command.
     ///
     /// # Errors
-    /// Why it cannot be had, in a sentence for the user.
+    /// Says in a sentence for the user why it is unavailable.
     fn prompt<'a>(
         &'a self,
         command: &'a str,
@@ -85,7 +87,7 @@ pub trait PromptSource: Send + Sync {
     ) -> BoxFuture<'a, Result<PromptText, String>>;
 }
 
-/// Nobody, who offers none.
+/// A source without prompts.
 pub struct NoPrompts;
 
 impl PromptSource for NoPrompts {
@@ -102,7 +104,7 @@ impl PromptSource for NoPrompts {
     }
 }
 
-/// Several who offer prompts. Of two with one command, the first has it.
+/// Several sources of prompts. If two offer the same command, the first wins.
 pub struct Several(pub Vec<Arc<dyn PromptSource>>);
 
 impl PromptSource for Several {
@@ -134,10 +136,10 @@ impl PromptSource for Several {
     }
 }
 
-/// The name under which the words behind the command of a file are handed over.
+/// The name under which the text after a file's command is passed.
 pub(crate) const WORDS: &str = "ARGUMENTS";
 
-/// The command of a file and the words behind it, if a text begins with one of these.
+/// Returns a file's command and the text after it, if `text` begins with one of these commands.
 pub fn command_of_file<'a>(text: &'a str, specs: &[PromptSpec]) -> Option<(&'a str, &'a str)> {
     let rest = text.trim().strip_prefix('/')?;
     let (word, words) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -145,7 +147,7 @@ pub fn command_of_file<'a>(text: &'a str, specs: &[PromptSpec]) -> Option<(&'a s
     specs.iter().any(is_it).then_some((word, words.trim()))
 }
 
-/// The command and the words behind it, if a text has the form of such a command: `/server:prompt words`.
+/// Returns the command and the text after it, if `text` has the form `/server:prompt words`.
 pub fn command(text: &str) -> Option<(&str, &str)> {
     let rest = text.trim().strip_prefix('/')?;
     let (word, words) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -158,12 +160,12 @@ pub fn command(text: &str) -> Option<(&str, &str)> {
     is_one.then_some((word, words.trim()))
 }
 
-/// The name of the server in a command.
+/// Returns the server's name in a command.
 pub fn server_of(command: &str) -> &str {
     command.split(PARTS).next().unwrap_or_default()
 }
 
-/// How a prompt is written, with what stands for its arguments: `/server:prompt FILE [STYLE]`.
+/// Returns the usage of a prompt, with placeholders for its arguments: `/server:prompt FILE [STYLE]`.
 pub fn usage(spec: &PromptSpec) -> String {
     let mut written = format!("/{}", spec.command);
     for argument in &spec.arguments {
@@ -179,19 +181,19 @@ pub fn usage(spec: &PromptSpec) -> String {
     written
 }
 
-/// The prompt that a command of the user's comes to.
+/// The prompt that a user's command expands to.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fetched {
-    /// What is sent.
+    /// The prompt to send.
     pub prompt: Prompt,
-    /// The names of files whose pictures go with it, as mentions.
+    /// The names of image files to attach, as mentions.
     pub mentions: String,
-    /// What the user should know of the prompts besides.
+    /// Further notices for the user.
     pub notices: Vec<String>,
 }
 
 impl Fetched {
-    /// All of what is sent, to be shown before: the text, to its last line, and each picture by its kind and its size in bytes.
+    /// Returns a preview of everything to be sent: the full text, and each image by its type and its size in bytes.
     pub fn shown(&self) -> String {
         let mut shown = self.prompt.text.clone();
         for image in &self.prompt.images {
@@ -199,7 +201,7 @@ impl Fetched {
                 "" => "unknown type",
                 kind => kind,
             };
-            // Four letters are three bytes, without those that fill up the last four.
+            // Four base64 characters encode three bytes; padding does not count.
             let size = image.data.as_str().trim_end_matches('=').len() * 3 / 4;
             shown.push_str(&match image.is_url {
                 true => format!("\n[picture: {kind}, at {}]", image.data.as_str()),
@@ -210,10 +212,10 @@ impl Fetched {
     }
 }
 
-/// Asks for the prompt of a command. What is sent says on its first line who has written the rest.
+/// Fetches the prompt of a command. Its first line says who wrote the rest.
 ///
 /// # Errors
-/// Why it cannot be had, in sentences for the user: no such prompt, an argument that is missing, a server that refuses.
+/// Says in sentences for the user why it is unavailable: no such prompt, a missing argument, a server that refuses.
 pub async fn fetch(
     source: &dyn PromptSource,
     command: &str,
@@ -248,7 +250,7 @@ pub async fn fetch(
         Some(Author::Project) => "The project's authors wrote what follows, not the user.".to_owned(),
         Some(Author::User) => "What follows is the user's own text for it.".to_owned(),
     };
-    // A pasted text is named by nothing but the command.
+    // Pasted text is not repeated: the command alone identifies it.
     let is_short = words.len() <= REPEATED && !words.contains('\n');
     let typed = format!("/{} {}", spec.command, if is_short { words } else { "…" });
     let head = format!("[The user ran {}. {writer}]", typed.trim_end());
@@ -264,7 +266,7 @@ pub async fn fetch(
     })
 }
 
-/// The prompt with this command, in whatever letters it is written, and with the server's own name for it.
+/// Finds the prompt with this command, ignoring case, and accepting the server's own name for it.
 fn find(specs: &[PromptSpec], command: &str) -> Result<PromptSpec, String> {
     let wanted = plain(command);
     let exact = specs.iter().find(|spec| spec.command == command);
@@ -287,7 +289,7 @@ fn find(specs: &[PromptSpec], command: &str) -> Result<PromptSpec, String> {
     Err(format!("Unknown command /{shown}; {hint}"))
 }
 
-/// A name as it stands in a command: letters, digits, `-` and `_`; anything else becomes `_`.
+/// Returns a name as it appears in a command: letters, digits, `-` and `_`; anything else becomes `_`.
 pub fn plain(name: &str) -> String {
     let each = name.chars().map(|c| match c {
         c if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | PARTS) => c,
@@ -296,21 +298,21 @@ pub fn plain(name: &str) -> String {
     each.collect()
 }
 
-/// One word behind a command, without its quotes.
+/// One word after a command, without its quotes.
 struct Word {
-    /// The name before `=`, where none of it is quoted.
+    /// The name in front of `=`, if no part of it is quoted.
     name: Option<String>,
-    /// The value, or the whole word where there is no name.
+    /// The value, or the whole word if there is no name.
     value: String,
     /// The whole word as a value.
     whole: String,
 }
 
-/// Reads the values of a prompt's arguments: by position, or by name as `name=value`; quotes hold blanks together. What is left
-/// over belongs to the last argument.
+/// Parses the values of a prompt's arguments: by position, or by name as `name=value`; quotes group words. Surplus
+/// words go to the last argument.
 ///
 /// # Errors
-/// What is missing or too much, in a sentence that shows how the command is written.
+/// Says in a sentence, with the usage, what is missing or too much.
 pub fn values(spec: &PromptSpec, words: &str) -> Result<Values, String> {
     let told = |what: String| Err(format!("{what} Usage: {}. Nothing was sent.", usage(spec)));
     let mut values = Values::new();
@@ -366,12 +368,13 @@ pub fn values(spec: &PromptSpec, words: &str) -> Result<Values, String> {
     }
 }
 
-/// The words that stand behind a command, parted by blanks, without the quotes that hold some of them together.
+/// Splits the text after a command at whitespace, removing the quotes that group words.
 pub(crate) fn split(words: &str) -> Vec<String> {
     parted(words).into_iter().map(|word| word.whole).collect()
 }
 
-/// The words, parted by blanks. A quote counts where a word or a value begins, and only if it is closed: an apostrophe is none.
+/// Splits a text into words at whitespace. A quote counts only at the start of a word or a value and only if it is
+/// closed, so an apostrophe does not.
 fn parted(words: &str) -> Vec<Word> {
     let mut found = Vec::new();
     let mut rest = words;
@@ -399,7 +402,7 @@ fn parted(words: &str) -> Vec<Word> {
     }
 }
 
-/// The value that a text begins with, and where it ends.
+/// Returns the value at the start of a text, and its end.
 fn value(text: &str) -> (String, usize) {
     let quoted = text
         .chars()
@@ -412,8 +415,8 @@ fn value(text: &str) -> (String, usize) {
     })
 }
 
-/// What stands in these quotes, if they are closed before a blank or the end. In double quotes, a backslash keeps a quote or
-/// another backslash.
+/// Returns the quoted text, if the quote is closed in front of whitespace or the end. In double quotes, a backslash
+/// escapes a quote or another backslash.
 fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
     let mut value = String::new();
     let mut letters = text.char_indices().skip(1).peekable();

@@ -1,197 +1,97 @@
-//! A run: from one prompt to its end, as a state machine that does nothing itself. It says what comes next; the driver
-//! does it and tells what came of it.
+//! A run, from a prompt to its end, as a state machine without side effects. It says what comes next; the driver does
+//! it and reports the outcome.
 
-use crate::answer::Verdict;
-use crate::bill::Spent;
-use crate::essence::Essence;
+pub mod answer;
+pub(crate) mod call_key;
+mod ending;
+pub(crate) mod loop_guard;
+pub mod retry;
+pub(crate) mod settings;
+
+use crate::model::bill::Spent;
 use crate::model::{ModelError, Reply, Silence, Stop};
-use crate::retry::{Patience, Retries};
-use crate::tally::{self, Finding, Tally, Went};
+use crate::run::answer::Verdict;
+use crate::run::call_key::CallKey;
+pub use crate::run::ending::Ending;
+use crate::run::loop_guard::{Finding, LoopGuard, Went};
+use crate::run::retry::Retries;
+pub use crate::run::settings::Limits;
 use codelet_context::conversation::{Conversation, Due, Refusal, Signals};
 use codelet_context::message::{Message, Part, ToolCall};
 use codelet_context::policy::{CompactAt, Reason};
 use codelet_text::short::grouped;
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// What bounds a run.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Limits {
-    /// The most steps.
-    pub max_steps: Option<u32>,
-    /// The most that it may cost, in US dollars. It ends with the first request that passes this.
-    pub max_cost: Option<f64>,
-    /// How long to wait for a provider.
-    pub patience: Patience,
-}
-
-/// What comes next.
+/// The next thing to do.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Step {
+pub(crate) enum Step {
     /// Make the edit that is due.
     Compact(Due),
-    /// Wait so long, then ask again.
+    /// Wait, then ask again.
     Wait {
-        /// What failed.
+        /// The error that occurred.
         cause: String,
-        /// How long.
+        /// The duration.
         wait: Duration,
-        /// Which try comes next, counted from 2.
+        /// The number of the next try, counted from 2.
         next_try: u32,
     },
     /// Ask the model.
     Ask,
-    /// Run these tools and append their answers.
+    /// Run these tool calls and append their results.
     CallTools(Vec<ToolCall>),
-    /// It is over.
+    /// End the run.
     Finish(Ending),
 }
 
-/// How a run ended.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Ending {
-    /// With the model's last words.
-    Answered(String),
-    /// The model declined, in its words or the vendor's.
-    Declined(String),
-    /// The most steps were made.
-    StepLimit(u32),
-    /// The most dollars were spent.
-    CostLimit(Spent),
-    /// The same call failed again and again.
-    Loop {
-        /// The tool.
-        tool: Arc<str>,
-        /// How often.
-        count: u32,
-    },
-    /// The same calls were made again and again, and came to the same.
-    Stale {
-        /// The tool of the last of them.
-        tool: Arc<str>,
-        /// How many in a row.
-        count: u32,
-    },
-    /// No final answer passed the check, however often the model was asked again.
-    Unfit {
-        /// What was wrong with the last one.
-        why: String,
-        /// How many there were.
-        count: u32,
-    },
-    /// Whether the final answer passes the check is not known, for this reason.
-    Unchecked(String),
-    /// The model said nothing, or its answer did not end, however often it was asked.
-    NoAnswer(String),
-    /// The provider gave no answer.
-    Provider(ModelError),
-    /// The conversation cannot be made to fit.
-    TooLong(String),
-    /// A hook has refused the prompt, for this reason; nobody was asked, and nothing was said.
-    Blocked(String),
-    /// The user interrupted.
-    Interrupted,
-}
-
-impl Ending {
-    /// Whether what was said would be refused again: the model declined to answer it, or the provider does not take it.
-    pub fn is_refusal(&self) -> bool {
-        matches!(
-            self,
-            Ending::Declined(_) | Ending::Provider(ModelError::Rejected { .. })
-        )
-    }
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Ending::Answered(_) => f.write_str("answered"),
-            Ending::Declined(said) => write!(f, "the model declined to answer: {said}"),
-            Ending::StepLimit(steps) => write!(f, "stopped: step limit reached ({steps} steps)"),
-            Ending::CostLimit(Spent { dollars, is_estimated }) => {
-                let (about, estimated) = if *is_estimated {
-                    ("about ", ", estimated")
-                } else {
-                    ("", "")
-                };
-                write!(f, "stopped: cost limit reached ({about}${dollars:.4}{estimated})")
-            }
-            Ending::Loop { tool, count } if *count >= tally::MOST => {
-                write!(f, "stopped: the same call of {tool} failed {count} times")
-            }
-            Ending::Loop { tool, count } => {
-                write!(
-                    f,
-                    "stopped: the same {tool} call failed {count} times, and nothing was done in between to fix it"
-                )
-            }
-            Ending::Stale { tool, count } => write!(
-                f,
-                "stopped: the last {count} tool calls (the last one {tool}) repeated earlier ones with the same results"
-            ),
-            Ending::Unfit { why, count } => {
-                write!(f, "none of {count} answers fits the schema; the last one: {why}")
-            }
-            Ending::Unchecked(why) => write!(f, "could not check the answer against the schema: {why}"),
-            Ending::NoAnswer(why) => write!(f, "the model gave no answer: {why}"),
-            Ending::Provider(error) => error.fmt(f),
-            Ending::TooLong(why) => f.write_str(why),
-            Ending::Blocked(why) => write!(f, "a UserPromptSubmit hook blocked the prompt: {why}"),
-            Ending::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-/// How a silent provider is borne with in one request.
+/// The time limits for a silent provider in one request.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Bearing {
-    /// How long it may say nothing before its first sign of life, where that is less than its own time limit.
-    pub most: Option<Duration>,
-    /// An earlier try of the same request has failed.
-    pub is_retry: bool,
-    /// When it counts as failed before the first sign of life, and which try comes then, if any.
-    pub first: Option<(Duration, Option<u32>)>,
-    /// The same from one sign of life to the next.
-    pub between: Option<(Duration, Option<u32>)>,
+pub(crate) struct Bearing {
+    /// The silence limit before the first sign of life, if shorter than the request's own time limit.
+    pub(crate) most: Option<Duration>,
+    /// True if an earlier try of the same request failed.
+    pub(crate) is_retry: bool,
+    /// The effective limit before the first sign of life, and the number of the try that follows, if any.
+    pub(crate) first: Option<(Duration, Option<u32>)>,
+    /// The same between two signs of life.
+    pub(crate) between: Option<(Duration, Option<u32>)>,
 }
 
-/// What a reply means for the conversation.
+/// The effect of a reply on the conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Taken {
+pub(crate) enum Taken {
     /// The reply is appended.
     Append,
-    /// Only its words are appended: it holds calls that will never be answered.
+    /// Only its text is appended: it contains calls that will never have results.
     AppendWords,
-    /// It is appended, and behind it the user's side says that its end is missing.
+    /// It is appended, followed by a notice from the user's side that its end is missing.
     AppendAndGoOn,
-    /// It holds nothing, so nothing is appended.
+    /// It is empty, so nothing is appended.
     Drop,
-    /// What it holds of words is appended, and behind it the user's side says how it was broken off.
+    /// Its text is appended, followed by a notice from the user's side that it was broken off.
     AppendAndTell,
 }
 
-/// An answer that ran into the output limit is continued so often.
+/// The number of times an answer that hit the output limit is continued.
 const CONTINUATIONS: u32 = 3;
-/// A provider that pauses is asked to go on so often in a row; each pause is billed.
+/// The number of consecutive pauses after which the provider is asked to go on; each pause is billed.
 const PAUSES: u32 = 10;
-/// Refusals as too long in a row, each leading to a smaller request, after which no smaller one is tried. Where the provider
-/// names no limit, the smallest window is reached from a million tokens before.
+/// The number of consecutive refusals as too long, each leading to a smaller request, after which no smaller one is
+/// tried. If the provider names no limit, a million tokens shrink to the smallest window in fewer tries.
 const TOO_LONG: u32 = 60;
-/// Refusals in a row of the length of the answer that is asked for, each leading to a shorter one, after which none is tried.
+/// The number of consecutive refusals of the output limit, each leading to a lower one, after which none is tried.
 const OUTPUT_LIMITS: u32 = 2;
-/// An empty answer is asked for again so often.
+/// The number of retries after an empty answer.
 const EMPTY_TRIES: u32 = 2;
-/// So many final answers may fail the check in one run; then it ends without one.
+/// The number of final answers that may fail the check in one run, after which it ends without one.
 const UNFIT_TRIES: u32 = 3;
-/// So often in a row something that was refused leaves the conversation, and the request is made again: once for what the
-/// provider names, and once more for whatever else it may have meant.
+/// The number of times in a row that rejected parts are removed from the conversation and the request is repeated: once
+/// for what the provider names, and once for whatever else it may have meant.
 const LEFT_OUT: u32 = 2;
-/// So often in a row a request is written in another way, as the provider asks for.
+/// The number of times in a row that a request is rewritten as the provider requires.
 const REWRITTEN: u32 = 4;
 
-/// Why an answer that is a call in words is none.
+/// The reason why an answer that is a tool call as text is no answer.
 const WROTE_CALL: &str = "it wrote a tool call as text, which is not run: the server does not parse tool calls of this \
     model (llama.cpp needs --jinja, vLLM needs --enable-auto-tool-choice and --tool-call-parser)";
 
@@ -205,45 +105,45 @@ enum Phase {
 
 /// A run, from its prompt to its end.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub(crate) struct Run {
     limits: Limits,
     phase: Phase,
     steps: u32,
     retries: Retries,
-    tally: Tally,
+    loop_guard: LoopGuard,
     empties: u32,
     continuations: u32,
     pauses: u32,
-    /// Final answers that did not pass the check.
+    /// The number of final answers that failed the check.
     unfit: u32,
-    /// Refusals as too long since the last answer.
+    /// The number of refusals as too long since the last answer.
     refusals: u32,
-    /// What the provider said of the last of them.
+    /// The provider's message with the last of them.
     refused: String,
-    /// Refusals of the length of the answer since the last one.
+    /// The number of refusals of the output limit since the last answer.
     output_limits: u32,
-    /// How often something refused has left the conversation since the last answer.
+    /// The number of times rejected parts were removed from the conversation since the last answer.
     left_out: u32,
-    /// How often the request was written in another way since then.
+    /// The number of times the request was rewritten since the last answer.
     rewritten: u32,
-    /// The words of an answer whose end was missing so far.
+    /// The text so far of an answer whose end is missing.
     begun: String,
-    /// The last words came before a call that was broken off, so they are no answer.
+    /// True if the last text preceded a call that was broken off, so it is no answer.
     is_broken_off: bool,
-    /// A reason that was acted upon already, until something is appended: acting again would come to the same.
+    /// True if a compaction was tried and nothing was appended since: the same reason would lead to the same result.
     acted: bool,
     is_known: bool,
 }
 
 impl Run {
-    /// A run that begins. `is_known` says that the provider has answered before in this session.
-    pub fn new(limits: Limits, is_known: bool) -> Self {
+    /// Starts a run. `is_known` says that the provider has answered before in this session.
+    pub(crate) fn new(limits: Limits, is_known: bool) -> Self {
         Run {
             limits,
             phase: Phase::Ask,
             steps: 0,
             retries: Retries::default(),
-            tally: Tally::default(),
+            loop_guard: LoopGuard::default(),
             empties: 0,
             continuations: 0,
             pauses: 0,
@@ -260,23 +160,22 @@ impl Run {
         }
     }
 
-    /// How many requests were answered or are being made.
-    pub fn steps(&self) -> u32 {
+    /// Returns the number of answered requests.
+    pub(crate) fn steps(&self) -> u32 {
         self.steps
     }
 
-    /// The words of an answer whose end was missing so far.
-    pub fn begun(&self) -> &str {
+    /// Returns the text so far of an answer whose end is missing.
+    pub(crate) fn begun(&self) -> &str {
         &self.begun
     }
 
-    /// Whether nothing comes next.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over(_))
     }
 
-    /// What comes next. `spent` is what the session has cost since the run began, in dollars.
-    pub fn next(&self, conversation: &Conversation, signals: Signals, spent: Spent) -> Step {
+    /// Returns what comes next. `spent` is the session's cost since the run began.
+    pub(crate) fn next(&self, conversation: &Conversation, signals: Signals, spent: Spent) -> Step {
         match &self.phase {
             Phase::Over(ending) => Step::Finish(ending.clone()),
             Phase::Tools(calls) => Step::CallTools(calls.clone()),
@@ -289,7 +188,7 @@ impl Run {
         }
     }
 
-    /// The one place where it is decided whether to compact: before every request, also in the middle of a turn.
+    /// Decides whether to compact, the only place that does: before every request, even in the middle of a turn.
     fn before_asking(&self, conversation: &Conversation, signals: Signals, spent: Spent) -> Step {
         if let Some(most) = self.limits.max_steps.filter(|&most| self.steps >= most) {
             return Step::Finish(Ending::StepLimit(most));
@@ -306,10 +205,10 @@ impl Run {
         }
     }
 
-    /// A compaction was tried.
-    pub fn on_compacted(&mut self, reason: Reason, came: Result<(), &Refusal>) {
+    /// Records the outcome of a compaction.
+    pub(crate) fn on_compacted(&mut self, reason: Reason, came: Result<(), &Refusal>) {
         self.acted = true;
-        self.tally.forget_seen();
+        self.loop_guard.forget_seen();
         if let Err(refusal) = came
             && reason.is_forced()
         {
@@ -317,7 +216,7 @@ impl Run {
         }
     }
 
-    /// An ending of which the provider's own words tell most: it may mean something else than the window.
+    /// Returns an ending that includes the provider's own message: its limit may be something other than the window.
     fn too_long(&self, why: String) -> Ending {
         let said = self.refused.trim();
         Ending::TooLong(match self.refusals {
@@ -327,13 +226,12 @@ impl Run {
         })
     }
 
-    /// The wait is over.
-    pub fn on_waited(&mut self) {
+    pub(crate) fn on_waited(&mut self) {
         self.phase = Phase::Ask;
     }
 
-    /// The model has answered.
-    pub fn on_reply(&mut self, reply: &Reply) -> Taken {
+    /// Takes the model's reply.
+    pub(crate) fn on_reply(&mut self, reply: &Reply) -> Taken {
         self.is_known = true;
         self.retries = Retries::default();
         (self.refusals, self.output_limits) = (0, 0);
@@ -393,23 +291,23 @@ impl Run {
         }
     }
 
-    /// The final answer, where one was just taken.
-    pub fn answer(&self) -> Option<&str> {
+    /// Returns the final answer, if one was just taken.
+    pub(crate) fn answer(&self) -> Option<&str> {
         match &self.phase {
             Phase::Over(Ending::Answered(answer)) => Some(answer),
             _ => None,
         }
     }
 
-    /// The model is to be asked again although its final answer was taken.
-    pub fn go_on(&mut self) {
+    /// Continues the run although its final answer was taken.
+    pub(crate) fn go_on(&mut self) {
         if self.answer().is_some() {
             self.phase = Phase::Ask;
         }
     }
 
-    /// Takes what came of checking the final answer. Where it does not pass and the model is to be asked again, says why.
-    pub fn on_checked(&mut self, verdict: Verdict) -> Option<String> {
+    /// Takes the verdict on the final answer. If it fails and the model is to be asked again, returns the reason.
+    pub(crate) fn on_checked(&mut self, verdict: Verdict) -> Option<String> {
         let Phase::Over(Ending::Answered(answer)) = &mut self.phase else {
             return None;
         };
@@ -479,8 +377,8 @@ impl Run {
         Taken::Drop
     }
 
-    /// How a silent provider is borne with in the request that is made next. `limits` are the model's own.
-    pub fn bearing(&self, limits: Option<Silence>) -> Bearing {
+    /// Returns the time limits for a silent provider in the next request. `limits` are the model's own.
+    pub(crate) fn bearing(&self, limits: Option<Silence>) -> Bearing {
         let patience = &self.limits.patience;
         let most = self.retries.most_silence(patience);
         let next_try = |silence: Duration, had_begun| {
@@ -501,20 +399,20 @@ impl Run {
         }
     }
 
-    /// How often something that was refused may leave the conversation and the request be made again before giving up.
-    pub fn may_leave_out(&self) -> u32 {
+    /// Returns how many more times rejected parts may be removed and the request repeated.
+    pub(crate) fn may_leave_out(&self) -> u32 {
         LEFT_OUT - self.left_out
     }
 
-    /// Something that the provider has refused has left the conversation: it is asked once more.
-    pub fn on_left_out(&mut self) {
+    /// Records that rejected parts were removed from the conversation: the request is repeated.
+    pub(crate) fn on_left_out(&mut self) {
         self.left_out += 1;
         self.phase = Phase::Ask;
         self.acted = false;
     }
 
-    /// There was no answer; nothing had come for `silence` when that was known.
-    pub fn on_error(&mut self, error: ModelError, silence: Duration, jitter: f64) {
+    /// Takes an error. Nothing had arrived for `silence` when it occurred.
+    pub(crate) fn on_error(&mut self, error: ModelError, silence: Duration, jitter: f64) {
         if let ModelError::TooLong { said, .. } = error {
             self.refusals += 1;
             self.refused = said;
@@ -526,7 +424,7 @@ impl Run {
                 self.phase = Phase::Over(self.too_long(why));
                 return;
             }
-            // The conversation has been told; it decides to compact, or that it cannot.
+            // The conversation knows of the refusal and decides whether it can compact.
             self.phase = Phase::Ask;
             self.acted = false;
             return;
@@ -534,7 +432,7 @@ impl Run {
         if let ModelError::OutputLimit { limit: Some(_), .. } = error
             && self.output_limits < OUTPUT_LIMITS
         {
-            // Less is asked for now.
+            // The output limit is lower now.
             self.output_limits += 1;
             self.phase = Phase::Ask;
             return;
@@ -553,7 +451,7 @@ impl Run {
         };
     }
 
-    /// What an overloaded provider said, where the run ends because of that.
+    /// Returns the message of an overloaded provider, if the run ends because of it.
     pub(crate) fn given_up_busy(&self) -> Option<&str> {
         match &self.phase {
             Phase::Over(Ending::Provider(ModelError::Busy { said, .. })) => Some(said),
@@ -561,7 +459,7 @@ impl Run {
         }
     }
 
-    /// Another model is asked instead, which knows nothing of earlier failures and may have a smaller window.
+    /// Switches to another model, to which earlier failures do not apply and whose window may be smaller.
     pub(crate) fn on_other_model(&mut self) {
         self.phase = Phase::Ask;
         self.retries = Retries::default();
@@ -569,16 +467,16 @@ impl Run {
         (self.refusals, self.output_limits, self.left_out, self.rewritten) = (0, 0, 0, 0);
     }
 
-    /// A tool has answered. What is returned is to be told to the model with the answer.
-    pub fn on_result(
+    /// Takes the result of a call. Returns a note to append to the result for the model.
+    pub(crate) fn on_result(
         &mut self,
         call: &ToolCall,
-        essence: Essence,
+        call_key: CallKey,
         went: Went,
         changes: bool,
         shown: Option<u64>,
     ) -> Option<String> {
-        match self.tally.take(call, essence, went, changes, shown) {
+        match self.loop_guard.take(call, call_key, went, changes, shown) {
             Finding::Fine => None,
             Finding::Tell(count) => Some(format!(
                 "This very call has now failed {count} times. Do something else: look at what it needs, or say what is in the way."
@@ -600,8 +498,8 @@ impl Run {
         }
     }
 
-    /// All tools of the step have answered, and the answers are appended.
-    pub fn on_results(&mut self) {
+    /// Records that the results of all calls of the step are appended.
+    pub(crate) fn on_results(&mut self) {
         self.acted = false;
         if !matches!(self.phase, Phase::Over(_)) {
             self.phase = Phase::Ask;
@@ -609,7 +507,7 @@ impl Run {
     }
 }
 
-/// Why a run ends whose session only the user compacts.
+/// Returns why a run ends if only the user compacts its session.
 fn full(conversation: &Conversation) -> String {
     format!(
         "the context window is full ({} of {} tokens), and automatic compaction is off (compact_at): run /compact and continue, or set \
@@ -619,7 +517,7 @@ fn full(conversation: &Conversation) -> String {
     )
 }
 
-/// The words of an answer.
+/// Returns the text of an answer.
 pub(crate) fn words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.body.as_str()),

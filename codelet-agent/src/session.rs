@@ -1,35 +1,41 @@
-//! A session in memory: one conversation, the model that is asked, the tools that it may use, and the bill.
+//! A session in memory: one conversation, the model, the tools, and the bill.
 
-use crate::answer::AnswerCheck;
-use crate::bill::Bill;
-use crate::effort::{CacheAfter, Effort};
-use crate::event::{Event, Listen, Witness};
-use crate::fallback::Fallback;
-use crate::glance::Glances;
-use crate::hooks::Hooks;
-use crate::instructions::Nearer;
-use crate::journal::Journal;
+pub(crate) mod checkpoint;
+pub(crate) mod lending;
+pub(crate) mod models;
+pub mod plan;
+pub(crate) mod prompt;
+pub mod rewind;
+pub mod snapshot;
+pub(crate) mod start;
+
+use crate::environment::Surroundings;
+use crate::environment::instructions::Nearer;
+use crate::environment::journal::Journal;
+use crate::model::bill::Bill;
+use crate::model::fallback::Fallback;
 use crate::model::{Model, Profile, ToolSpec};
-use crate::narrowed::Narrowed;
 use crate::permission::Gate;
-use crate::rewind::{Discarded, Prompted};
-use crate::run::Limits;
-use crate::skills::Skill;
-use crate::step;
-use crate::surroundings::Surroundings;
-use crate::task::{Seat, Tasks};
+use crate::permission::narrowed::Narrowed;
+use crate::run::answer::AnswerCheck;
+pub use crate::run::settings::{Settings, SummaryBy};
+use crate::session::checkpoint::{Discarded, Prompted};
+pub use crate::session::prompt::{Attachment, Prompt};
+use crate::session::snapshot::Glances;
+use crate::tool::event::{Event, Listen, Witness};
+use crate::tool::hooks::Hooks;
+use crate::tool::skills::Skill;
+use crate::tool::tasks::Seat;
+pub use crate::tool::tasks::Tasks;
 use crate::tool::{Tool, ToolSource};
 use codelet_context::conversation::{Conversation, Earlier};
 use codelet_context::economics::{Economics, Preset};
-use codelet_context::message::{Image, Message, Origin, Part, Role, Text, ToolResult};
+use codelet_context::message::{Message, Origin, Part, Role, Text, ToolResult};
 use codelet_context::note::Note;
 use codelet_context::policy::{CompactAt, CompactionConfig};
 use codelet_context::price;
 use codelet_context::reminder;
-use codelet_context::strategy;
 use codelet_context::tokens::{Tokens, estimate_bytes};
-use codelet_context::view::View;
-use codelet_text::short::{clip, words};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -37,119 +43,48 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The system prompt of every session.
-pub const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
-/// The most that an answer is asked to be, in tokens: room for a large file, and far below any window.
+pub const SYSTEM_PROMPT: &str = include_str!("session/system_prompt.md");
+/// The output limit of requests, in tokens: room for a large file, and far below any context window.
 const MOST_OUTPUT: Tokens = 32_000;
 
-/// Characters of a name under which an attachment is told, and what stands behind it.
-const SOURCE: usize = 500;
-const END: &str = "[End of the attachment.]";
-
-/// Stands in the place of a result while its tool runs, for whoever looks at the conversation then.
+/// The time that tools may take, after the user interrupts, to end what they started.
+pub(crate) const GRACE: Duration = Duration::from_millis(80);
+/// Stands in for a tool result while the tool runs, for anyone who looks at the conversation then.
 const NO_RESULT_YET: &str = "[no result yet: this step was still under way]";
-/// How a session works.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Settings {
-    /// What bounds each run.
-    pub limits: Limits,
-    /// Who writes the summary at a compaction.
-    pub summary: SummaryBy,
-    /// How readily history that was sent is edited to save money.
-    pub economics: Preset,
-    /// When the session compacts by itself.
-    pub compact_at: CompactAt,
-    /// The most keep-alive requests in a row that keep the cache from expiring; none are made unless the user wants them.
-    pub keep_alive: u32,
-    /// Text appended to the system prompt.
-    pub append_system: Option<String>,
-    /// Whether the model is told of skills and can read them.
-    pub skills: bool,
-    /// The session's name towards a provider: requests of one session go to one cache.
-    pub id: String,
-}
 
-/// Who writes the summary at a compaction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum SummaryBy {
-    /// The engine, from the facts: at once, and it cannot fail.
-    #[default]
-    Template,
-    /// The model; where it fails, the engine.
-    Model,
-}
-
-/// What the user says.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Prompt {
-    /// The words.
-    pub text: String,
-    /// Pictures beside them.
-    pub images: Vec<Image>,
-    /// The tools that the command lists which it comes from.
-    pub narrowed: Option<Narrowed>,
-    /// Texts of others that go with them.
-    pub attached: Vec<Attachment>,
-}
-
-/// A text that somebody else has written and the user sends along, such as a file that an editor shows.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Attachment {
-    /// Where it comes from: a path or an address.
-    pub source: String,
-    /// The text.
-    pub text: String,
-}
-
-impl Attachment {
-    /// As the model is told it: marked as what it is, so that nothing in it can pose as the user's own words.
-    pub(crate) fn part(&self, hide: &dyn Fn(&str) -> String) -> Part {
-        let source = words(&self.source);
-        let source = clip(&source, SOURCE);
-        let head = format!("[Attached to the prompt: {source}. This is what it holds, not what the user says.]");
-        // It ends where this side says, on wires too that join the texts of a message.
-        let text = hide(&self.text).replace(END, "[end of an attachment]");
-        Part::Text(Text::new(
-            reminder::escape(&format!("{head}\n{text}\n{END}")),
-            Origin::Injected,
-        ))
-    }
-}
-
-impl From<&str> for Prompt {
-    fn from(text: &str) -> Self {
-        Prompt {
-            text: text.to_owned(),
-            ..Prompt::default()
-        }
-    }
-}
-
-/// What a prompt has led to.
+/// The outcome of the last prompt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LastTurn {
     /// The prompt.
     pub prompt: String,
-    /// Answers of the model.
+    /// The number of replies of the model.
     pub steps: usize,
-    /// Tool calls in them.
+    /// The number of tool calls in them.
     pub calls: usize,
 }
 
-/// Everything that a session is made of.
+/// The dependencies of a session.
 pub struct Parts {
-    /// Who is asked.
+    /// The model to ask.
     pub model: Arc<dyn Model>,
-    /// What it may use.
+    /// The tools that it may use.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Who permits.
+    /// Decides on permissions.
     pub gate: Arc<dyn Gate>,
-    /// The world around.
+    /// Access to the world outside.
     pub world: Arc<dyn Surroundings>,
 }
 
-/// Whoever keeps what is said in a session, as it is said.
+impl Parts {
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| *tool.spec().name == *name)
+    }
+}
+
+/// Saves a session as it goes on.
 pub trait Keep: Send + Sync {
-    /// More was said, or something was taken back. Returns what the user should know, such as that it cannot be kept.
+    /// Called after something was appended or taken back. Returns a notice for the user, such as that it could not be
+    /// saved.
     fn keep(&mut self, session: &Session) -> Option<String>;
 }
 
@@ -158,93 +93,95 @@ pub struct Session {
     pub(crate) conversation: Conversation,
     pub(crate) parts: Parts,
     pub(crate) specs: Arc<[ToolSpec]>,
-    /// How many of the tools are the session's own; those of the source stand behind them.
+    /// The number of tools that belong to the session itself; those of the source follow them.
     pub(crate) own_tools: usize,
     pub(crate) source: Option<Arc<dyn ToolSource>>,
-    /// The tool that reads skills; none where there are none.
+    /// The tool that reads skills; `None` if there are no skills.
     pub(crate) skills: Option<Arc<Skill>>,
-    /// What the command and the skills of this turn list as their tools.
+    /// The tool lists of this turn's command and skills.
     pub(crate) narrowed: Vec<Narrowed>,
-    /// The same of the session that has handed this one its work: it holds in all of it.
+    /// The tool lists of the session that delegated its work to this one: they hold throughout.
     pub(crate) inherited: Vec<Narrowed>,
     pub(crate) settings: Settings,
     pub(crate) bill: Bill,
-    /// The bill as the last run began.
+    /// The bill at the start of the last run.
     pub(crate) bill_before: Bill,
-    /// How many answers the model has given.
+    /// The number of replies the model has given.
     pub(crate) replies: u32,
-    /// How many messages the last request held.
+    /// The number of messages in the last request.
     pub(crate) sent: Option<usize>,
-    /// When it began.
+    /// The start of the last request.
     pub(crate) asked: Option<Instant>,
-    /// The model that it went to.
+    /// The model that the last request went to.
     pub(crate) answerer: Option<String>,
-    /// Idle requests since the last one that was asked for an answer.
+    /// The number of idle requests since the last real one.
     pub(crate) kept_alive: u32,
-    /// Compactions in a row for which the model was asked for a summary and gave none.
+    /// The number of consecutive compactions for which the model was asked for a summary and gave none.
     pub(crate) unwritten: u32,
-    /// An answer of the model has shown that it thinks, or that something else than words takes room in its answers.
+    /// True once an answer has shown that the model thinks, or that something other than text takes up room in its
+    /// answers.
     pub(crate) has_thought: bool,
-    /// What the last run leaves of an answer that never ended.
+    /// The text of an answer that the last run did not finish.
     pub(crate) unfinished: String,
-    /// Ids of all calls so far: some providers number the calls of each reply from the beginning.
+    /// The ids of all calls so far: some providers number the calls of each reply from the start.
     pub(crate) call_ids: HashSet<Arc<str>>,
-    /// Calls of the last reply whose parameters were cut.
+    /// The calls of the last reply whose parameters were truncated.
     pub(crate) broken: Vec<Arc<str>>,
-    /// The last prompt, how things stood before it, and how many messages there were.
+    /// The last prompt, the state before it, and the number of messages then.
     pub(crate) last: Option<(Prompt, Earlier, usize)>,
-    /// What the user's side has said since.
+    /// Messages added on the user's side since.
     pub(crate) beside: Vec<Message>,
-    /// How things stood before the last [`retry`](Self::retry), [`clear`](Self::clear) or [`rewind`](Self::rewind).
+    /// The state before the last [`retry`](Self::retry), [`clear`](Self::clear) or [`rewind`](Self::rewind).
     pub(crate) discarded: Option<Discarded>,
-    /// The prompts that can be gone back to, oldest first.
+    /// The prompts that can be rewound to, oldest first.
     pub(crate) prompts: Vec<Prompted>,
-    /// What the model is told of the conversation that this one goes on from.
+    /// The note to the model about the conversation that this one continues.
     pub(crate) taken_over: Option<String>,
-    /// What its tools have changed in files.
+    /// Records the file changes made by tools.
     pub(crate) journal: Option<Arc<dyn Journal>>,
-    /// A call was not permitted since the last prompt, and nothing that does more than look has succeeded since.
+    /// True if a call was denied since the last prompt, and no call that does more than read has succeeded since.
     pub(crate) is_held_up: bool,
-    /// A call of the last step has asked for a compaction, and was granted it.
+    /// True if a call of the last step asked for a compaction and it was granted.
     pub(crate) wishes_compaction: bool,
-    /// Questions since the last prompt whether a command is run again with what the sandbox has not given it.
+    /// The number of questions since the last prompt about rerunning a command with what the sandbox withheld.
     pub(crate) asked_again: AtomicUsize,
-    /// What the user was told of the instructions at the last prompt, and since.
+    /// Notices about instructions shown to the user since the last prompt, inclusive.
     pub(crate) notices: Vec<String>,
-    /// The same of skills, at the last prompt.
+    /// Notices about skills shown at the last prompt.
     pub(crate) notices_of_skills: Vec<String>,
-    /// Folders whose own instructions were told since.
+    /// The folders whose own instructions were sent since.
     pub(crate) nearer: Nearer,
-    /// The user knows that counts are not believed, and that costs are estimated.
+    /// True once the user knows that token counts are not trusted; `has_told_of_estimate`: that costs are estimated.
     pub(crate) has_told_of_doubt: bool,
     pub(crate) has_told_of_estimate: bool,
-    /// What final answers have to pass.
+    /// The check that final answers have to pass.
     pub(crate) answer_check: Option<Arc<dyn AnswerCheck>>,
-    /// Who keeps figures of the requests.
+    /// Records figures of the requests.
     pub(crate) witness: Option<Box<dyn Witness>>,
-    /// Who is asked where the provider stays overloaded.
+    /// The model to use while the provider stays overloaded.
     pub(crate) fallback: Option<Fallback>,
-    /// Which of its conversations goes on, and how many there were before: each [`clear`](Self::clear) begins another one.
+    /// The number of the current conversation, and how many came before it: each [`clear`](Self::clear) starts another
+    /// one.
     pub(crate) number: u64,
     pub(crate) numbers: u64,
-    /// Who keeps what is said.
+    /// Saves the session.
     keeper: Option<Box<dyn Keep>>,
-    /// Who is told what happens, and may object.
+    /// The hooks that receive events and may object.
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
-    /// How the conversation came about, until hooks are told of its first prompt.
+    /// The way the conversation started, until hooks have received its first prompt.
     pub(crate) begins: Option<&'static str>,
-    /// Who wants to look while it works.
+    /// Pending requests to look at the session while it works.
     pub(crate) glances: Glances<Session>,
-    /// What was handed on to sessions of their own.
+    /// The tasks delegated to other sessions.
     pub(crate) tasks: Tasks,
-    /// Where this one's bill is read while it works, if it was handed its work by another.
+    /// This session's bill as its parent reads it meanwhile, if this session was delegated.
     pub(crate) seat: Option<Seat>,
-    /// How long tools may take to end what they started once the user has interrupted.
+    /// The time that tools may take, after the user interrupts, to end what they started.
     pub(crate) grace: Duration,
 }
 
 impl Session {
-    /// A session in which nothing was said.
+    /// Creates a session with an empty conversation.
     pub fn new(parts: Parts, settings: Settings) -> Self {
         let specs: Arc<[ToolSpec]> = parts.tools.iter().map(|tool| tool.spec().clone()).collect();
         let profile = parts.model.profile();
@@ -304,124 +241,94 @@ impl Session {
             glances: Glances::default(),
             tasks: Tasks::default(),
             seat: None,
-            grace: step::GRACE,
+            grace: GRACE,
         }
     }
 
-    /// The conversation.
+    /// Returns the conversation.
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
     }
 
-    /// The conversation, to pin, undo or compact between two runs.
+    /// Returns the conversation, to pin, undo or compact between two runs.
     pub fn conversation_mut(&mut self) -> &mut Conversation {
         &mut self.conversation
     }
 
-    /// What the session has cost.
+    /// Returns the cost of the session so far.
     pub fn bill(&self) -> &Bill {
         &self.bill
     }
 
-    /// The same as the last run began.
+    /// Returns the bill at the start of the last run.
     pub fn bill_before(&self) -> &Bill {
         &self.bill_before
     }
 
-    /// The tasks that it has handed on, and the part of the bill that is theirs.
+    /// Returns the delegated tasks, and their part of the bill.
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
-    /// How many steps were made: answers that the model has given. A request that was refused or interrupted is none.
+    /// Returns the number of steps: replies of the model, not counting refused or interrupted requests.
     pub fn steps(&self) -> u32 {
         self.replies
     }
 
-    /// The words of an answer that the last prompt was given and whose end never came; empty where there are none.
+    /// Returns the text of the last prompt's answer if it never finished; otherwise an empty text.
     pub fn unfinished(&self) -> &str {
         &self.unfinished
     }
 
-    /// Whether the last thing that the last prompt's run wanted to do, beyond looking, was not permitted.
+    /// Returns whether the last thing that the last prompt's run tried to do, beyond reading, was denied.
     pub fn is_held_up(&self) -> bool {
         self.is_held_up
     }
 
-    /// The model that is asked.
+    /// Returns the model.
     pub fn model(&self) -> &dyn Model {
         &*self.parts.model
     }
 
-    /// The tools, as the model is told of them.
+    /// Returns the tool definitions, as sent to the model.
     pub fn tools(&self) -> &[ToolSpec] {
         &self.specs
     }
 
-    /// The session's name towards a provider.
+    /// Returns the session's id, as sent to a provider.
     pub fn id(&self) -> &str {
         &self.settings.id
     }
 
-    /// The number of the conversation that goes on: another one once it was [cleared](Self::clear), and the same as before once that was
-    /// taken back.
+    /// Returns the number of the current conversation: it changes when the conversation is [cleared](Self::clear), and
+    /// changes back when that is undone.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The most that one answer is asked to be, in tokens.
+    /// Returns the output limit of requests, in tokens.
     pub fn most_output(&self) -> Tokens {
         self.conversation.config().reserved().max(1)
     }
 
-    /// Another model from here on. What the earlier one has said and done goes with it, and nothing that it thought or signed.
-    pub fn change_model(&mut self, model: Box<dyn Model>) {
-        self.exchange_model(model.into());
-        self.trusts_model();
-    }
-
-    /// The same; returns the earlier one.
-    pub(crate) fn exchange_model(&mut self, model: Arc<dyn Model>) -> Arc<dyn Model> {
-        let profile = model.profile();
-        self.conversation.configure(config(profile, self.settings.compact_at));
-        self.conversation
-            .set_economics(economics(&*model, self.settings.economics));
-        let earlier = std::mem::replace(&mut self.parts.model, model);
-        // Another model has a cache of its own.
-        (self.sent, self.asked) = (None, None);
-        (self.unwritten, self.has_thought) = (0, false);
-        earlier
-    }
-
-    /// Asks the model for another thinking effort, or for its provider's default, from the next request on. Says what that
-    /// does to the prompt cache; where the model does not take the effort, nothing is changed.
-    pub fn change_effort(&mut self, effort: Option<Effort>) -> Option<CacheAfter> {
-        let model = self.parts.model.with_effort(effort)?;
-        let after = self.parts.model.cache_after(effort);
-        self.parts.model = model.into();
-        if after == CacheAfter::Lost {
-            (self.sent, self.asked) = (None, None);
-        }
-        Some(after)
-    }
-
-    /// Takes only final answers that pass, from here on.
+    /// Sets the check that final answers have to pass from now on.
     pub fn check_answers(&mut self, check: Arc<dyn AnswerCheck>) {
         self.answer_check = Some(check);
     }
 
-    /// Whether final answers have to pass a check.
+    /// Returns whether final answers have to pass a check.
     pub fn checks_answers(&self) -> bool {
         self.answer_check.is_some()
     }
 
-    /// Takes further tools from here. They may become others between two prompts.
+    /// Adds the tools of this source. They may change between two prompts.
     pub fn served_by(&mut self, source: Arc<dyn ToolSource>) {
         self.take_tools(source.tools());
         self.source = Some(source);
     }
 
-    /// Puts these tools in the place of the source's, with the one that reads skills behind them. Says whether the model is told anything else than before.
+    /// Replaces the source's tools with these, followed by the one that reads skills. Returns whether the definitions
+    /// sent to the model change.
     pub(crate) fn take_tools(&mut self, tools: Vec<Arc<dyn Tool>>) -> bool {
         self.parts.tools.truncate(self.own_tools);
         self.parts.tools.extend(tools);
@@ -437,24 +344,25 @@ impl Session {
         true
     }
 
-    /// Whether the provider's cache has expired since the last request began, by the lifetime on the model's price card.
+    /// Returns whether the provider's cache has expired since the last request began, by the lifetime on the model's
+    /// price card.
     pub fn is_cold(&self) -> bool {
         let lives = self.conversation.economics().card.expires_after();
         self.asked.is_some_and(|asked| asked.elapsed() > lives)
     }
 
-    /// Whether the last run, or the one under way, has cost as much as it may.
+    /// Returns whether the last run, or the current one, has reached its cost limit.
     pub(crate) fn is_spent(&self) -> bool {
         let spent = self.bill.since(&self.bill_before).dollars;
         self.settings.limits.max_cost.is_some_and(|most| spent >= most)
     }
 
-    /// What the user has said, as it may be shown and kept: without keys and other secrets that are known here.
+    /// Returns the user's text as it may be shown and saved: without API keys and other known secrets.
     pub fn hidden(&self, said: &str) -> String {
         self.parts.world.hide(said)
     }
 
-    /// What the last prompt has led to, which [`retry`](Self::retry) would discard; none where nothing was said.
+    /// Returns the outcome of the last prompt, which [`retry`](Self::retry) would discard; `None` if there was none.
     pub fn last_turn(&self) -> Option<LastTurn> {
         let (prompt, _, messages) = self.last.as_ref()?;
         let since = self.conversation.history().messages().get(*messages..)?;
@@ -466,33 +374,20 @@ impl Session {
         })
     }
 
-    /// The lists of tools that calls are held to now.
+    /// Returns the tool lists that calls are currently held to.
     pub(crate) fn narrowed(&self) -> impl Iterator<Item = &Narrowed> {
         self.inherited.iter().chain(&self.narrowed)
     }
 
-    /// Another conversation than the one that was sent is the next to be sent.
-    pub(crate) fn begin_anew(&mut self) {
-        self.sent = None;
-        self.broken.clear();
-        let calls = self
-            .conversation
-            .history()
-            .messages()
-            .iter()
-            .flat_map(|message| message.calls());
-        self.call_ids = calls.map(|call| call.id.clone()).collect();
-    }
-
-    /// Everything that was said, fit to be sent to a model: calls whose tools run at this moment are answered with a word
-    /// about that.
+    /// Returns the whole history, fit to be sent to a model: calls whose tools are still running get a placeholder
+    /// result.
     pub fn said(&self) -> Vec<Arc<Message>> {
         let mut said = self.conversation.history().messages().to_vec();
         said.extend(self.answers_in_place().map(Arc::new));
         said
     }
 
-    /// Answers in the place of those that the last step's calls will have; none if they have them.
+    /// Returns placeholder results for the last step's calls; `None` if they have results.
     pub(crate) fn answers_in_place(&self) -> Option<Message> {
         let last = self.conversation.history().messages().last()?;
         let open = last.parts.iter().filter_map(|part| match part {
@@ -503,75 +398,22 @@ impl Session {
         (!open.is_empty()).then(|| Message::results(open))
     }
 
-    /// Goes on from what was said elsewhere, as if it had been said here. Calls without an answer get one. `told` is what the model is to
-    /// know of that beside it; it may be nothing.
-    pub fn take_over(&mut self, messages: Vec<Message>, told: &str) {
-        let ends_with_reply = messages
-            .last()
-            .is_some_and(|last| last.role == Role::Assistant && last.calls().next().is_none());
-        let mut view = View::new(messages);
-        strategy::pair(&mut view);
-        // The next prompt stands behind the reply, so no words of ours need to.
-        if ends_with_reply && view.messages.last().is_some_and(|last| last.role == Role::User) {
-            view.messages.pop();
-        }
-        for message in view.messages {
-            if message.is_prompt() {
-                let prompted = self.prompted_before();
-                self.prompts.push(prompted);
-            }
-            self.conversation.append(message);
-        }
-        self.begin_anew();
-        self.begins = Some("resume");
-        if !told.is_empty() {
-            self.taken_over = Some(told.to_owned());
-            self.tell(told);
-        }
-    }
-
-    /// Begins anew: nothing was said. [`undo`](Self::undo) takes that back. What was billed stays billed, the breaks of the cache stay on record beside it, and what
-    /// a provider has taught of its limit stays learned.
-    pub fn clear(&mut self) {
-        let economics = self.conversation.economics().clone();
-        let mut conversation = Conversation::new(*self.conversation.config(), weight(&self.specs)).under(economics);
-        if let Some(system) = self.conversation.history().messages().first() {
-            conversation.append(system.clone());
-        }
-        conversation.begin_behind(&self.conversation);
-        self.discard();
-        self.conversation = conversation;
-        self.numbers += 1;
-        self.number = self.numbers;
-        self.asked = None;
-        self.kept_alive = 0;
-        self.last = None;
-        self.prompts.clear();
-        self.taken_over = None;
-        self.begins = Some("clear");
-        self.beside.clear();
-        self.begin_anew();
-        if let Some(witness) = &mut self.witness {
-            witness.cleared();
-        }
-    }
-
-    /// Has each request told to somebody who keeps figures of them.
+    /// Reports each request to a witness that records figures.
     pub fn watched_by(&mut self, witness: Box<dyn Witness>) {
         self.witness = Some(witness);
     }
 
-    /// Has all that is said told to somebody who keeps it: each prompt, answer and output once it is there.
+    /// Saves the conversation through this keeper: each prompt, reply and output as soon as it exists.
     pub fn kept_by(&mut self, keeper: Box<dyn Keep>) {
         self.keeper = Some(keeper);
     }
 
-    /// Has hooks told of what happens, from here on.
+    /// Sends events to these hooks from now on.
     pub fn hooked_by(&mut self, hooks: Arc<dyn Hooks>) {
         self.hooks = Some(hooks);
     }
 
-    /// Has what was said until now kept.
+    /// Saves the conversation up to now.
     pub(crate) fn keep(&mut self, listener: &mut dyn Listen) {
         if let Some(mut keeper) = self.keeper.take() {
             if let Some(told) = keeper.keep(self) {
@@ -581,28 +423,29 @@ impl Session {
         }
     }
 
-    /// Where looks at the session are asked for while it works.
+    /// Returns a handle for looking at the session while it works.
     pub fn glances(&self) -> Glances<Session> {
         self.glances.clone()
     }
 
-    /// What the tools' definitions weigh in each request, in estimated tokens.
+    /// Returns the size of the tool definitions in each request, in estimated tokens.
     pub fn overhead(&self) -> Tokens {
         weight(&self.specs)
     }
 
-    /// Appends what the user's side says beside a prompt. It stays where the prompt before it is sent again.
+    /// Appends a message of the user's side besides the prompt. It stays when the prompt in front of it is sent again.
     pub(crate) fn add_beside(&mut self, message: Message) {
         self.beside.push(message.clone());
         self.conversation.append(message);
     }
 
-    /// Tells the model what the user has pinned, with the next request: a summary tells it only from the next compaction on.
+    /// Tells the model, with the next request, what the user has pinned: a summary mentions it only from the next
+    /// compaction on.
     pub fn tell_pinned(&mut self, pinned: &str) {
         self.tell(&format!("The user has pinned this; it is to stay in sight:\n{pinned}"));
     }
 
-    /// Drops the model's note: it is told in no summary any more, and the model is told so with the next request.
+    /// Drops the model's note: summaries no longer contain it, and the next request tells the model.
     pub fn drop_note(&mut self, note: Note) {
         let told = format!(
             "The user has dropped this note of yours; do not go by it:\n{}",
@@ -612,12 +455,12 @@ impl Session {
         self.tell(&told);
     }
 
-    /// Tells the model something beside what the user says, with the next request.
+    /// Sends the model a text besides the user's own words, with the next request.
     pub(crate) fn tell(&mut self, text: &str) {
         self.add_beside(injected(text));
     }
 
-    /// Tells the user something of the instructions, once for each prompt.
+    /// Shows the user a notice about instructions, once for each prompt.
     pub(crate) fn notice(&mut self, notice: String, listener: &mut dyn Listen) {
         if !self.notices.contains(&notice) {
             listener.on(Event::Notice(notice.clone()));
@@ -626,30 +469,30 @@ impl Session {
     }
 }
 
-/// What the model is told beside what the user says.
+/// Returns a message to the model besides the user's own words.
 pub(crate) fn injected(text: &str) -> Message {
-    // It stands where reminders do, and must not look like one.
+    // Reminders appear in the same position, and this must not look like one.
     let part = Part::Text(Text::new(reminder::escape(text), Origin::Injected));
     Message::new(Role::User, vec![part])
 }
 
-/// The economics under which a model is asked. Where nobody knows its price, the usual rules hold.
-fn economics(model: &dyn Model, preset: Preset) -> Economics {
-    let card = model.profile().price.clone().unwrap_or_else(price::usual);
-    Economics::new(card).preset(preset)
-}
-
-/// When a session with this model compacts. As much of the window is kept free as an answer is asked to be.
-fn config(profile: &Profile, compact_at: CompactAt) -> CompactionConfig {
-    let mut config = CompactionConfig::new(profile.window).reserving(profile.max_output.min(MOST_OUTPUT));
-    config.compact_at = compact_at;
-    config
-}
-
-/// What the tools' definitions weigh in each request, in estimated tokens.
-fn weight(specs: &[ToolSpec]) -> Tokens {
+/// Returns the size of the tool definitions in each request, in estimated tokens.
+pub(crate) fn weight(specs: &[ToolSpec]) -> Tokens {
     let bytes = specs
         .iter()
         .map(|spec| spec.name.len() + spec.description.len() + spec.parameters.to_string().len());
     estimate_bytes(bytes.sum())
+}
+
+/// Returns the economics for a model. If its price is unknown, the usual rules apply.
+pub(crate) fn economics(model: &dyn Model, preset: Preset) -> Economics {
+    let card = model.profile().price.clone().unwrap_or_else(price::usual);
+    Economics::new(card).preset(preset)
+}
+
+/// Returns when a session with this model compacts. It reserves as much of the context window as the output limit.
+pub(crate) fn config(profile: &Profile, compact_at: CompactAt) -> CompactionConfig {
+    let mut config = CompactionConfig::new(profile.window).reserving(profile.max_output.min(MOST_OUTPUT));
+    config.compact_at = compact_at;
+    config
 }

@@ -1,73 +1,64 @@
-//! Tasks: work that the model hands on to a session of its own, of which only the answer comes back.
+//! Tasks: work that the model delegates to a session of its own, of which only the answer returns.
 //!
-//! [`Task`] is a tool as any other; the loop lends it what it needs ([`Lent`]): the model, the gate, the world and the tools'
-//! names. It runs a second [`Session`] within the call. What that one spends is on the [tab](Tasks) of the session that lends,
-//! whatever becomes of it: it may be interrupted or break down.
+//! [`Task`] is a tool like any other; the session lends it what it needs ([`Lent`]): the model, the gate, the world and
+//! the tools. It runs a second [`Session`] within the call. Its cost is on the bill of the lending session, even if it
+//! is interrupted or crashes.
 
 mod agents;
 mod told;
 
 pub use agents::AGENTS;
 
-use crate::bill::Bill;
-use crate::definitions::{Author, Definition};
-use crate::event::{Event, Listen};
-use crate::hooks::{Hooks, Occasion, Said};
+use crate::environment::definitions::{Author, Definition};
 use crate::interrupt::{self, Interrupt};
-use crate::journal::Journal;
 use crate::model::{Model, ToolSpec};
-use crate::narrowed::Narrowed;
+use crate::permission::need::Need;
 use crate::permission::{Asked, Gate, Permission, Verdict};
+use crate::run::settings::Settings;
 use crate::run::{Ending, Limits};
-use crate::session::{Parts, Prompt, Session, Settings};
-use crate::skills;
-use crate::step::GRACE;
-use crate::tool::{Call, Live, Need, Output, Tool};
+use crate::session::prompt::Prompt;
+use crate::session::{GRACE, Parts, Session};
+use crate::tool::event::{Event, Listen, Progress};
+use crate::tool::hooks::{Hooks, Occasion, Said};
+use crate::tool::skills;
+use crate::tool::tasks::{Seat, TOOL, kept, read};
+use crate::tool::{Call, Lent, Live, Output, Tool};
 use agents::Agent;
-use codelet_context::body::Body;
 use codelet_context::message::Parameters;
 use codelet_context::policy::CompactAt;
-use codelet_context::recall::Handle;
 use codelet_text::short::{clip, on_one_line};
 use futures_util::future::BoxFuture;
 use serde_json::json;
-use std::collections::VecDeque;
-use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The tool's name.
-pub const NAME: &str = "Task";
-/// The parameter that names a defined agent, where there are any.
+/// The parameter that names a defined agent, if there are any.
 const AGENT: &str = "subagent_type";
-/// As many tasks of one reply run at once.
-pub const AT_ONCE: usize = 4;
-/// Steps of one task, where the session's own bound is not narrower.
-pub const STEPS: u32 = 50;
-/// Characters of a task's name.
+/// The maximum number of steps of a task, unless the session's own limit is lower.
+const STEPS: u32 = 50;
+/// The maximum length of a task's name, in characters.
 const LONGEST_NAME: usize = 60;
-/// Bytes of conversations of tasks that are kept to be recalled, all together.
-const KEPT: usize = 16 * 1024 * 1024;
-/// What the session of a task may take to end what it started, so that the one around it still hears its answer.
+/// The time for a task's session to end what it started, so that the outer session still receives its answer.
 const TASK_GRACE: Duration = GRACE.saturating_sub(Duration::from_millis(20));
-/// Things of a task that the user is told.
+/// The maximum number of notices to the user per task.
 const MOST_TOLD: usize = 8;
 
-/// What stands behind the system prompt of a task's session.
+/// Text appended to the system prompt of a task's session.
 const BRIEF: &str = "You work on one task that another agent has given you. Nobody answers questions. It gets your last answer and nothing \
     else: say there what you found or changed, with paths, and what is open.";
 
-/// Hands out what a task works with. The loop does not know how tools are made.
+/// Supplies tasks with tools and models. The loop does not know how to make them.
 pub trait Outfitter: Send + Sync {
-    /// The session's own tools anew, for a model that takes pictures or does not: they may go exactly as far as those, now and whenever
-    /// that changes, and share nothing else with them, neither what they have seen of files nor where the shell stands.
+    /// Returns fresh instances of the session's own tools, for a model that does or does not accept images: they have
+    /// exactly the same permissions, now and whenever those change, and share nothing else with them, neither the files
+    /// they have seen nor the shell's directory.
     fn tools(&self, sees_images: bool) -> Vec<Arc<dyn Tool>>;
 
-    /// The model that a definition of this author's names, in a session that asks the model `current`.
+    /// Returns the model that a definition by this author names, in a session with the model `current`.
     ///
     /// # Errors
-    /// Why it is not asked, a sentence for the user.
+    /// Says in a sentence for the user why it is not used.
     fn model<'a>(
         &'a self,
         name: &'a str,
@@ -76,154 +67,19 @@ pub trait Outfitter: Send + Sync {
     ) -> BoxFuture<'a, Result<Arc<dyn Model>, String>>;
 }
 
-/// What a session lends to a call that works in a session of its own.
-#[derive(Clone, Copy)]
-pub struct Lent<'a> {
-    parts: &'a Parts,
-    settings: &'a Settings,
-    /// How many of the tools are the session's own.
-    own_tools: usize,
-    /// The most dollars that it may cost, if that is bounded.
-    share: Option<f64>,
-    tasks: &'a Tasks,
-    hooks: Option<&'a Arc<dyn Hooks>>,
-    journal: Option<&'a Arc<dyn Journal>>,
-    /// The lists of tools that its calls are held to: its own, and those that it was handed its work with.
-    narrowed: [&'a [Narrowed]; 2],
-}
-
-impl<'a> Lent<'a> {
-    pub(crate) fn of(session: &'a Session, share: Option<f64>) -> Self {
-        Lent {
-            parts: &session.parts,
-            settings: &session.settings,
-            own_tools: session.own_tools,
-            share,
-            tasks: &session.tasks,
-            hooks: session.hooks.as_ref(),
-            journal: session.journal.as_ref(),
-            narrowed: [&session.inherited, &session.narrowed],
-        }
-    }
-}
-
-impl fmt::Debug for Lent<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lent")
-            .field("share", &self.share)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Where the bill of a task is read while it works.
-pub(crate) type Seat = Arc<Mutex<Bill>>;
-
-fn read(seat: &Seat) -> Bill {
-    *seat.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The tasks that a session has handed on.
-#[derive(Debug, Default)]
-pub struct Tasks {
-    count: u32,
-    bill: Bill,
-    /// Bills of those that are not on that one yet.
-    tab: Mutex<Vec<Seat>>,
-    /// Their conversations that are kept, the oldest first, with their bytes.
-    kept: VecDeque<(Handle, usize)>,
-}
-
-impl Tasks {
-    /// How many there were.
-    pub fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// The part of the session's bill that is theirs.
-    pub fn bill(&self) -> &Bill {
-        &self.bill
-    }
-
-    fn seat(&self) -> Seat {
-        let seat = Seat::default();
-        self.tab
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(Arc::clone(&seat));
-        seat
-    }
-}
-
-impl Session {
-    /// What each of so many tasks may cost: the same part of what is left, and one part stays for the answer to the user. None where
-    /// nothing bounds it.
-    pub(crate) fn share(&self, tasks: usize) -> Option<f64> {
-        let spent = self.bill.since(&self.bill_before).dollars;
-        let left = (self.settings.limits.max_cost? - spent).max(0.0);
-        Some(left / (tasks + 1) as f64)
-    }
-
-    /// Shows the bill to the session that has handed this one its work.
-    pub(crate) fn put_on_tab(&self) {
-        if let Some(seat) = &self.seat {
-            *seat.lock().unwrap_or_else(PoisonError::into_inner) = self.bill;
-        }
-    }
-
-    /// Puts on the bill what tasks have cost that are over, however they ended.
-    pub(crate) fn settle_tasks(&mut self) {
-        let tab = std::mem::take(self.tasks.tab.get_mut().unwrap_or_else(PoisonError::into_inner));
-        for seat in tab {
-            let spent = read(&seat);
-            self.tasks.count += 1;
-            self.tasks.bill = self.tasks.bill.plus(&spent);
-            self.bill = self.bill.plus(&spent);
-        }
-    }
-
-    /// Keeps the conversation of a task, and lets go of the oldest ones where all of them take too much room. Returns where it is if the
-    /// answer does not say so: something else may have taken its handle meanwhile.
-    pub(crate) fn keep_transcript(&mut self, transcript: &Body, answer: &str) -> Option<String> {
-        let handle = self.conversation.keep(transcript, NAME, "kept");
-        self.tasks.kept.retain(|(kept, _)| *kept != handle);
-        self.tasks.kept.push_back((handle.clone(), transcript.len()));
-        let mut bytes: usize = self.tasks.kept.iter().map(|(_, bytes)| bytes).sum();
-        while bytes > KEPT
-            && self.tasks.kept.len() > 1
-            && let Some((oldest, freed)) = self.tasks.kept.pop_front()
-        {
-            self.conversation.forget(&oldest, told::FORGOTTEN);
-            bytes -= freed;
-        }
-        let told = told::kept(&handle);
-        (!answer.contains(&told)).then_some(told)
-    }
-}
-
-/// How far a task is.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Progress {
-    /// Answers of its model.
-    pub steps: u32,
-    /// What it does now, in one line: the call under way, or what is waited for.
-    pub doing: String,
-    /// What it has cost.
-    pub bill: Bill,
-}
-
-/// The tool.
+/// The `Task` tool.
 pub struct Task {
     spec: ToolSpec,
     outfitter: Arc<dyn Outfitter>,
     agents: Vec<Definition>,
-    /// How many were begun.
+    /// The number of tasks started.
     begun: AtomicUsize,
 }
 
 impl Task {
-    /// One whose tasks work with what is handed out here, and may be for one of these agents.
+    /// Creates the tool; this outfitter supplies its tasks, which may use one of these agents.
     pub fn new(outfitter: Arc<dyn Outfitter>, agents: Vec<Definition>) -> Self {
-        let mut description = include_str!("task.md").trim_end().to_owned();
+        let mut description = include_str!("task/task.md").trim_end().to_owned();
         let mut parameters = json!({
             "type": "object",
             "properties": {
@@ -238,7 +94,7 @@ impl Task {
         }
         Task {
             spec: ToolSpec {
-                name: NAME.into(),
+                name: TOOL.into(),
                 description: description.into(),
                 parameters,
             },
@@ -248,20 +104,19 @@ impl Task {
         }
     }
 
-    /// The tools of a task: of those that the session has, those that work here, and those of servers as they stand.
+    /// Returns the tools of a task: fresh instances of those that the session has, and those of servers as they are.
     fn tools(&self, lent: &Lent<'_>, agent: Option<&Agent>, sees_images: bool) -> Vec<Arc<dyn Tool>> {
-        let (own, served) = lent.parts.tools.split_at(lent.own_tools.min(lent.parts.tools.len()));
-        let has = |tool: &Arc<dyn Tool>| own.iter().any(|own| own.spec().name == tool.spec().name);
+        let has = |tool: &Arc<dyn Tool>| lent.own.iter().any(|own| own.spec().name == tool.spec().name);
         let fresh = self.outfitter.tools(sees_images).into_iter().filter(has);
         fresh
-            .chain(served.iter().cloned())
-            // Its session has one of its own for skills.
+            .chain(lent.served.iter().cloned())
+            // The task's session has its own tool for skills.
             .filter(|tool| &*tool.spec().name != skills::TOOL)
             .filter(|tool| !tool.works_apart() && agent.is_none_or(|agent| agent.has(tool)))
             .collect()
     }
 
-    /// The model of a task; none where the user interrupts meanwhile.
+    /// Returns the model of a task; `None` if the user interrupts meanwhile.
     async fn model(
         &self,
         agent: Option<&Agent>,
@@ -269,7 +124,7 @@ impl Task {
         interrupt: &Interrupt,
         told: &mut Vec<String>,
     ) -> Option<Arc<dyn Model>> {
-        let current = &lent.parts.model;
+        let current = lent.model;
         let Some((name, author)) = agent.and_then(|agent| agent.model.as_ref()) else {
             return Some(Arc::clone(current));
         };
@@ -286,7 +141,7 @@ impl Task {
 
     async fn carry_out(&self, name: &str, prompt: &str, lent: Lent<'_>, call: &Call<'_>) -> Output {
         let wanted = call.parameters.str(AGENT).unwrap_or_default();
-        let agent = match agents::named(wanted, &self.agents, &*lent.parts.world) {
+        let agent = match agents::named(wanted, &self.agents, &**lent.world) {
             Ok(agent) => agent,
             Err(why) => return Output::failure(why),
         };
@@ -299,10 +154,10 @@ impl Task {
             tools: self.tools(&lent, agent.as_ref(), model.profile().sees_images),
             model,
             gate: Arc::new(Named {
-                gate: Arc::clone(&lent.parts.gate),
+                gate: Arc::clone(lent.gate),
                 task: name.to_owned(),
             }),
-            world: Arc::clone(&lent.parts.world),
+            world: Arc::clone(lent.world),
         };
         let mut session = Session::new(parts, settings(&lent, agent.as_ref(), number));
         let seat = lent.tasks.seat();
@@ -323,11 +178,11 @@ impl Task {
         };
         told.iter().for_each(|told| teller.tell(told));
         let ending = session.prompt(Prompt::from(prompt), &call.interrupt, &mut teller).await;
-        let (told, place) = (teller.told, lent.parts.world.places().directory);
+        let (told, place) = (teller.told, lent.world.places().directory);
         let transcript = told::transcript(name, &session);
-        // The conversation is not this call's to change; a copy gives it the same handle.
-        let handle = call.conversation.archive().clone().keep(&transcript, NAME, "kept");
-        let answer = told::answer(name, &ending, &session, &place) + &told::kept(&handle) + "\n";
+        // This call must not change the conversation; a copy of the archive assigns the same handle.
+        let handle = call.conversation.archive().clone().keep(&transcript, TOOL, "kept");
+        let answer = told::answer(name, &ending, &session, &place) + &kept(&handle) + "\n";
         let mut output = match ending {
             Ending::Answered(_) => Output::success(answer),
             _ => Output::failure(answer),
@@ -339,7 +194,7 @@ impl Task {
     }
 }
 
-/// How the session of a task works: as the one that has handed it on, within bounds of its own.
+/// Returns the settings of a task's session: those of the parent session, with limits of its own.
 fn settings(lent: &Lent<'_>, agent: Option<&Agent>, number: usize) -> Settings {
     let Limits {
         max_steps, patience, ..
@@ -366,7 +221,7 @@ fn settings(lent: &Lent<'_>, agent: Option<&Agent>, number: usize) -> Settings {
     }
 }
 
-/// What the task is called where people read it.
+/// Returns the task's name for people.
 fn name(parameters: &Parameters) -> String {
     let named = parameters.str("description").unwrap_or_default();
     let named = match parameters.str(AGENT).filter(|agent| !agent.trim().is_empty()) {
@@ -377,7 +232,7 @@ fn name(parameters: &Parameters) -> String {
     clip(line.trim(), LONGEST_NAME).into_owned()
 }
 
-/// A text parameter that has to be there and to say something.
+/// Returns a required, non-blank text parameter.
 fn text<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str, String> {
     let text = parameters.str(name).filter(|text| !text.trim().is_empty());
     text.ok_or_else(|| format!("`{name}` is missing: a text"))
@@ -399,7 +254,7 @@ impl Tool for Task {
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         text(parameters, "description")?;
         text(parameters, "prompt")?;
-        // Each call of it is judged when it is made.
+        // Each call within the task is judged when it is made.
         Ok(Vec::new())
     }
 
@@ -420,8 +275,8 @@ impl Tool for Task {
     }
 }
 
-/// Hooks of the session that a task was handed on by, as far as they are about calls and compactions: its prompt and its answer are
-/// the model's affair.
+/// The parent session's hooks, limited to events of calls and compactions: the task's prompt and answer are the model's
+/// business.
 struct OfCalls(Arc<dyn Hooks>);
 
 impl Hooks for OfCalls {
@@ -439,7 +294,7 @@ impl Hooks for OfCalls {
     }
 }
 
-/// A gate that says which task asks.
+/// A gate that names the task in each question.
 struct Named {
     gate: Arc<dyn Gate>,
     task: String,
@@ -454,7 +309,7 @@ impl Gate for Named {
     }
 
     fn permission(&self) -> Permission {
-        // It looks as a session does that plans, but the plan is not its to make.
+        // The task's session reads as in plan mode, but does not make the plan.
         self.gate.permission().max(Permission::Read)
     }
 
@@ -467,12 +322,12 @@ impl Gate for Named {
     }
 }
 
-/// Shows how far a task is, and gathers what the user should know of it.
+/// Shows a task's progress, and collects notices for the user.
 struct Teller<'a> {
     name: &'a str,
     live: &'a Live,
     seat: Seat,
-    /// The one that was asked for last.
+    /// The latest step requested.
     step: u32,
     progress: Progress,
     told: Vec<String>,

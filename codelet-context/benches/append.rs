@@ -1,5 +1,5 @@
-//! What a step costs: two messages of about 2 KB together are appended, and it is decided whether to compact. And what a
-//! prompt costs: it is remembered how the conversation was.
+//! Measures the cost of a step, which appends two messages of about 2 KB together and decides whether to compact; and
+//! of a prompt, which saves the state of the conversation.
 #![allow(missing_docs)]
 
 mod sessions;
@@ -23,7 +23,7 @@ fn two_messages_and_decide(bencher: Bencher<'_, '_>, messages: usize) {
     let mut occupancy = 0;
     bencher
         .with_inputs(|| {
-            // Every fortieth would begin with a prompt.
+            // Every fortieth step would begin with a prompt.
             number += if number % 40 == 39 { 2 } else { 1 };
             sessions::step(&mut numbers, number, 2_000)
         })
@@ -40,14 +40,14 @@ fn two_messages_and_decide(bencher: Bencher<'_, '_>, messages: usize) {
         });
 }
 
-/// What a session does at each prompt, in case the user interrupts it and wants to go on from there.
+/// A session saves its state at each prompt, in case the user interrupts and goes back.
 #[divan::bench(args = [1_000, 20_000], sample_count = 50, sample_size = 1)]
 fn remember_how_it_was(bencher: Bencher<'_, '_>, messages: usize) {
     let conversation = said(messages);
     bencher.bench_local(|| conversation.earlier());
 }
 
-/// What it does if the user has.
+/// Going back to a saved state.
 #[divan::bench(args = [1_000, 20_000], sample_count = 10, sample_size = 1)]
 fn go_back_to_it(bencher: Bencher<'_, '_>, messages: usize) {
     let mut conversation = said(messages);

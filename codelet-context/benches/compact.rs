@@ -1,4 +1,4 @@
-//! How long a whole compaction takes, with what is known per message computed when it was appended.
+//! Measures a whole compaction, with the data of each message computed when it was appended.
 #![allow(missing_docs)]
 
 mod sessions;
@@ -20,8 +20,8 @@ fn main() {
     }
 }
 
-/// Whether what no table shows is measured too: by a run of everything, or of this. A run that only lists the benches, or
-/// tests that they run, measures nothing.
+/// Returns whether to run a measurement outside the table: in a run of everything, or of this one. Listing the benches
+/// or running them as tests measures nothing.
 fn is_asked_for(name: &str) -> bool {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut filters = arguments
@@ -58,7 +58,7 @@ fn to_a_quarter(bencher: Bencher<'_, '_>, tokens: u64) {
     bencher.bench_local(|| compact(&history, Target::Budget(tokens / 4)));
 }
 
-/// The compaction that is due when a session with a window of 200,000 has got so long, after all those before it.
+/// The compaction due when a session with a window of 200,000 has reached this length, after all earlier ones.
 #[divan::bench(args = SIZES, sample_count = 30, sample_size = 1)]
 fn once_more_in_a_session(bencher: Bencher<'_, '_>, tokens: u64) {
     let (session, due) = under_way(tokens);
@@ -67,14 +67,14 @@ fn once_more_in_a_session(bencher: Bencher<'_, '_>, tokens: u64) {
         .bench_local_values(|mut session| session.compact(due).map(|_| session));
 }
 
-/// A session that has said so much, at the moment when the next compaction is due. It was asked once, at the beginning.
+/// A session of this length, at the point when the next compaction is due. It has a single prompt, at the beginning.
 fn under_way(tokens: u64) -> (Conversation, Due) {
     let history = sessions::of_tokens(tokens * 2);
     let mut session = Conversation::new(CompactionConfig::new(200_000).reserving(32_000), 0);
     let mut said = 0;
     let mut is_asked = false;
     for (message, estimate) in history.messages().iter().zip(history.estimates()) {
-        // A prompt makes the next compaction look at everything once more.
+        // After a prompt, the next compaction would examine the whole history once more.
         if !message.is_prompt() || !std::mem::replace(&mut is_asked, true) {
             session.append(message.clone());
             said += estimate;
@@ -88,7 +88,7 @@ fn under_way(tokens: u64) -> (Conversation, Due) {
     unreachable!("twice as long as needed")
 }
 
-/// The 99th percentile, which the table above does not have.
+/// Prints the 99th percentile, which the table above lacks.
 #[allow(clippy::print_stdout)]
 fn tails() {
     for tokens in SIZES {
@@ -110,7 +110,7 @@ fn tails() {
     }
 }
 
-/// Every compaction of an agent that reads 300 files of 20,000 bytes.
+/// Prints the times of every compaction of an agent that reads 300 files of 20,000 bytes.
 #[allow(clippy::print_stdout)]
 fn files() {
     for window in [200_000, 32_000] {

@@ -1,4 +1,4 @@
-//! How long the strategies take over 4,000 messages and 10.9 MB, with what is known per message computed beforehand.
+//! Measures the strategies over 4,000 messages and 10.9 MB, with the data of each message computed beforehand.
 #![allow(missing_docs)]
 
 use codelet_context::message::{Action, ActionKind, Message, Part, Role, Thinking, ToolCall, ToolResult};
@@ -12,7 +12,7 @@ fn main() {
     divan::main();
 }
 
-/// A small deterministic generator of numbers, so that each run measures the same conversation.
+/// A small deterministic number generator, so that each run measures the same conversation.
 struct Numbers(u64);
 
 impl Numbers {
@@ -25,8 +25,8 @@ impl Numbers {
     }
 }
 
-/// 4,000 messages, 10.9 MB: 20 prompts, and steps that read, search and run. Some read again what they read before, some
-/// print the same again, some print runs of alike lines.
+/// 4,000 messages, 10.9 MB: 20 prompts, and steps that read, search and run. Some repeat earlier reads, some repeat
+/// output, some print runs of alike lines.
 fn conversation() -> View {
     let mut numbers = Numbers(7);
     let mut messages = vec![Message::system("You are a coding agent.")];
@@ -75,7 +75,7 @@ fn conversation() -> View {
         ));
         messages.push(Message::results(vec![ToolResult::new(&*id, Some(true), output)]));
     }
-    // The last result is filled up to the size that the figure is about.
+    // The last result pads the conversation to the stated size.
     let size: usize = messages.iter().map(bytes).sum();
     if let Some(Part::ToolResult(result)) = messages.last_mut().and_then(|message| message.parts.first_mut()) {
         result.output = vec![Part::text(

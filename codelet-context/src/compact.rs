@@ -1,13 +1,14 @@
-//! The pipeline of a compaction: what is kept, what is summarised, and the view that results.
+//! The compaction pipeline: selects the messages to keep, summarises the rest, and builds the new view.
 //!
-//! 1. The history is mended where it is not valid (`pairing`).
-//! 2. What is kept as messages is selected: system prompt, reminders and every prompt, and from some point on everything.
-//! 3. The strategies run over what is kept, and what is too long for the budget is shortened.
-//! 4. The rest is told in a summary: the lines that are worth most, as many as there is room for, then how things stand and what
-//!    comes next.
-//! 5. The view is put together, paired once more, and measured on the same basis as before.
+//! 1. An invalid history is repaired (`pairing`).
+//! 2. The messages to keep are selected: the system prompt, reminders and every prompt, and everything from some point
+//!    on.
+//! 3. The strategies run over the kept messages, and parts that are too long for the budget are shortened.
+//! 4. The rest goes into a summary: the most valuable lines, as many as fit, then the current state and the next steps.
+//! 5. The view is assembled, paired once more, and measured on the same basis as before.
 //!
-//! It reads the history and never its own output, so the second compaction of a session is as good as the first.
+//! The pipeline reads the history and never its own output, so the second compaction of a session is as good as the
+//! first.
 
 mod archived;
 mod division;
@@ -31,7 +32,7 @@ pub(crate) use division::{Cut, Rise};
 pub(crate) use fold::is_fold;
 pub(crate) use room::UNSEEN_SHARE;
 
-pub use crate::history::course::Size;
+pub use crate::history::turn_index::Size;
 pub use result::{Compaction, Fate, FateKind, TurnCount, Warning};
 
 use crate::budget::policy::{CLEARLY_BELOW, CompactionConfig, Pressure, UNSEEN_PROMPT};
@@ -55,21 +56,21 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How small a compaction is to make the conversation.
+/// The target size of a compaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
-    /// Keep from the newest anchor on, summarise what is older, whatever that weighs.
+    /// Keep everything from the newest anchor on and summarise the rest, whatever the size.
     Select,
-    /// Weigh at most this much.
+    /// At most this many tokens.
     Budget(Tokens),
-    /// As a session with a window of this size does: nothing before the trigger, then well below it.
+    /// Behave like a session with a window of this size: do nothing before the trigger, then go well below it.
     Window(Tokens),
 }
 
-/// What a compaction is to reach, and what the session knows beside the history.
+/// The target of a compaction, and what the session knows beyond the history.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
-    /// How small.
+    /// The target size.
     pub target: Target,
     /// Messages that the user pinned.
     pub pins: &'a [usize],
@@ -77,26 +78,27 @@ pub struct Options<'a> {
     pub texts: &'a [&'a str],
     /// Notes that the user dropped.
     pub dropped: &'a [Note],
-    /// A summary that a model has written: it stands before the record, which does not say again what it says.
+    /// A summary written by a model: it precedes the record, which does not repeat it.
     pub written: Option<&'a str>,
-    /// What is shown now, if that is not the whole history; the saving is measured against it.
+    /// The size of the current view, if that is not the whole history; the saving is measured against it.
     pub shown: Option<Size>,
-    /// What earlier compactions removed: it stays under the handles that it has, and the view's archive holds it too.
+    /// The archive of earlier compactions: its entries keep their handles, and the view's archive includes them.
     pub archive: Option<&'a Archive>,
-    /// What the user asks the summary to attend to: lines with these words are quoted before others.
+    /// The user's focus for the summary: lines with these words are quoted before others.
     pub focus: Option<&'a str>,
-    /// What each request holds beside its messages, as an estimate: the definitions of tools take their part of a window.
+    /// The estimated tokens of each request besides its messages: the tool definitions take up part of the window.
     pub overhead: Tokens,
-    /// The next request is about to be sent: outputs behind the last reply stay whole where that can be.
+    /// True if the next request is about to be sent: outputs after the last reply stay whole if possible.
     pub goes_on: bool,
-    /// What sentences and lines are worth; `None` for the built-in weights.
+    /// The weights of sentences and lines; `None` for the built-in weights.
     pub weights: Option<&'a Weights>,
-    /// A sentence that says how what is removed is read back, empty where nobody can; `None` where the model has the tool `Recall`.
+    /// A sentence that says how to read back what is removed, empty if that is not possible; `None` if the model has
+    /// the tool `Recall`.
     pub reading_back: Option<&'a str>,
 }
 
 impl Options<'_> {
-    /// Nothing but a target.
+    /// Creates options with nothing but a target.
     pub fn new(target: Target) -> Self {
         Options {
             target,
@@ -114,7 +116,7 @@ impl Options<'_> {
         }
     }
 
-    /// What stands behind the summary.
+    /// The closing notice after the summary.
     fn ending(&self) -> String {
         let words = self.reading_back.unwrap_or(labels::BY_TOOL);
         let blank = if words.is_empty() { "" } else { " " };
@@ -122,22 +124,22 @@ impl Options<'_> {
     }
 }
 
-/// Less than this share saved is worth a warning.
+/// A smaller saving than this share causes a warning.
 pub(crate) const MODEST_SAVING: f64 = 0.6;
 
-/// What a text of the user's side is of a view that was compacted.
+/// The kind of an engine-written text on the user's side of a compacted view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Frame {
-    /// The summary, before the steps that were kept.
+    /// The summary, before the kept steps.
     Summary,
-    /// How things stood, behind them.
+    /// The current state, after them.
     Stands,
-    /// The notice that the view ends with.
+    /// The notice at the end of the view.
     Notice,
 }
 
-/// What such a text is, by how it begins. For who reads what was written of a view; nothing that a tool has printed can begin a text of its
-/// own, and what a person types is none of it unless a notice stands behind.
+/// Recognises such a text by its first line, in the written form of a view. No tool output can begin a text of its own,
+/// and text that a person types is none of these unless a notice follows it.
 pub fn frame(text: &str) -> Option<Frame> {
     let begins = |line: &str| {
         let rest = text.strip_prefix(line.trim_end());
@@ -151,36 +153,37 @@ pub fn frame(text: &str) -> Option<Frame> {
     }
 }
 
-/// Compacts a conversation. Deterministic, without a model, and it cannot fail: what could not be done is in the warnings.
+/// Compacts a conversation. Deterministic and without a model; it cannot fail, and the warnings list what was not
+/// achieved.
 pub fn compact(history: &History, target: Target) -> Compaction {
     compact_with(history, &Options::new(target))
 }
 
-/// Compacts a conversation; see [`compact`].
+/// Compacts a conversation with options; see [`compact`].
 pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
     compact_among(history, options, Known::default())
 }
 
-/// What is known of a history that is compacted again and again.
+/// Data kept between repeated compactions of a history.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Known<'a> {
-    /// The messages that the [archive](Options::archive) keeps all of.
+    /// The messages that are completely in the [archive](Options::archive).
     pub archived: Option<&'a Archived>,
-    /// What became of the history when it was shorter, if it is not valid.
+    /// The repaired form of an earlier, shorter state of the history, if it is invalid.
     pub valid: Option<&'a History>,
-    /// Messages of which nothing is shortened, even where the budget cannot be kept so; ascending.
+    /// Messages that are never shortened, even if that exceeds the budget; ascending.
     pub spared: &'a [usize],
-    /// How much larger than the target the view may become for what stands, and for a prompt that no model has seen.
+    /// The amount by which the view may exceed the target for standing texts and for a prompt that no model has seen.
     pub rise: Option<Rise>,
-    /// Nobody asks what became of each message.
+    /// True if the fates of messages are not needed.
     pub without_fates: bool,
 }
 
-/// Compacts a history that is compacted again and again; see [`compact`].
+/// Compacts a history that is compacted repeatedly; see [`compact`].
 pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Known<'_>) -> Compaction {
     let before = options.shown.unwrap_or_else(|| history.course().size());
     let mended = Mended::of(history, options.archive, known.valid);
-    // What is known is known of the history as it is.
+    // The known data refers to the unrepaired history.
     let is_same = matches!(mended.history, Cow::Borrowed(_));
     let pins = mended.places(options.pins);
     let options = &Options {
@@ -217,7 +220,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
     if let (Target::Budget(asked), Some(over)) = (options.target, &mut compacted)
         && over.after.tokens > asked
     {
-        // What cannot be kept to is come as near to as can be, so that the size that is named can be had.
+        // If the budget cannot be met, get as close as possible, so that the smallest size reported is achievable.
         let (nearest, _) = begun().run(Some(0));
         if nearest.after.tokens < over.after.tokens {
             *over = nearest;
@@ -225,7 +228,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
     }
     let mut compaction = match compacted {
         Some(smaller) if smaller.after.tokens < whole.tokens => smaller,
-        // What is small already is left as it is.
+        // A conversation that is already small is left unchanged.
         _ => {
             let view = View {
                 messages: mended.history.messages().to_vec(),
@@ -235,7 +238,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
         }
     };
     let smallest = compaction.after.tokens;
-    // Who asks for a size is told of that one, whatever it was divided into.
+    // A caller that requested a size gets a warning about that size, however it was divided.
     let limit = match options.target {
         Target::Budget(asked) => limit.map(|_| asked),
         _ => limit,
@@ -252,7 +255,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
     }
     compaction.anchor = compaction.anchor.map(|anchor| mended.anchor(anchor));
     let saved = 1.0 - compaction.after.tokens as f64 / before.tokens.max(1) as f64;
-    // Who asks for a size gets that size, whatever it saves.
+    // A caller that requested a size gets that size, whatever it saves.
     let is_asked_for = matches!(options.target, Target::Budget(_));
     if !is_asked_for && compaction.changed && saved < MODEST_SAVING {
         compaction.warnings.push(Warning::SmallSaving {
@@ -271,7 +274,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
     compaction
 }
 
-/// The whole history as a view, of this size.
+/// The whole history as a view, with its size.
 fn untouched(view: View, whole: Size, turns: usize) -> Compaction {
     let kept = Fate::new(FateKind::Kept, "as it was");
     Compaction {
@@ -295,14 +298,14 @@ fn untouched(view: View, whole: Size, turns: usize) -> Compaction {
     }
 }
 
-/// What messages may take of a window after a compaction, beside this much. Definitions that fill the window by themselves
-/// leave no room that anybody could keep to; the least is a twentieth.
+/// The maximum tokens of messages after a compaction for this window and overhead: at least a twentieth of the window,
+/// since tool definitions that fill the window would leave no achievable budget.
 fn room_in(window: Tokens, overhead: Tokens) -> Tokens {
     let target = CompactionConfig::new(window).target();
     target.saturating_sub(overhead).max(window / 20)
 }
 
-/// How far a target that a window gives may rise, beside the definitions of tools.
+/// The maximum size to which the target of a window may rise, beyond the tool definitions.
 fn rise_in(options: &Options<'_>) -> Option<Rise> {
     let Target::Window(window) = options.target else {
         return None;
@@ -326,7 +329,7 @@ fn is_full(window: Tokens, occupancy: Tokens) -> bool {
     config.decide(&pressure).is_some()
 }
 
-/// A compaction under way.
+/// A compaction in progress.
 struct Work<'a> {
     history: &'a History,
     options: &'a Options<'a>,
@@ -334,19 +337,19 @@ struct Work<'a> {
     anchors: Vec<Anchor>,
     /// The messages of the reply that the newest prompt answers, ascending.
     offered: Vec<usize>,
-    /// What the user pinned, with the calls or results that belong to it.
+    /// Pinned messages, with the calls or results that belong to them.
     pinned: Vec<Range<usize>>,
     archive: Archive,
-    /// The messages that it keeps all of.
+    /// The messages that are completely in the archive.
     archived: Archived,
-    /// Nobody asks what became of each message.
+    /// True if the fates of messages are not needed.
     without_fates: bool,
-    /// How far the budget may rise.
+    /// The maximum rise of the budget.
     rise: Option<Rise>,
-    /// How what stands was cut, if later compactions are to cut it alike.
+    /// The cut of standing texts, if later compactions should repeat it.
     cut: Option<Cut>,
     strategies: StrategyStats,
-    /// Messages of which nothing is shortened, ascending.
+    /// Messages that are never shortened, ascending.
     spared: Vec<usize>,
 }
 
@@ -376,7 +379,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The compaction, and the budget that it was to keep: a target that may rise has risen.
+    /// Runs the compaction; returns it with its budget, including any rise of the target.
     fn run(mut self, budget: Option<Tokens>) -> (Compaction, Option<Tokens>) {
         let Some(budget) = budget else {
             let kept = select::by_anchor(&self.turns, &self.anchors);
@@ -414,7 +417,7 @@ impl<'a> Work<'a> {
         if room::squeeze(&mut drafts, floor, &mut self.archive) {
             return self.finish(kept, drafts, None, Some(budget));
         }
-        // Not even so: nothing but the last step, and the oldest prompts fold.
+        // Still too large: keep only the last step, and fold the oldest prompts.
         let mut drafts = self.last_step(last, budget);
         room::shorten(&mut drafts, budget, (last_cap, steps), division, &mut self.archive);
         let floor = budget.saturating_sub(self.told_beside_prompts(&drafts, budget));
@@ -424,7 +427,8 @@ impl<'a> Work<'a> {
         };
         let folded = fold.as_ref().map_or(0, Fold::estimate);
         if room::whole(&drafts) + folded > floor {
-            // Each to the end at once: not everything that was cut gently can be cut further, and this is the smallest there is.
+            // Shorten everything to the minimum at once: a gently cut part cannot always be cut further, and this is
+            // the smallest possible result.
             drafts = self.last_step(last, budget);
             let free = drafts.iter_mut().filter(|draft| !draft.spared);
             room::shorten_to_the_end(free, &mut self.archive);
@@ -437,8 +441,8 @@ impl<'a> Work<'a> {
         self.finish(kept, drafts, fold, Some(budget))
     }
 
-    /// Folds the oldest prompts so that everything takes at most this room; reminders are cut only where nothing is left to
-    /// be folded.
+    /// Folds the oldest prompts so that everything takes at most this room; reminders are cut only if nothing is left
+    /// to fold.
     fn fold(&mut self, drafts: &mut Vec<Draft>, room: Tokens) -> Option<Fold> {
         let messages = self.history.messages();
         let mut folded = drafts.clone();
@@ -454,15 +458,15 @@ impl<'a> Work<'a> {
         fold::fold(messages, drafts, room, &mut self.archive)
     }
 
-    /// The share of a budget that the kept steps may take: of what is left beside the prompts and what stands. The last complete
-    /// step begins at `last`.
+    /// The share of a budget for the kept steps: of the room left by prompts and standing texts. The last complete step
+    /// begins at `last`.
     fn steps_share(&mut self, budget: Tokens, last: usize) -> f64 {
         let standing = self.select(self.history.messages().len(), last);
         let left = room::left(&standing, budget) as f64 / budget.max(1) as f64;
         left * room::kept_share(budget, self.history.course().size().tokens)
     }
 
-    /// From where on the messages are kept if those take at most `limit`, and what stays of all.
+    /// Selects the kept part for a limit of `limit` tokens; returns it with all drafts that stay.
     fn keep(&mut self, budget: Tokens, limit: Tokens, last: usize) -> (Kept, Vec<Draft>) {
         let messages = self.history.messages();
         let output_cap = room::share(budget, room::OUTPUT_SHARE);
@@ -471,7 +475,7 @@ impl<'a> Work<'a> {
         let within = |limit| select::within(limit, messages, &self.turns, steps, &self.anchors, weight);
         let mut kept = within(limit.saturating_sub(self.offered_tokens(budget)));
         if self.offered.first().is_some_and(|&offered| offered >= kept.start) {
-            // It is one of these, and weighed with them.
+            // The reply that the newest prompt answers is in the kept part and weighed with it.
             kept = within(limit);
         }
         let mut drafts = self.select(kept.start, last);
@@ -479,8 +483,8 @@ impl<'a> Work<'a> {
         (kept, drafts)
     }
 
-    /// How the budget is divided between these, if not as usual. The last complete step begins at `last`, and has outputs of
-    /// these weights.
+    /// Divides the budget between the drafts if the usual shares do not work. The last complete step begins at `last`
+    /// and has outputs of these weights.
     fn divide(&self, drafts: &[Draft], budget: Tokens, (last, outputs): (usize, &[Tokens])) -> Option<Division> {
         let demand = Demand {
             drafts,
@@ -493,7 +497,8 @@ impl<'a> Work<'a> {
         demand.divide(budget, self.rise)
     }
 
-    /// What stands always, and the last complete step, which begins here, without thinking that nobody wants back.
+    /// The standing messages and the last complete step, which begins at `last`, without thinking that no vendor
+    /// requires.
     fn last_step(&mut self, last: usize, budget: Tokens) -> Vec<Draft> {
         let mut drafts = self.select(last, last);
         self.shorten_offers(&mut drafts, last, budget);
@@ -501,8 +506,8 @@ impl<'a> Work<'a> {
         drafts
     }
 
-    /// Whether the model has seen the outputs of the last complete step, which begins here. Of a conversation that somebody
-    /// recorded nobody waits for the next reply.
+    /// Returns whether the model has seen the outputs of the last complete step, which begins at `last`. A recording
+    /// has no next reply, so its outputs count as seen.
     fn is_seen(&self, last: usize) -> bool {
         let goes_on = self.options.goes_on || matches!(self.options.target, Target::Window(_));
         let mut after = self.history.messages()[last..].iter();
@@ -510,8 +515,8 @@ impl<'a> Work<'a> {
         !goes_on || reply.is_none_or(|reply| reply.calls().next().is_none())
     }
 
-    /// The messages that are kept: what stands always before `start`, and everything from there on. The last complete step
-    /// begins at `last`.
+    /// Selects the kept messages: the standing ones before `start`, and everything from there on. The last complete
+    /// step begins at `last`.
     fn select(&mut self, start: usize, last: usize) -> Vec<Draft> {
         let messages = self.history.messages();
         let first_prompt = self.turns.first().map_or(0, |turn| turn.0.start);
@@ -529,7 +534,7 @@ impl<'a> Work<'a> {
             let head = index <= first_prompt;
             let pinned = self.pinned.iter().any(|range| range.contains(&index));
             let draft = Draft::of(index, message, |part| {
-                // What `pairing` said to mend the end is said anew where it is needed.
+                // A notice that `pairing` added to repair the end is added again if needed.
                 let notice = matches!(part, Part::Text(text) if text.origin == Origin::Notice);
                 // The summary of an earlier compaction is merged into the new one.
                 let stays =
@@ -551,7 +556,7 @@ impl<'a> Work<'a> {
         drafts
     }
 
-    /// Leaves one reminder of each kind, so that those which are superseded take no room.
+    /// Keeps one reminder of each kind, so that superseded ones take no room.
     fn settle_reminders(&mut self, drafts: &mut Vec<Draft>) {
         let messages = self.history.messages();
         let mut settlement = reminder::settlement(messages, self.history.course().reminding());
@@ -571,7 +576,7 @@ impl<'a> Work<'a> {
         drafts.retain(|draft| !draft.parts.is_empty());
     }
 
-    /// Runs the strategies that do not change which messages there are.
+    /// Runs the strategies that do not change the set of messages.
     fn apply_strategies(&mut self, drafts: &mut [Draft], start: usize) {
         let mut view = View {
             messages: Vec::new(),
@@ -589,13 +594,13 @@ impl<'a> Work<'a> {
             .filter(|draft| draft.source >= start && !draft.pinned)
             .zip(view.messages)
         {
-            // The others may still point to it: it stands.
+            // A spared message stays unchanged: others may point to it.
             if draft.spared {
                 continue;
             }
             let new = Arc::unwrap_or_clone(new);
             if new.parts.len() < draft.parts.len() {
-                // Only thinking goes: what is left is in its order.
+                // Only thinking is removed; the remaining parts keep their order.
                 let mut left = new.parts.iter().peekable();
                 let old = std::mem::take(&mut draft.message.parts);
                 let mut kept = old.iter().map(|part| match (part, left.peek()) {
@@ -610,7 +615,7 @@ impl<'a> Work<'a> {
         self.archive = view.archive;
     }
 
-    /// Tells the rest, and puts the view together.
+    /// Summarises the rest and assembles the view.
     fn finish(
         mut self,
         kept: Kept,
@@ -629,7 +634,7 @@ impl<'a> Work<'a> {
                 fate::fates(self.history, &drafts, &summary.taken, &self.offered, folded)
             }
         };
-        // A summary that tells nothing is left out beside a fold, whose first line says enough, and where it does not fit.
+        // An empty summary is left out next to a fold, whose first line suffices, or if it does not fit.
         let tells = !(summary.head.is_empty() && summary.behind.is_empty());
         let ending = self.options.ending();
         let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &ending) <= budget;
@@ -668,7 +673,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The pinned messages as ranges in order: each with the rest of its step's calls and results, which are one unit.
+/// The pinned messages as ordered ranges, each with all calls and results of its step, which form a unit.
 fn pinned(messages: &[Arc<Message>], pins: &[usize]) -> Vec<Range<usize>> {
     let is_results = |at: usize| {
         messages

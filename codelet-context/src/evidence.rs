@@ -1,5 +1,6 @@
-//! What calls and their recorded statuses say: checks that ran, files that were changed, what the user decided, what is to be
-//! done. It has no opinion about what a program's output means; the one exception is a test run without a status of its own (`says_passed`).
+//! Evidence from calls and their recorded statuses: checks that ran, files that changed, the user's decisions, the
+//! to-do list. It does not interpret the output of programs, with one exception: a test run without its own status
+//! (`says_passed`).
 
 pub mod anchor;
 pub(crate) mod check;

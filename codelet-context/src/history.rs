@@ -1,11 +1,11 @@
-//! Everything that was ever said, in order. It only grows.
+//! The history: every message of the conversation, in order. It only grows.
 
-pub(crate) mod course;
+pub(crate) mod turn_index;
 use crate::evidence::Evidence;
 use crate::evidence::anchor::{self, Anchor, LONG_TURN};
 use crate::evidence::facts::Facts;
-use crate::history::course::Course;
-pub(crate) use crate::history::course::{is_earlier_summary, stands};
+use crate::history::turn_index::TurnIndex;
+pub(crate) use crate::history::turn_index::{is_earlier_summary, stands};
 use crate::message::Message;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::Turn;
@@ -13,24 +13,24 @@ use crate::ranking::{self, RankingIndex, Sample};
 use crate::strategy;
 use std::sync::Arc;
 
-/// The append-only conversation. What is known of a message is computed once, when it is appended.
+/// The append-only conversation. Derived data about a message is computed once, when it is appended.
 #[derive(Clone, Default)]
 pub struct History {
     messages: Vec<Arc<Message>>,
     estimates: Vec<Tokens>,
     ranking: RankingIndex,
-    course: Course,
+    course: TurnIndex,
     evidence: Evidence,
 }
 
 impl History {
-    /// An empty history.
+    /// Creates an empty history.
     pub fn new() -> Self {
         History::default()
     }
 
-    /// A history of what was recorded, to be looked at or compacted once. What only the messages that stay are asked for is
-    /// computed for them alone, when it is asked for.
+    /// Creates a history from a recording, to be inspected or compacted once. Data needed only for the messages that
+    /// stay is computed lazily, for those alone.
     pub fn of_recording(messages: impl IntoIterator<Item = Message>) -> Self {
         let mut history = History::new();
         for message in messages {
@@ -39,7 +39,7 @@ impl History {
         history
     }
 
-    /// Appends a message. Takes time in proportion to its bytes, however long the history is.
+    /// Appends a message. Takes time proportional to its bytes, however long the history is.
     pub fn append(&mut self, message: impl Into<Arc<Message>>) {
         let message = message.into();
         strategy::prepare(&message);
@@ -73,12 +73,12 @@ impl History {
         &self.estimates
     }
 
-    /// What is known of files, checks, errors and plans.
+    /// The facts about files, checks, errors and plans.
     pub(crate) fn facts(&self) -> &Facts {
         &self.evidence.facts
     }
 
-    /// The sentences and lines of what was said with their features, oldest first: what weights are learned from.
+    /// The sentences and lines of the history with their features, oldest first: the training data for weights.
     pub fn samples(&self) -> Vec<Sample> {
         ranking::samples(&self.ranking)
     }
@@ -87,11 +87,11 @@ impl History {
         &self.ranking
     }
 
-    pub(crate) fn course(&self) -> &Course {
+    pub(crate) fn course(&self) -> &TurnIndex {
         &self.course
     }
 
-    /// The turns and steps that finished something; `pins` are messages.
+    /// The turns and steps that finished something; `pins` are message indices.
     pub fn anchors(&self, turns: &[Turn], pins: &[usize]) -> Vec<Anchor> {
         let (events, messages) = (&self.evidence.events, &self.messages);
         anchor::find_among(events, messages, &self.estimates, turns, pins, LONG_TURN)

@@ -1,22 +1,24 @@
 //! The context engine: keeps a conversation with a model small, valid and faithful, without asking a model.
 //!
-//! A [`Conversation`](conversation::Conversation) holds the [`History`](history::History), which is everything that was
-//! said and only grows, and the [`View`](view::View), which is what would be sent. Between edit points the view grows at
-//! its end only, so a provider's cache can be read. At an edit point the view is built anew from the history: prompts,
-//! pins and recent work stay, the rest is told in a summary, and whatever was removed can be read back under a handle.
+//! A [`Conversation`](conversation::Conversation) holds the append-only [`History`](history::History) of all messages,
+//! and the [`View`](view::View) that would be sent. Between edit points the view only grows at its end, so the
+//! provider's prompt cache stays readable. At an edit point the view is rebuilt from the history: prompts, pins and
+//! recent work stay, a summary replaces the rest, and everything removed can be read back under a handle.
 //!
-//! What it leaves out: it knows no clock, no files, no network and no environment, and it calls no model. It answers
-//! whether to compact ([`policy`]); the caller acts. A summary that a model is to write is returned as a request
-//! ([`summary_request`]). Reading and writing the forms of vendors and agents is another crate's.
+//! The crate uses no clock, files, network or environment, and calls no model. It decides whether to compact
+//! ([`policy`]); the caller acts. If a model should write the summary, the crate returns the request
+//! ([`summary_request`]). Another crate reads and writes the formats of vendors and agents.
 //!
 //! Start with
 //!
-//! - [`compact()`](compact::compact) to make a whole conversation smaller once: a [`History`](history::History) and a
+//! - [`compact()`](compact::compact) to shrink a whole conversation once: a [`History`](history::History) and a
 //!   [`Target`](compact::Target) in, a [`Compaction`](compact::Compaction) out;
-//! - [`Conversation`](conversation::Conversation) for an agent at work: the example below, and `examples/agent.rs` with bounded
-//!   outputs, bills and refusals;
-//! - [`message`] for what both are made of, and [`Action`](message::Action) for what is to be said of each call;
-//! - [`validate()`](validate::validate) for the rules of vendors that every view keeps, [`inspect`] for what fills a window.
+//! - [`Conversation`](conversation::Conversation) for a running agent: the example below, and `examples/agent.rs` with
+//!   bounded outputs, costs and refusals;
+//! - [`message`] for the building blocks of both, and [`Action`](message::Action) for describing the effect of each
+//!   call;
+//! - [`validate()`](validate::validate) for the vendor rules that every view obeys, [`inspect`] for the contents of a
+//!   window.
 //!
 //! ```
 //! use codelet_context::conversation::{Conversation, Report, Signals};
@@ -32,11 +34,11 @@
 //!     if let Some(due) = conversation.decide(Signals::default()) {
 //!         break due;
 //!     }
-//!     // Each request is announced and reported: by that it is known what an edit would cost. The edges are where a vendor
-//!     // that wants marks for its cache is to have them; `false`: the cache has not expired.
+//!     // Announce and report each request, so that the cost of an edit is known. The edges are the places for the
+//!     // cache breakpoints of vendors that need them; `false`: the cache has not expired.
 //!     let edges = conversation.sending(false);
 //!     assert!(edges.last.is_none_or(|last| last < conversation.view().messages.len()));
-//!     // Here the view goes to the model, and its reply comes back with what it has cost.
+//!     // Here the view goes to the model, and the reply arrives with its usage.
 //!     let id = format!("call_{steps}");
 //!     let call = ToolCall::new(id.as_str(), "run", Default::default()).doing(Action::command("perf report"));
 //!     let reply = Message::new(Role::Assistant, vec![Part::ToolCall(call)]);
@@ -61,9 +63,10 @@
 //! # Ok::<(), codelet_context::conversation::Refusal>(())
 //! ```
 //!
-//! What an agent's tools do, no name of a tool tells: say it of every call, as an [`Action`](message::Action). On that rests
-//! which files were changed, which checks fail, which outputs are out of date and what is quoted first; a call that does
-//! anything else is only kept and shortened. The readers of `codelet-transcript` say it for the agents that they know.
+//! Tool names do not reveal what tools do, so describe every call with an [`Action`](message::Action). The engine
+//! derives from it which files were changed, which checks fail, which outputs are out of date and which lines are
+//! quoted first; other calls are only kept and shortened. The readers of `codelet-transcript` set it for the agents
+//! that they support.
 //!
 //! ```
 //! use codelet_context::conversation::Conversation;
@@ -73,7 +76,7 @@
 //! fn action(tool: &str, subject: &str) -> Action {
 //!     match tool {
 //!         "view" => Action::on(ActionKind::Read, [subject]),
-//!         // Its parameter `old` holds what it takes away from the file.
+//!         // Its parameter `old` holds the text removed from the file.
 //!         "replace" => Action::on(ActionKind::Change, [subject]).replacing(["old"]),
 //!         "find" => Action::on(ActionKind::Search, []),
 //!         "run" => Action::command(subject),
@@ -94,11 +97,11 @@
 //! assert_eq!((&*facts.checks[0].command, facts.checks[0].success), ("cargo test", Some(false)));
 //! ```
 //!
-//! **Numbers in your own JSON.** Parameters of calls are `serde_json` values here, and have to go back as they came, to the
-//! digit: so this crate has [`serde_json`] built with `arbitrary_precision` and `preserve_order`, which cargo then turns on for the
-//! whole program. Types of your own that are read through a buffer, as `#[serde(flatten)]`, `#[serde(tag)]` and
-//! `#[serde(untagged)]` do, no longer take an `f64` field then. A field of [`serde_json::Number`] is taken everywhere, and its
-//! `as_f64` is the figure:
+//! **Numbers in your own JSON.** Call parameters are `serde_json` values and must be sent back unchanged, to the digit,
+//! so this crate enables the features `arbitrary_precision` and `preserve_order` of [`serde_json`], which Cargo then
+//! enables for the whole program. As a result, your own types that are deserialised through a buffer, with
+//! `#[serde(flatten)]`, `#[serde(tag)]` or `#[serde(untagged)]`, no longer accept an `f64` field. A field of type
+//! [`serde_json::Number`] works everywhere, and its `as_f64` returns the value:
 //!
 //! ```
 //! #[derive(serde::Deserialize)]
@@ -113,12 +116,12 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
-/// What the package's page shows is run as the rest of the examples is.
+/// Runs the README's examples as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// The library whose values stand in [`message::Parameters`], in the version and with the features that they have here.
+/// The crate of the values in [`message::Parameters`], in the version and with the features used here.
 pub use serde_json;
 
 mod budget;
@@ -138,55 +141,56 @@ pub use session::{conversation, inspect};
 pub use summary::summary_request;
 pub use text::body;
 
-/// Names for people that hold nothing that could pose as more.
+/// Tool names for display, sanitised so that they cannot pose as anything else.
 pub mod cut {
     pub use crate::message::cut::plain_name;
 }
 
-/// Which result answers which call.
+/// The matching of results with calls.
 pub mod exchange {
     pub use crate::message::exchange::Calls;
 }
 
-/// What the model wrote down, a line each, when something was decided, found out or given up.
+/// The model's notes: one line each for a decision, a finding or an abandoned approach.
 pub mod note {
     pub use crate::message::note::{Note, NoteKind};
 }
 
-/// The notice: what the user is told of a compaction, on one line, with warnings below it.
+/// The notice: the report of a compaction to the user, on one line, with warnings below it.
 pub mod notice {
     pub use crate::compact::notice::{NOTHING, Notice, smaller, took};
 }
 
-/// What the user wants to stay, whatever is compacted; and the notes that the user wants gone.
+/// The user's pins, which every compaction keeps, and the notes that the user dropped.
 pub mod pin {
     pub use crate::message::pin::Pin;
 }
 
-/// The archive that keeps what was removed, and the handles under which it is read back.
+/// The archive of removed content, and the handles for reading it back.
 pub mod recall {
     pub use crate::message::recall::{Archive, Handle, Removed};
 }
 
-/// Calls that were not permitted: who has refused them, and what the user said beside no.
+/// Refused calls: who refused them, and the user's words with the refusal.
 ///
-/// Whoever reads a recording, or runs a session, sets [`ToolResult::refusal`](crate::message::ToolResult::refusal) from a field of
-/// the harness. What a tool prints decides nothing: a page, a file or a program can be worded like any refusal.
+/// The reader of a recording, or the code that runs a session, sets
+/// [`ToolResult::refusal`](crate::message::ToolResult::refusal) from a field of the harness. Tool output never decides
+/// this: a page, a file or a program can imitate any refusal.
 pub mod refusal {
     pub use crate::message::refusal::{NOT_RUN, PREFACE, Refusal, answer, by_user, is_posed, told_in, words_in};
 }
 
-/// What the model is told beside the conversation, one current text of each kind.
+/// Context for the model besides the conversation, one current text of each kind.
 pub mod reminder {
     pub use crate::compact::reminder::{current, escape, render, update};
 }
 
-/// The list of what is to be done, as the calls that keep it say.
+/// The to-do list, from the calls that maintain it.
 pub mod todo {
     pub use crate::message::todo::{TodoItem, TodoList, TodoState, is_whole};
 }
 
-/// How much things weigh: estimates, before a provider has counted.
+/// Token estimates, for use before a provider has counted.
 pub mod tokens {
     pub use crate::message::tokens::{Tokens, bytes_in, estimate_bytes, estimate_message, estimate_part};
 }
@@ -196,17 +200,17 @@ pub mod turn {
     pub use crate::message::turn::{Turn, turns};
 }
 
-/// The rules of four vendors for a request, checked on the view that it would be written from.
+/// The request rules of four vendors, checked on the view from which a request is written.
 ///
-/// A writer merges adjacent messages of the user where its vendor demands it, hoists the system prompt and leaves out
-/// thinking that is not its vendor's, and the ids of calls are spelled for a vendor before they are written, so none of
-/// these is a violation here. That parameters are an object is certain by their type. Rules are those which the vendors
-/// state, or answer with a refusal.
+/// A writer merges adjacent user messages if its vendor requires it, hoists the system prompt and leaves out thinking
+/// of other vendors, and call ids are converted for a vendor before writing, so none of these is a violation here. The
+/// type guarantees that parameters are an object. The rules are those that vendors document or enforce by refusing
+/// requests.
 pub mod validate {
     pub use crate::message::validate::{Vendor, Violation, validate};
 }
 
-/// What would be sent to the model: a view of the history.
+/// The view of the history that would be sent to the model.
 pub mod view {
     pub use crate::message::view::View;
 }

@@ -1,7 +1,7 @@
-//! What a conversation is made of: messages and their parts.
+//! Messages and their parts: the elements of a conversation.
 //!
-//! A message keeps everything that its vendor needs back. Fields that the engine does not read travel along as [`Extra`],
-//! and texts are shared [`Body`]s, so nothing is flattened or re-serialised on its way through.
+//! A message keeps everything that its provider needs back. Fields that the engine does not read are kept as [`Extra`],
+//! and texts are shared [`Body`]s, so nothing is flattened or re-serialised on the way.
 
 mod action;
 pub(crate) mod command;
@@ -35,12 +35,12 @@ use crate::text::body::Body;
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 
-/// Who speaks. Tool results are parts of a user message, whatever a vendor calls that role.
+/// The speaker of a message. Tool results are parts of a user message, whatever the provider calls that role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Role {
-    /// The system prompt (some vendors: developer).
+    /// The system prompt (some providers: developer).
     System,
-    /// The user, the harness that speaks for the user, and the tools that answer.
+    /// The user, the harness that writes on the user's behalf, and tool results.
     User,
     /// The model.
     Assistant,
@@ -49,11 +49,11 @@ pub enum Role {
 /// One entry of the conversation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Message {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What is said, in order.
+    /// The content, in order.
     pub parts: Vec<Part>,
-    /// The source wrote the content as a plain string, not as a list of parts.
+    /// True if the source wrote the content as a plain string, not as a list of parts.
     pub bare: bool,
     /// Unread fields of the message.
     pub extra: Extra,
@@ -66,7 +66,7 @@ impl AsRef<Message> for Message {
 }
 
 impl Message {
-    /// A message of these parts.
+    /// Creates a message with these parts.
     pub fn new(role: Role, parts: Vec<Part>) -> Self {
         Message {
             role,
@@ -76,33 +76,33 @@ impl Message {
         }
     }
 
-    /// A system prompt.
+    /// Creates a system prompt.
     pub fn system(text: impl Into<Body>) -> Self {
         Message::new(Role::System, vec![Part::text(text)])
     }
 
-    /// A user's own prompt.
+    /// Creates a user prompt.
     pub fn user(text: impl Into<Body>) -> Self {
         Message::new(Role::User, vec![Part::text(text)])
     }
 
-    /// An answer of the model.
+    /// Creates a reply of the model.
     pub fn assistant(text: impl Into<Body>) -> Self {
         Message::new(Role::Assistant, vec![Part::text(text)])
     }
 
-    /// Answers of tools.
+    /// Creates a message of tool results.
     pub fn results(results: Vec<ToolResult>) -> Self {
         Message::new(Role::User, results.into_iter().map(Part::ToolResult).collect())
     }
 
-    /// Whether the user prompts here: a user message with words of the user's own (a picture or a file counts), not only results,
-    /// reminders or what a harness put in.
+    /// Returns whether this is a prompt: a user message with the user's own content (pictures and files count), beyond
+    /// results, reminders and text injected by a harness.
     pub fn is_prompt(&self) -> bool {
         self.role == Role::User && self.parts.iter().any(Part::is_own_words)
     }
 
-    /// Whether the vendor has paused within this reply, and goes on with it when the conversation comes back.
+    /// Returns whether the provider paused within this reply and will continue it once the conversation is sent back.
     pub fn is_paused(&self) -> bool {
         let pending = |part: &Part| matches!(part, Part::Opaque(opaque) if opaque.nature == Nature::Pending);
         self.role == Role::Assistant && self.calls().next().is_none() && self.parts.iter().any(pending)
@@ -128,27 +128,27 @@ impl Message {
 /// A piece of a message.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Part {
-    /// Words.
+    /// Text.
     Text(Text),
     /// The model's thinking.
     Thinking(Thinking),
     /// A picture.
     Image(Image),
-    /// The model asks for a tool.
+    /// A tool call.
     ToolCall(ToolCall),
-    /// A tool answers.
+    /// A tool result.
     ToolResult(ToolResult),
-    /// A block that the engine does not know and passes on untouched.
+    /// A block that the engine does not know and passes on unchanged.
     Opaque(Opaque),
 }
 
 impl Part {
-    /// Words of whoever speaks.
+    /// Creates a text of the speaker's own.
     pub fn text(text: impl Into<Body>) -> Self {
         Part::Text(Text::new(text, Origin::Own))
     }
 
-    /// Words with another origin than the speaker.
+    /// Creates a text of another origin than the speaker.
     pub fn text_from(origin: Origin, text: impl Into<Body>) -> Self {
         Part::Text(Text::new(text, origin))
     }
@@ -163,20 +163,20 @@ impl Part {
     }
 }
 
-/// Where a text comes from. Set by whoever made the part, never guessed from what the text says: a user who types a
-/// reminder's tag loses nothing, and a tool output that contains one cannot pose as one.
+/// The origin of a text. It is set when the part is created and never guessed from the text: a user who types a
+/// reminder's tag loses nothing, and a tool output that contains one is not mistaken for a reminder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Origin {
-    /// The speaker's own words: a prompt in a user message, an answer in an assistant's, output in a result.
+    /// The speaker's own: a prompt in a user message, a reply in an assistant message, output in a result.
     #[default]
     Own,
-    /// Put in by a harness: neither typed by the user nor a reminder.
+    /// Injected by a harness: neither typed by the user nor a reminder.
     Injected,
     /// A reminder of this kind.
     Reminder(ReminderKind),
     /// The summary of an earlier part of the conversation.
     Summary,
-    /// A notice of the engine, such as the one that says how to go on after a compaction.
+    /// A notice of the engine, such as the closing notice after a compaction.
     Notice,
 }
 
@@ -187,29 +187,29 @@ pub enum ReminderKind {
     Instructions,
     /// `environment`: directory, platform, shell, date.
     Environment,
-    /// `skills`: which skills can be called.
+    /// `skills`: the skills that can be called.
     Skills,
     /// `gitStatus`: the repository's state.
     GitStatus,
-    /// `tokenStatus`: how full the window is.
+    /// `tokenStatus`: the occupancy of the window.
     TokenStatus,
 }
 
-/// Words.
+/// A text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Text {
-    /// What is shown.
+    /// The text as shown.
     pub body: Body,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
-    /// The body shown is a cut or a pointer; the whole is kept under this handle.
+    /// The handle of the whole text, if the body is a cut or a pointer.
     pub cut: Option<Handle>,
     /// Unread fields.
     pub extra: Extra,
 }
 
 impl Text {
-    /// A whole text.
+    /// Creates an uncut text.
     pub fn new(text: impl Into<Body>, origin: Origin) -> Self {
         Text {
             body: text.into(),
@@ -220,36 +220,36 @@ impl Text {
     }
 }
 
-/// The model's thinking, as the vendor wants it back.
+/// The model's thinking, in the form in which the provider wants it back.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Thinking {
-    /// The words, empty where the vendor hides them.
+    /// The text, empty if the provider hides it.
     pub body: Body,
-    /// What proves to the vendor that the words are the model's own.
+    /// The signature by which the provider recognises the thinking as the model's own.
     pub signature: Option<Arc<str>>,
-    /// Encrypted thinking that only the vendor can read.
+    /// Encrypted thinking that only the provider can read.
     pub redacted: Option<Arc<str>>,
-    /// It came in the open, in a form in which some vendors want it back beside the calls that it led to, in every later
-    /// request; nobody checks the words. (DeepSeek's "thinking mode, tool calls": a request without it is refused.)
+    /// True for plain thinking that some providers want back with the tool calls that it led to, in every later
+    /// request; its text is not checked. (DeepSeek, "thinking mode, tool calls": requests without it are refused.)
     pub is_wanted_back: bool,
     /// Unread fields.
     pub extra: Extra,
 }
 
 impl Thinking {
-    /// Whether the vendor checks this block when it comes back, so that it may not be altered.
+    /// Returns whether the provider verifies this block when it comes back, so that it must not be altered.
     pub fn is_bound(&self) -> bool {
         self.signature.as_ref().is_some_and(|s| !s.is_empty()) || self.redacted.is_some()
     }
 
-    /// Whether what follows it may rest on it: a vendor refuses a call, or words, whose encrypted thinking is missing, or
-    /// that which it keeps itself under an id.
+    /// Returns whether later parts may depend on this block: a provider refuses a call or a text whose encrypted
+    /// thinking is missing, or whose thinking it stores under an id.
     pub(crate) fn is_tied(&self) -> bool {
         self.redacted.is_some() || self.extra.get("id").is_some()
     }
 
-    /// Whether it has to stay as long as the message that it stands in: a vendor checks it, what follows rests on it, or it
-    /// is wanted back with the calls.
+    /// Returns whether the block must stay as long as its message: the provider verifies it, later parts depend on it,
+    /// or it is wanted back with the calls.
     pub(crate) fn is_needed_in(&self, message: &Message) -> bool {
         self.is_bound() || self.is_tied() || self.is_wanted_back && message.calls().next().is_some()
     }
@@ -258,41 +258,42 @@ impl Thinking {
 /// A picture.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Image {
-    /// For example `image/png`; empty where the source does not say.
+    /// The media type, for example `image/png`; empty if the source has none.
     pub media_type: Arc<str>,
-    /// Base64 data or an address, see [`Image::is_url`].
+    /// Base64 data or a URL, see [`Image::is_url`].
     pub data: Body,
-    /// `data` is an address, not the picture itself.
+    /// True if `data` is a URL, not the picture itself.
     pub is_url: bool,
     /// Unread fields.
     pub extra: Extra,
 }
 
-/// What a picture weighs at least and at most in a window, in tokens: vendors scale pictures to a bound, and the bytes of
-/// the encoding say little (Anthropic: about 1,600 for the largest; a URL's size is unknown).
+/// The estimated tokens of any picture. Providers scale pictures down to a maximum, and the size of the encoding says
+/// little (Anthropic: about 1,600 for the largest; the size behind a URL is unknown).
 pub const IMAGE_TOKENS: u64 = 1_600;
 
-/// The model asks for a tool.
+/// A tool call of the model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ToolCall {
-    /// The vendor's id of this call.
+    /// The provider's id of this call.
     pub id: Arc<str>,
     /// The tool's name.
     pub tool: Arc<str>,
-    /// What the tool is called with.
+    /// The arguments of the call.
     pub parameters: Parameters,
-    /// What the call does, in the engine's notions.
+    /// The effect of the call, in the engine's terms.
     pub action: Action,
-    /// The parameters shown are cut; the whole is kept under this handle.
+    /// The handle of the whole parameters, if those shown are cut.
     pub cut: Option<Handle>,
-    /// The reply makes it in words: what these say before, between and behind the parameters, which are strings then.
+    /// For a call written in the text of the reply: the text before, between and after the parameters, which are
+    /// strings.
     pub spoken: Option<Arc<Vec<String>>>,
     /// Unread fields.
     pub extra: Extra,
 }
 
 impl ToolCall {
-    /// A call that the engine has no notion of.
+    /// Creates a call with an unknown action.
     pub fn new(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, parameters: Map<String, Value>) -> Self {
         ToolCall {
             id: id.into(),
@@ -305,45 +306,45 @@ impl ToolCall {
         }
     }
 
-    /// The same call with the engine's notion of it.
+    /// Returns the call with this action.
     pub fn doing(mut self, action: Action) -> Self {
         self.action = action;
         self
     }
 }
 
-/// The status of a command in a pipeline that was ended since nobody read on: 128 and the number of SIGPIPE, as shells report it.
+/// The exit status of a pipeline command that was terminated because its reader had finished: 128 plus the number of
+/// SIGPIPE, as shells report it.
 pub const BROKEN_PIPE: u8 = 141;
 
-/// A tool answers.
+/// A tool result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ToolResult {
-    /// The call that is answered.
+    /// The id of the answered call.
     pub call_id: Arc<str>,
-    /// Whether the tool did what it was asked to, by its own word (exit status, error flag); `None` where a foreign
-    /// transcript records no status.
+    /// True if the tool reports success (exit status, error flag); `None` if a foreign transcript records no status.
     pub success: Option<bool>,
-    /// Exit statuses of the commands of the last pipeline of a command line, in their order, where its shell recorded them (the
-    /// `PIPESTATUS` of bash); else empty.
+    /// The exit statuses of the commands in the last pipeline of a command line, in order, if the shell recorded them
+    /// (`PIPESTATUS` in bash); empty otherwise.
     pub pipe: Box<[u8]>,
-    /// What the tool printed: texts, pictures and unknown blocks.
+    /// The output of the tool: texts, pictures and unknown blocks.
     pub output: Vec<Part>,
-    /// The source wrote the output as a plain string, not as a list of blocks.
+    /// True if the source wrote the output as a plain string, not as a list of blocks.
     pub bare: bool,
-    /// What went wrong, where the tool says so beside its output.
+    /// The error message, if the tool reports one besides its output.
     pub error: Option<Body>,
-    /// Who has not let the call be made, where a field of the harness says so. Never told from the output.
+    /// The source of the refusal, if a field of the harness records one. Never inferred from the output.
     pub refusal: Option<Refusal>,
-    /// The call stands where the vendor keeps it, not among the messages: the answer has none here and is no orphan.
+    /// True if the provider keeps the call itself: the result has no call among the messages and is no orphan.
     pub is_apart: bool,
-    /// Of an answer in words: what its harness says before it, such as `[read_file for 'a.rs'] Result:`.
+    /// For a result in plain text: the introduction by its harness, such as `[read_file for 'a.rs'] Result:`.
     pub head: Option<Arc<Text>>,
     /// Unread fields.
     pub extra: Extra,
 }
 
 impl ToolResult {
-    /// An answer in words.
+    /// Creates a text result.
     pub fn new(call_id: impl Into<Arc<str>>, success: Option<bool>, output: impl Into<Body>) -> Self {
         ToolResult {
             call_id: call_id.into(),
@@ -371,54 +372,54 @@ impl ToolResult {
 /// A block that the engine does not read.
 #[derive(Clone)]
 pub struct Opaque {
-    /// The vendor's name of the block.
+    /// The provider's name of the block.
     pub kind: Arc<str>,
-    /// The block as it came.
+    /// The block, unchanged.
     pub value: Arc<Value>,
-    /// What may be done with it. Set by whoever made the part.
+    /// The treatment that the block allows. Set when the part is created.
     pub nature: Nature,
-    /// What can be read in it, where anything can. Set by whoever made the part.
+    /// The readable content, if any. Set when the part is created.
     pub words: Option<Words>,
     json: Arc<OnceLock<Body>>,
 }
 
-/// What can be read in a block of a vendor's own tool, which comes back as it is or not at all.
+/// The readable content of a block of a provider's own tool; such a block is sent back unchanged or not at all.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Words {
-    /// A call: the tool, and what it is called with.
+    /// A call: the tool and its arguments.
     Call {
         /// The tool's name.
         tool: Arc<str>,
-        /// What it is called with, in words.
+        /// The arguments, as text.
         body: Body,
     },
-    /// What such a tool has given.
+    /// The output of such a tool.
     Output(Body),
 }
 
-/// What may be done with a block that the engine does not read.
+/// The treatment that a block allows which the engine does not read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Nature {
-    /// Nobody knows. It weighs what its JSON does.
+    /// Unknown. Its size is that of its JSON.
     #[default]
     Unknown,
-    /// A file, or what stands for one: a document, sound, film, something found by a search. In a user's message it is
-    /// the user's own words; where there is no room, a marker may take its place.
+    /// A file, or a reference to one: a document, audio, video, a search result. In a user message it is the user's own
+    /// content; a marker may replace it if there is no room.
     File {
-        /// What people call it, where it has a name.
+        /// The name for display, if it has one.
         name: Option<Arc<str>>,
-        /// What it weighs in a window, in tokens: the bytes of an encoded file say little.
+        /// The estimated tokens; the size of an encoded file says little.
         tokens: u64,
     },
-    /// It names something that the vendor keeps and that other parts rest on, so it always comes back as it is.
+    /// A reference to something that the provider keeps and that other parts depend on; always sent back unchanged.
     Reference,
-    /// Something that the vendor itself has begun to do, and goes on with when the conversation comes back: nothing may
-    /// follow the message that ends with it.
+    /// An operation that the provider has started and continues when the conversation is sent back: nothing may follow
+    /// the message that ends with it.
     Pending,
 }
 
 impl Opaque {
-    /// A block of which nothing is known.
+    /// Creates a block of unknown nature.
     pub fn new(kind: impl Into<Arc<str>>, value: impl Into<Arc<Value>>) -> Self {
         Opaque {
             kind: kind.into(),
@@ -429,29 +430,29 @@ impl Opaque {
         }
     }
 
-    /// The same block, and what can be read in it.
+    /// Returns the block with this readable content.
     pub fn saying(mut self, words: Option<Words>) -> Self {
         self.words = words;
         self
     }
 
-    /// The same block, and what may be done with it.
+    /// Returns the block with this nature.
     pub fn that_is(mut self, nature: Nature) -> Self {
         self.nature = nature;
         self
     }
 
-    /// Whether it is a file.
+    /// Returns whether the block is a file.
     pub fn is_file(&self) -> bool {
         matches!(self.nature, Nature::File { .. })
     }
 
-    /// The block as compact JSON, keys in their order: what a handle gives back.
+    /// The block as compact JSON with its keys in order; this is what a handle restores.
     pub fn json(&self) -> &Body {
         self.json.get_or_init(|| Body::new(self.value.to_string()))
     }
 
-    /// The kind, and the name where it has one: `document report.pdf`.
+    /// The kind, followed by the name if there is one: `document report.pdf`.
     pub fn label(&self) -> String {
         match &self.nature {
             Nature::File { name: Some(name), .. } => format!("{} {name}", self.kind),

@@ -1,12 +1,14 @@
-//! What each sentence and line of a history is worth to whoever goes on from it, and which of them are kept under a budget.
+//! Ranks sentences and lines of a history by their value for continuing from it, and selects those to keep within a
+//! budget.
 //!
-//! A history is a row of *blocks* (one text each: a prompt, words of the model, a call, an output), and a block a row of *segments*
-//! (a sentence or a line). The worth of a segment is a linear score of plain [features](FEATURES): whose words they are, where in
-//! the turn they stand, what kind of tool printed them, how rare their words are and who used them first. No feature knows what a
-//! program's output means, and nobody sets a weight by hand: `weights.txt` is learned from recordings (`docs/training.md`).
+//! A history is a sequence of *blocks* (one text each: a prompt, text of the model, a call, an output), and a block is
+//! a sequence of *segments* (a sentence or a line). The value of a segment is a linear score of simple
+//! [features](FEATURES): the speaker, the position in the turn, the kind of tool that printed it, the rarity of its
+//! words and the first speaker to use them. No feature interprets the output of a program, and no weight is set by
+//! hand: `weights.txt` is learned from recordings (`docs/training.md`).
 //!
-//! What can be known of a segment when it is said is noted then, in time in proportion to its bytes; what depends on all that was
-//! said is worked out at a compaction.
+//! Features that are known as soon as a segment is appended are computed then, in time linear in its bytes; those that
+//! depend on the whole history are computed at a compaction.
 
 mod block;
 mod cut;
@@ -19,8 +21,8 @@ pub(crate) mod labels;
 mod look;
 mod look_alike;
 mod pack;
-pub(crate) mod posing;
 mod queue;
+pub(crate) mod quoting;
 mod samples;
 mod weights;
 mod word;

@@ -1,4 +1,4 @@
-//! A conversation under way, and what fills its window.
+//! A running conversation, and the content of its window.
 
 pub mod conversation;
 pub mod inspect;

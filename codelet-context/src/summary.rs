@@ -1,4 +1,4 @@
-//! What is told of the part that is no longer shown.
+//! The summary of content that is no longer shown.
 
 pub(crate) mod record;
 pub(crate) mod state;

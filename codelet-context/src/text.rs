@@ -1,4 +1,4 @@
-//! Texts and what is known of them, whoever says them.
+//! Texts and their cached properties.
 
 pub mod body;
 pub(crate) mod hash;

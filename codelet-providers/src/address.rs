@@ -1,4 +1,4 @@
-//! Addresses and headers: where a request goes, and what says who sends it.
+//! Request URLs and authentication headers.
 
 use crate::choice::ConnectError;
 use crate::host::Host;
@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use rig_core::http_client::{HeaderMap, HeaderValue};
 use rig_reqwest::reqwest::Url;
 
-/// What a user may have copied behind an address from a page of documentation.
+/// URL endings that users may have copied from a page of documentation.
 const ENDINGS: &[&[&str]] = &[
     &["chat", "completions"],
     &["responses"],
@@ -20,11 +20,11 @@ const ENDINGS: &[&[&str]] = &[
     &["completions"],
 ];
 
-/// The version of the Messages interface that is spoken.
+/// The version of the Messages API in use.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// An address as it may be shown: without a user and password before the host, and without what stands behind the path,
-/// which may be a key.
+/// Returns an address that is safe to show: without user and password, and without the query and fragment, which may
+/// contain a key.
 pub fn shown(address: &str) -> String {
     fn path(address: &str) -> &str {
         address.split(['?', '#']).next().unwrap_or_default()
@@ -33,11 +33,11 @@ pub fn shown(address: &str) -> String {
     match Url::parse(address).ok().filter(Url::has_host) {
         Some(url) if url.username().is_empty() && url.password().is_none() => path(address).to_owned(),
         Some(mut url) => {
-            // An address with a host takes them.
+            // A URL with a host accepts both.
             let _ = (url.set_username(""), url.set_password(None));
             path(url.as_str()).to_owned()
         }
-        // Whatever it is, a password ends somewhere before the last of these.
+        // Even if it is not a URL, a password ends before the last `@`.
         None => match (address.rsplit_once('@'), address.split_once("://")) {
             (Some((_, host)), Some((scheme, _))) => format!("{scheme}://{}", path(host)),
             (Some((_, host)), None) => path(host).to_owned(),
@@ -46,8 +46,8 @@ pub fn shown(address: &str) -> String {
     }
 }
 
-/// What lets somebody in at an address, in every form in which it goes over the line: user and password, or a user alone, which
-/// is then a token, and the values of the query.
+/// Returns the credentials in an address, in every form in which they are transmitted: user and password, or a user
+/// alone, which is then a token, and the values of the query.
 pub fn secrets(address: &str) -> Vec<String> {
     let Ok(url) = Url::parse(address.trim()) else {
         return Vec::new();
@@ -67,7 +67,7 @@ pub fn secrets(address: &str) -> Vec<String> {
     found
 }
 
-/// The same of a proxy, whose address may stand without `http://`.
+/// Returns the credentials in a proxy's address, which may lack `http://`.
 pub fn secrets_of_proxy(address: &str) -> Vec<String> {
     match address.contains("://") {
         true => secrets(address),
@@ -75,12 +75,12 @@ pub fn secrets_of_proxy(address: &str) -> Vec<String> {
     }
 }
 
-/// Whether what is sent to an address can be read on the way: it begins with `http://`, and leads to another machine.
+/// Returns whether requests to an address are unencrypted: it begins with `http://` and leads to another machine.
 pub fn is_in_the_clear(address: &str) -> bool {
     Url::parse(address.trim()).is_ok_and(|url| url.scheme() == "http" && !is_own_machine(&url))
 }
 
-/// An address that somebody gave, and the parts of its path. The error says what is wrong with it.
+/// Parses a configured address into the URL and its path segments.
 pub(crate) fn given(text: &str) -> Result<(Url, Vec<String>), ConnectError> {
     let mut url = Url::parse(text.trim()).map_err(|error| wrong(text, &error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
@@ -93,7 +93,7 @@ pub(crate) fn given(text: &str) -> Result<(Url, Vec<String>), ConnectError> {
     Ok((url, path))
 }
 
-/// What is wrong with an address that somebody gave.
+/// Creates the error for an invalid address.
 pub(crate) fn wrong(text: &str, why: &str) -> ConnectError {
     ConnectError::BaseUrl {
         url: shown(text),
@@ -101,8 +101,8 @@ pub(crate) fn wrong(text: &str, why: &str) -> ConnectError {
     }
 }
 
-/// The address below which everything of a server is: as given, without an ending that names one thing, and with the
-/// version that the wire's paths begin with.
+/// Returns the base URL of a server: as configured, without an ending for a specific resource, and with the version
+/// with which the wire's paths begin.
 pub(crate) fn base(text: &str, wire: Wire) -> Result<Url, ConnectError> {
     let (mut url, mut path) = given(text)?;
     if let Some(ending) = ENDINGS.iter().find(|ending| {
@@ -126,14 +126,14 @@ pub(crate) fn base(text: &str, wire: Wire) -> Result<Url, ConnectError> {
     Ok(url)
 }
 
-/// `v1`, `v1beta`, `v4`.
+/// Returns whether a path segment is a version: `v1`, `v1beta`, `v4`.
 pub(crate) fn is_version(segment: &str) -> bool {
     segment
         .strip_prefix('v')
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The address of something below the base.
+/// Returns the URL of a path below the base.
 pub(crate) fn below(base: &Url, path: &[&str]) -> Url {
     let mut url = base.clone();
     if let Ok(mut segments) = url.path_segments_mut() {
@@ -142,7 +142,7 @@ pub(crate) fn below(base: &Url, path: &[&str]) -> Url {
     url
 }
 
-/// The address that answers with a stream.
+/// Returns the URL of the streaming endpoint.
 pub(crate) fn endpoint(base: &Url, wire: Wire, model: &str) -> Url {
     match wire {
         Wire::Anthropic => below(base, &["messages"]),
@@ -157,12 +157,13 @@ pub(crate) fn endpoint(base: &Url, wire: Wire, model: &str) -> Url {
     }
 }
 
-/// What asks Anthropic to take a choice about thinking whose prefix has changed ("Fix a thinking block bound to a different
-/// conversation", platform.claude.com, November 2026: also on Amazon Bedrock and Google Cloud).
+/// The beta header that makes Anthropic accept a setting for thinking blocks whose prefix has changed ("Fix a thinking
+/// block bound to a different conversation", platform.claude.com, November 2026: also on Amazon Bedrock and Google
+/// Cloud).
 pub(crate) const DROPS_THINKING: &str = "thinking-binding-controls-2026-08-01";
 
-/// The headers of every request; none when the key is no text that a header can carry. A token goes as `Bearer` on every
-/// wire.
+/// Returns the headers of every request; `None` if the key contains characters that a header cannot carry. A token is
+/// sent as `Bearer` on every wire.
 pub(crate) fn headers(
     host: Option<Host>,
     wire: Wire,
@@ -180,7 +181,7 @@ pub(crate) fn headers(
     if wire == Wire::Anthropic && host.is_none() {
         headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
     }
-    // Bedrock takes no such header: it stands in the body there.
+    // Bedrock expects it in the body instead.
     if drops_thinking && host != Some(Host::Bedrock) {
         headers.insert("anthropic-beta", HeaderValue::from_static(DROPS_THINKING));
     }
@@ -199,7 +200,7 @@ pub(crate) fn headers(
     Some(headers)
 }
 
-/// The headers of a form.
+/// Returns the headers of a form.
 pub(crate) fn form_headers() -> HeaderMap {
     let mut headers = HeaderMap::new();
     let form = HeaderValue::from_static("application/x-www-form-urlencoded");

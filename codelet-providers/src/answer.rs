@@ -1,4 +1,4 @@
-//! A whole reply as the engine's message, with everything that the vendor needs back.
+//! Conversion of a complete reply into the engine's message, with everything that the vendor needs back.
 
 use crate::frames::Whole;
 use codelet_agent::model::{Billed, ModelError, Reply, Stop};
@@ -8,8 +8,8 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Reads a reply that came in the vendor's own form, and notes in it who made it. `history` is what was sent: an id that
-/// occurs in it, as some servers count anew in each reply, is made another.
+/// Parses a reply in the vendor's own format and records its maker. `history` is the request's messages: a call id that
+/// already occurs in it is replaced, since some servers restart their ids in each reply.
 pub(crate) fn reply(
     whole: Whole,
     maker: &Maker,
@@ -45,7 +45,7 @@ pub(crate) fn reply(
     })
 }
 
-/// Gives each call an id that no other has; the ids in the order of the calls.
+/// Gives each call a unique id; returns the ids in the order of the calls.
 fn unique_ids(message: &mut Message, history: &[Arc<Message>]) -> Vec<Arc<str>> {
     if message.calls().next().is_none() {
         return Vec::new();

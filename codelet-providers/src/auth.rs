@@ -1,4 +1,5 @@
-//! What lets a request in that has no key of its own: a signature, or a token that is got first. Both are made when it is sent.
+//! Authentication without a fixed key: a signature, or a token obtained first. Both are created when the request is
+//! sent.
 
 use crate::host::aws::{AwsSource, Scope, Signed};
 use crate::host::google::AccessTokens;
@@ -11,15 +12,15 @@ use rig_core::http_client::HeaderValue;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// The name under which Bedrock's requests are signed.
+/// The service name in Bedrock's signatures.
 const SERVICE: &str = "bedrock";
-/// Clocks that differ by less are not worth a word, in seconds: AWS takes five minutes.
+/// The clock difference, in seconds, below which it is not reported; AWS accepts five minutes.
 const SKEW: u64 = 120;
 
-/// What a request gets before it is sent.
+/// The authentication added to a request when it is sent.
 #[derive(Clone)]
 pub(crate) enum Auth {
-    /// Nothing: its headers say it.
+    /// None: the headers already contain it.
     Headers,
     /// A signature.
     Aws { source: AwsSource, region: String },
@@ -28,10 +29,10 @@ pub(crate) enum Auth {
 }
 
 impl Line {
-    /// The same with what lets this request in. What it adds is hidden like a key.
+    /// Returns the line with authentication for this request. The added credentials are redacted like a key.
     ///
     /// # Errors
-    /// When there are no keys any more, or the server that gives tokens refuses.
+    /// If the keys no longer exist, or the token server refuses.
     pub(crate) async fn authorized(&self, method: &str, body: &[Bytes]) -> Result<Line, ModelError> {
         let mut line = self.clone();
         match &self.auth {
@@ -52,7 +53,7 @@ impl Line {
                 };
                 line.headers.extend(request.headers(&keys, &scope).map_err(refused)?);
                 line.secrets = line.secrets.with([Some(&keys.secret), keys.session.as_ref()]);
-                // Nobody is sent the other one, so nobody can repeat it.
+                // The secret key itself is never sent, so no reply can repeat it.
                 line.key = keys.session;
             }
             Auth::Google(tokens) => {
@@ -71,7 +72,7 @@ impl Line {
         Ok(line)
     }
 
-    /// Takes note of an error: a token that was refused is not sent again.
+    /// Handles an error: a rejected token is not used again.
     pub(crate) async fn heed(&self, error: &ModelError) {
         if let (Auth::Google(tokens), ModelError::Credentials { .. }, Some(token)) = (&self.auth, error, &self.key) {
             tokens.forget(token).await;
@@ -79,7 +80,7 @@ impl Line {
     }
 }
 
-/// Words in a refusal by AWS, and what to do then.
+/// Words in AWS errors, and the advice for them.
 const ADVICE: &[(&str, &str)] = &[
     (
         "expiredtoken",
@@ -92,7 +93,7 @@ const ADVICE: &[(&str, &str)] = &[
 ];
 
 impl Auth {
-    /// An error with what to do about it, where the vendor's words do not say so.
+    /// Adds advice to an error if the vendor's message contains none.
     pub(crate) fn explain(&self, error: ModelError, received: &Received) -> ModelError {
         let Auth::Aws { .. } = self else {
             return error;
@@ -112,7 +113,8 @@ impl Auth {
     }
 }
 
-/// The vendor's words, with what to do. `skew` is by how many seconds this machine's clock is ahead of the vendor's.
+/// Appends advice to the vendor's message. `skew` is the number of seconds by which this machine's clock is ahead of
+/// the vendor's.
 fn advised(said: String, skew: Option<i64>) -> String {
     let lower = said.to_ascii_lowercase();
     let is_signature = lower.contains("signature") && (lower.contains("expired") || lower.contains("not yet current"));
@@ -130,7 +132,7 @@ fn advised(said: String, skew: Option<i64>) -> String {
     advice.map_or(said.clone(), |(_, advice)| format!("{said}; {advice}"))
 }
 
-/// A token in the form of a header; none where it holds what no header can carry.
+/// Returns the header value for a token; `None` if it contains characters that a header cannot carry.
 pub(crate) fn bearer(key: &Secret) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).ok()?;
     value.set_sensitive(true);

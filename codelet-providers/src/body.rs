@@ -1,10 +1,10 @@
-//! The body of a request: settings around the conversation, which the formats write as it came.
+//! The body of a request: settings around the conversation, which the vendor formats write unchanged.
 
 use crate::address::DROPS_THINKING;
+use crate::cache_control::{self, Lifetime};
 use crate::catalogue::{self, Thinks};
 use crate::efforts::{anthropic_budget, gemini_budget};
 use crate::host::Host;
-use crate::marks::{self, Lifetime};
 use crate::vendor::Wire;
 use crate::ways::{Way, Ways};
 use bytes::Bytes;
@@ -15,53 +15,53 @@ use codelet_transcript::{Document, Encoded, Format, Maker, Retelling, ids, pictu
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// What a model that sees no pictures is told instead of one.
+/// The placeholder for an image, for a model that does not accept images.
 const UNSEEN: &str = "[an image, left out: this model sees none]";
 
-/// Why writing cannot fail.
+/// The reason why writing cannot fail.
 const WRITTEN: &str = "all four forms of a request are written";
 
-/// The shortest answer that every vendor can be asked for, in tokens.
+/// The minimum output limit that every vendor accepts, in tokens.
 const LEAST_OUTPUT: Tokens = 16;
 
-/// How much a model is to think.
+/// The amount of thinking.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Thinking {
-    /// As the vendor does by default; a model that decides itself how much is let to.
+    /// The vendor's default; a model that adapts its thinking may do so.
     #[default]
     Usual,
-    /// Not at all, where that can be asked for.
+    /// None, if the model supports that.
     Off,
-    /// With an effort in the vendor's words: `low`, `medium`, `high` and others.
+    /// An effort by the vendor's name: `low`, `medium`, `high` and others.
     Effort(String),
-    /// With up to so many tokens.
+    /// At most this many tokens.
     Budget(Tokens),
 }
 
-/// Everything that a request says beside the conversation; the same for a whole session.
+/// Everything in a request other than the conversation; constant for a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub wire: Wire,
-    /// The cloud that serves it, if it is not the vendor itself.
+    /// The cloud that serves the model, if it is not the vendor itself.
     pub host: Option<Host>,
-    /// Who is asked, and under which name of the model; a cloud and its name where one serves it.
+    /// The provider and model name used in requests; for a cloud, the cloud's.
     pub asked: Asked,
-    /// The vendor's own name of the model: its rules hold whoever serves it.
+    /// The vendor's own name of the model, whose rules apply in clouds too.
     pub model: String,
     pub vendor: &'static str,
     pub max_output: Tokens,
     pub sees_images: bool,
-    /// The catalogue lists the model; else how it thinks is a guess.
+    /// True if the catalogue lists the model; otherwise its way of thinking is a guess.
     pub is_listed: bool,
     pub thinks: Thinks,
     pub thinking: Thinking,
     pub shows_thinking: bool,
     pub lifetime: Lifetime,
-    /// How its server wants requests written, as far as it has said so.
+    /// The server's deviations from the wire, as far as they have been learned.
     pub ways: Arc<Ways>,
 }
 
-/// Who is asked, and for what.
+/// The provider and its model name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Asked {
     pub vendor: &'static str,
@@ -69,12 +69,12 @@ pub(crate) struct Asked {
 }
 
 impl Settings {
-    /// The request in the vendor's form, in slices; `encoded` keeps those that the next request shares.
+    /// Returns the request in the vendor's format as slices; `encoded` caches those that the next request shares.
     pub(crate) fn slices(&self, request: &Request, encoded: &mut Encoded) -> Vec<Bytes> {
         write_slices(&self.document(request), encoded).expect(WRITTEN)
     }
 
-    /// The same as one text, for whoever looks into it.
+    /// Returns the request as one text, for inspection.
     pub(crate) fn body(&self, request: &Request) -> String {
         let document = self.document(request);
         write(&document, document.format).expect(WRITTEN)
@@ -83,7 +83,7 @@ impl Settings {
     fn document(&self, request: &Request) -> Document {
         let (mut messages, [edge, next]) = self.messages(request);
         let marks_tools = match self.carries() {
-            Some(carries) => marks::place(&mut messages, edge, next, self.lifetime, carries),
+            Some(carries) => cache_control::place(&mut messages, edge, next, self.lifetime, carries),
             None => false,
         };
         let mut tools = tools(&request.tools, self.wire);
@@ -91,7 +91,7 @@ impl Settings {
             && self.wire == Wire::Anthropic
             && let Some(Value::Object(last)) = tools.last_mut()
         {
-            last.insert("cache_control".to_owned(), marks::of(self.lifetime));
+            last.insert("cache_control".to_owned(), cache_control::of(self.lifetime));
         }
         let max_output = request.max_output.unwrap_or(self.max_output).max(1);
         let mut envelope = match self.wire {
@@ -112,7 +112,7 @@ impl Settings {
         }
     }
 
-    /// Takes note of how a server that has refused this request in these words wants it written.
+    /// Learns from the server's rejection of this request how the request must be written.
     pub(crate) fn learn(&self, said: &str, body: &str) -> Option<Way> {
         let Ok(Value::Object(sent)) = serde_json::from_str(body) else {
             return None;
@@ -120,40 +120,41 @@ impl Settings {
         self.ways.learn(said, &sent)
     }
 
-    /// Whether replies that call tools have to bring their thinking back, be there any or not: DeepSeek from V4 on and Kimi
-    /// refuse a request without the field, also where another model has made the reply or nothing was thought.
+    /// Returns whether replies with tool calls must include the thinking field, even if empty: DeepSeek from V4 on and
+    /// Kimi reject a request without it, even if another model made the reply or there was no thinking.
     fn wants_reasoning(&self) -> bool {
         self.wire == Wire::Chat
             && (self.ways.has(Way::WithReasoning)
                 || self.thinking != Thinking::Off && catalogue::wants_reasoning(&self.model))
     }
 
-    /// The longest answer to ask for where only its counts are read, on the wires that send them last. A budget for thinking
-    /// has to fit below the limit, and a request that thinks otherwise is another one to Anthropic's cache.
+    /// Returns the output limit for a request of which only the usage is needed, on wires that send usage last; `None`
+    /// if it must not be reduced. A thinking budget must be below the limit, and other thinking settings miss
+    /// Anthropic's cache.
     pub(crate) fn idle_output(&self) -> Option<Tokens> {
         let has_budget = self.vendor == "openrouter" && !matches!(self.thinking, Thinking::Usual | Thinking::Off);
         match self.wire {
             Wire::Chat if has_budget => None,
             Wire::Chat | Wire::Responses => Some(LEAST_OUTPUT),
-            // These count with the first word.
+            // These report usage in the first event.
             Wire::Anthropic | Wire::Gemini => None,
         }
     }
 
-    /// Whether the model may think: because it is asked to, or because nothing here keeps it from it.
+    /// Returns whether the model may think: because it is asked to, or because nothing prevents it.
     pub(crate) fn lets_think(&self) -> bool {
         match (&self.thinking, self.thinks) {
             (_, Thinks::Never) => false,
-            // It takes no word for not at all.
+            // It cannot be turned off.
             (_, Thinks::Level) => true,
             (Thinking::Off, _) => false,
-            // On this wire it thinks only if a number is named.
+            // On this wire it thinks only with an explicit budget.
             (Thinking::Usual, Thinks::Budget) => self.wire != Wire::Anthropic,
             _ => true,
         }
     }
 
-    /// Who makes the replies to these requests.
+    /// Returns the maker of the replies to these requests.
     pub(crate) fn maker(&self) -> Maker {
         Maker {
             form: format(self.wire),
@@ -161,18 +162,20 @@ impl Settings {
         }
     }
 
-    /// What can carry a mark for the cache; none where the vendor takes no marks.
+    /// Returns the predicate for parts that can carry a cache mark; `None` if the vendor accepts no marks.
     fn carries(&self) -> Option<fn(&Part) -> bool> {
         match self.wire {
             _ if self.ways.has(Way::WithoutMarks) => None,
-            Wire::Anthropic => Some(marks::is_block),
-            Wire::Chat if self.vendor == "openrouter" && self.model.starts_with("anthropic/") => Some(marks::is_words),
+            Wire::Anthropic => Some(cache_control::is_block),
+            Wire::Chat if self.vendor == "openrouter" && self.model.starts_with("anthropic/") => {
+                Some(cache_control::is_words)
+            }
             _ => None,
         }
     }
 
-    /// The messages as the wire takes them, and where the two edges of the request are among them. Texts are shared, not copied.
-    /// What another model has said is told without what only that model's vendor can check.
+    /// Returns the messages in the wire's form, and the positions of the request's two edges among them. Texts are
+    /// shared, not copied. Content of another model is included without what only that model's vendor can verify.
     fn messages(&self, request: &Request) -> (Vec<Message>, [Option<usize>; 2]) {
         let mut out: Vec<Message> = Vec::with_capacity(request.messages.len());
         let mut edges = [None; 2];
@@ -198,7 +201,8 @@ impl Settings {
                         last.parts.append(&mut message.parts);
                         continue;
                     }
-                    // Only the first can stand beside the conversation, and two vendors have no other place for one.
+                    // Only the first can be separate from the conversation, and two vendors have no place for later
+                    // ones.
                     Some(_) if matches!(self.wire, Wire::Anthropic | Wire::Gemini) => message.role = Role::User,
                     _ => {}
                 }
@@ -208,10 +212,11 @@ impl Settings {
             }
             self.pictures(&mut message);
             ids::spell(&mut message, format(self.wire));
-            // A system prompt that is one text would be written as a plain string, which Gemini does not take.
+            // A system prompt of one text would be written as a plain string, which Gemini rejects.
             message.bare &= self.wire != Wire::Gemini;
             if self.carries().is_some() {
-                // Only a list of parts can carry a mark; a text that was one stays one when the mark has moved on.
+                // Only a list of parts can carry a mark; a text written as a list stays one after the mark has moved
+                // on.
                 message.bare = false;
                 if self.wire == Wire::Chat {
                     self.results_in_parts(&mut message);
@@ -231,7 +236,8 @@ impl Settings {
         }
     }
 
-    /// Pictures only where they are seen, and within answers only where the vendor takes them there.
+    /// Removes images for models that do not accept them, and moves them out of tool results for vendors that do not
+    /// accept them there.
     fn pictures(&self, message: &mut Message) {
         if self.sees_images {
             if !pictures::stand_in_answers(format(self.wire)) {
@@ -261,7 +267,7 @@ impl Settings {
             (Thinking::Off, Thinks::Adaptive | Thinks::Budget) => Some(json!({"type": "disabled"})),
             (Thinking::Usual | Thinking::Effort(_), Thinks::Adaptive) => Some(json!({"type": "adaptive"})),
             (Thinking::Budget(_), Thinks::Adaptive) => Some(json!({"type": "adaptive"})),
-            // 1,024 is the least that is taken.
+            // The minimum budget is 1,024.
             (Thinking::Budget(tokens), Thinks::Budget) if max_output > 1_024 => {
                 Some(json!({"type": "enabled", "budget_tokens": within(*tokens, max_output)}))
             }
@@ -289,7 +295,7 @@ impl Settings {
             }
         }
         put(&mut fields, "thinking", thinking);
-        // The one model that takes an effort beside a number of tokens.
+        // The only model that accepts an effort together with a budget.
         let has_effort = self.thinks == Thinks::Adaptive || self.model.starts_with("claude-opus-4-5");
         if let (Thinking::Effort(effort), true) = (&self.thinking, has_effort) {
             fields.insert("output_config".to_owned(), json!({ "effort": effort }));
@@ -333,7 +339,7 @@ impl Settings {
         let mut fields = begin(&[
             ("model", json!(self.asked.model)),
             ("stream", json!(true)),
-            // The conversation is here, not with the vendor.
+            // The conversation is kept locally, not by the vendor.
             ("store", json!(false)),
         ]);
         put_tools(&mut fields, tools);
@@ -389,7 +395,8 @@ impl Settings {
         fields
     }
 
-    /// Names the session to a vendor that brings requests of one session to one cache. It takes 64 letters.
+    /// Sets the session id for vendors that route a session's requests to the same cache. The field accepts 64
+    /// characters.
     fn put_session(&self, fields: &mut Map<String, Value>, request: &Request) {
         if self.vendor == "openai" && !request.session.is_empty() {
             let session: String = request.session.chars().take(64).collect();
@@ -401,7 +408,7 @@ impl Settings {
 /// The field for thinking.
 const REASONING: &str = "reasoning_content";
 
-/// Puts an empty thought on a reply that calls tools and has none.
+/// Adds an empty thinking block to a reply that has tool calls but no thinking.
 fn with_reasoning(message: &mut Message) {
     let has_thought = || message.parts.iter().any(|part| matches!(part, Part::Thinking(_)));
     if message.role != Role::Assistant || message.calls().next().is_none() || has_thought() {
@@ -413,14 +420,14 @@ fn with_reasoning(message: &mut Message) {
     message.extra = Extra::new(extra);
 }
 
-/// Whether the vendor is asked to leave out thinking that stands behind messages that a compaction has changed, which it would
-/// refuse otherwise; its header has to say so, too, or Bedrock's body. Nobody but the vendor itself and the clouds that serve its models
-/// is known to understand that.
+/// Returns whether to ask the vendor to drop thinking after messages that a compaction has changed, which it would
+/// otherwise reject; a header, or Bedrock's body, must say so too. Only the vendor and the clouds that serve its models
+/// are known to support it.
 pub(crate) fn drops_thinking(vendor: &str, wire: Wire, model: &str) -> bool {
     wire == Wire::Anthropic && vendor == "anthropic" && codelet_transcript::vendor::binds_thinking(model)
 }
 
-/// The form that a wire's conversations are written in.
+/// Returns the conversation format of a wire.
 pub(crate) fn format(wire: Wire) -> Format {
     match wire {
         Wire::Anthropic => Format::Anthropic,
@@ -430,7 +437,7 @@ pub(crate) fn format(wire: Wire) -> Format {
     }
 }
 
-/// A budget that leaves room for an answer: 1,024 tokens, unless the whole is hardly larger.
+/// Limits a budget so that 1,024 tokens remain for the answer, unless the total is too small.
 fn within(budget: Tokens, max_output: Tokens) -> Tokens {
     budget.min(max_output.saturating_sub(1_024)).max(1_024)
 }
@@ -448,7 +455,7 @@ fn put(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
     }
 }
 
-/// Where the conversation comes. What can change from request to request stands behind it.
+/// Inserts placeholders for the conversation. Fields that can change between requests come after them.
 fn places(fields: &mut Map<String, Value>, names: &[&str]) {
     fields.extend(names.iter().map(|name| ((*name).to_owned(), Value::Null)));
 }
@@ -465,7 +472,7 @@ fn tools(specs: &[ToolSpec], wire: Wire) -> Vec<Value> {
             Wire::Gemini => json!({"name": name, "description": description, "parametersJsonSchema": parameters}),
             Wire::Chat => json!({"type": "function",
                 "function": {"name": name, "description": description, "parameters": parameters}}),
-            // Strict is the default here and takes only a part of what a schema can say.
+            // Strict mode is the default here and supports only a part of JSON Schema.
             Wire::Responses => json!({"type": "function", "name": name, "description": description,
                 "parameters": parameters, "strict": false}),
         }

@@ -1,7 +1,7 @@
-//! What is known of the vendors' models: windows, longest answers, prices, and how they are asked to think.
+//! The catalogue of models: context windows, maximum outputs, prices, and ways of thinking.
 //!
-//! The figures are dated data (`catalogue.tsv`); the prices of vendors who sell their own models stand on the engine's price
-//! cards, those of a gateway here. Whoever knows better overrides them in a [`Choice`](crate::Choice).
+//! The figures are dated data (`catalogue.tsv`); prices of vendors that sell their own models are on the engine's price
+//! cards, those of a gateway here. A [`Choice`](crate::Choice) can override them.
 
 use crate::host::names;
 use crate::vendor;
@@ -10,48 +10,48 @@ use codelet_context::tokens::Tokens;
 
 const TABLE: &str = include_str!("catalogue.tsv");
 
-/// A model that the catalogue lists.
+/// A model in the catalogue.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Known {
-    /// Whose interface it is asked through.
+    /// The vendor whose API is used.
     pub vendor: &'static str,
     /// The vendor's own name of the model.
     pub model: &'static str,
-    /// Its limit, in tokens.
+    /// The context window, in tokens.
     pub window: Tokens,
-    /// The longest answer that it can give, in tokens.
+    /// The maximum output, in tokens.
     pub max_output: Tokens,
-    /// Whether it takes pictures.
+    /// True if it accepts images.
     pub sees_images: bool,
-    /// What it costs, and the rules of its cache; none where nobody says.
+    /// The price and cache rules, if known.
     pub price: Option<PriceCard>,
-    /// The names under which users keep the vendor's key, the usual one first.
+    /// The environment variables for the vendor's key, the most common first.
     pub keys: &'static [&'static str],
     pub(crate) thinks: Thinks,
 }
 
-/// How a model is asked to think.
+/// A model's way of thinking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Thinks {
-    /// Not at all.
+    /// None.
     Never,
-    /// As much as it finds right; an effort may be named.
+    /// As much as the model decides; an effort can be given.
     Adaptive,
-    /// Within a number of tokens.
+    /// Up to a budget in tokens.
     Budget,
-    /// With an effort, by default or as named.
+    /// By effort, the default or a given one.
     Effort,
-    /// With an effort in Gemini's words.
+    /// By effort, in Gemini's terms.
     Level,
 }
 
-/// All models that are listed, by vendor and name.
+/// Returns all models in the catalogue, with vendor and name.
 pub fn known() -> impl Iterator<Item = Known> {
     TABLE.lines().filter_map(row)
 }
 
-/// The model that a vendor serves under this name, a cloud under its own name of another vendor's. A dated snapshot (`…-20251001`, `…-2025-08-07`) that is not listed
-/// itself has the figures of the model that it is of.
+/// Finds the model that a vendor serves under this name; for a cloud, its own name of another vendor's model. An
+/// unlisted dated snapshot (`…-20251001`, `…-2025-08-07`) has the figures of its model.
 pub fn find(vendor: &str, model: &str) -> Option<Known> {
     if let Some((maker, model)) = served(vendor, model) {
         return find(maker, &model);
@@ -60,14 +60,15 @@ pub fn find(vendor: &str, model: &str) -> Option<Known> {
     exact(model).or_else(|| exact(price::undated(model)?))
 }
 
-/// The vendor whose model a cloud serves under this name, and that vendor's own; none where the vendor is no cloud.
+/// Returns the vendor and its own name for a model that a cloud serves under this name; `None` if the vendor is not a
+/// cloud, or the model's maker is unknown.
 fn served(vendor: &str, model: &str) -> Option<(&'static str, String)> {
     let cloud = vendor::find(vendor).filter(|vendor| vendor.host.is_some())?;
     let (maker, model) = names::known_as(cloud.name, model);
     (maker != cloud.name).then_some((maker, model))
 }
 
-/// The figures of a model that is asked through a gateway or under a name that no vendor's list has.
+/// The figures of a model that is used through a gateway or under a name that no vendor lists.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Figures {
     pub window: Tokens,
@@ -75,8 +76,8 @@ pub(crate) struct Figures {
     pub sees_images: bool,
 }
 
-/// Families of models whose members are named faster than they are listed: how names begin, and the figures that every
-/// member has at least. The longest beginning counts.
+/// Model families whose members appear faster than they are listed: name prefixes, and the minimum figures of all
+/// members. The longest prefix counts.
 const FAMILIES: &[(&str, Tokens, Tokens, bool)] = &[
     ("gpt-5", 400_000, 128_000, true),
     ("gpt-6", 400_000, 128_000, true),
@@ -93,16 +94,16 @@ const FAMILIES: &[(&str, Tokens, Tokens, bool)] = &[
     ("glm-5", 200_000, 65_536, false),
     ("kimi-k2", 131_072, 16_384, false),
 ];
-/// Models of a family that chat and do not think have the window and the answers of older ones.
+/// The context window and maximum output of a family's chat models without thinking, which are those of older models.
 const CHATS: (&str, Tokens, Tokens) = ("-chat", 128_000, 16_384);
 
-/// The figures of the model that this name means, whoever serves it: of the model of that name, without what gateways put
-/// before it (`azure/`, `openai/`) or behind it (`:nitro`), or of its family. None where nothing like it is known.
+/// Returns the figures of the model that this name means at any provider: of the model with that name, without a
+/// gateway's prefix (`azure/`, `openai/`) or suffix (`:nitro`), or of its family. `None` if nothing similar is known.
 pub(crate) fn like(name: &str) -> Option<Figures> {
     let name = name.to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or(&name);
     let name = name.split([':', '@']).next().unwrap_or(name);
-    // Gateways put a vendor before the name with a dot, and clouds an area besides.
+    // Gateways prefix a vendor with a dot, and clouds also an area.
     let (_, name) = names::known_as("bedrock", name);
     let name = name.as_str();
     let listed = |name: &str| first(|vendor, model| vendor != "openrouter" && model == name);
@@ -134,8 +135,8 @@ pub(crate) fn like(name: &str) -> Option<Figures> {
     })
 }
 
-/// Whether a model refuses replies that call tools without the field for thinking, whoever serves it: DeepSeek from V4 on
-/// (`deepseek-reasoner` is V4, too), and Kimi's models that think.
+/// Returns whether a model rejects replies with tool calls that lack the thinking field, at any provider: DeepSeek
+/// from V4 on (`deepseek-reasoner` is V4, too), and Kimi's thinking models.
 pub(crate) fn wants_reasoning(model: &str) -> bool {
     let name = model.to_ascii_lowercase();
     let version = |stem: &str| {
@@ -151,7 +152,7 @@ pub(crate) fn wants_reasoning(model: &str) -> bool {
         || name.contains("kimi") && name.contains("thinking")
 }
 
-/// What a vendor's model costs, also where only a price card knows it.
+/// Returns the price of a vendor's model, even if only a price card lists it.
 pub fn price(vendor: &str, model: &str) -> Option<PriceCard> {
     if let Some((maker, model)) = served(vendor, model) {
         return price(maker, &model);
@@ -166,7 +167,8 @@ pub fn price(vendor: &str, model: &str) -> Option<PriceCard> {
     }
 }
 
-/// The first model of the table that is meant by its vendor and its name. Of the others nothing else is read, prices before all.
+/// Returns the first model in the table that satisfies `is_meant` by vendor and name. The other rows are not parsed,
+/// which saves looking up prices.
 fn first(is_meant: impl Fn(&str, &str) -> bool) -> Option<Known> {
     let mut lines = TABLE.lines().filter(|line| {
         let mut fields = line.split('\t');
@@ -209,7 +211,7 @@ fn row(line: &'static str) -> Option<Known> {
     })
 }
 
-/// The card of a model that a gateway sells at these prices: the rules are those of the vendor behind it.
+/// Returns the price card of a model that a gateway sells at these prices, with the cache rules of its vendor.
 fn resold<'a>(model: &str, input: &str, mut fields: impl Iterator<Item = &'a str>) -> Option<PriceCard> {
     let input: f64 = input.parse().ok()?;
     let mut dollars = || fields.next()?.parse::<f64>().ok();
@@ -247,8 +249,8 @@ mod tests {
         }
     }
 
-    /// Where the vendors' own pages know better than the client library: models that came later, and the window of one
-    /// that was larger for a time.
+    /// Models for which the vendors' pages are more accurate than the client library: newer models, and one whose
+    /// context window was temporarily larger.
     const BETTER: &[&str] = &[
         "claude-haiku-5-5",
         "claude-sonnet-4-5",

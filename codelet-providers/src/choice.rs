@@ -1,12 +1,12 @@
-//! Which model, asked where and how.
+//! The choice of a model, its endpoint and its options.
 
 use crate::address;
 use crate::auth::Auth;
 use crate::body::{self, Asked, Settings, Thinking};
+use crate::cache_control::Lifetime;
 use crate::catalogue::{self, Known, Thinks};
 use crate::host::google::AccessTokens;
 use crate::host::{Host, Site, names};
-use crate::marks::Lifetime;
 use crate::network::{self, Line, TimeLimits};
 use crate::provider::Provider;
 use crate::secret::{Secret, Secrets};
@@ -21,57 +21,57 @@ use rig_reqwest::reqwest::Url;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest answer that is asked for unless told, in tokens: what is reserved for it is missing to the conversation.
+/// The default output limit, in tokens: what is reserved for the output is not available to the conversation.
 const USUAL_OUTPUT: Tokens = 32_000;
 
-/// A model, and how it is to be asked. Everything but the model has a usual value.
+/// A model and its connection options. Everything but the model has a default.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// `vendor/model`; the model alone where an address is given.
+    /// `vendor/model`; the model alone if a base URL is given.
     pub model: String,
-    /// Another address than the vendor's, with or without a path.
+    /// The API base URL, if it is not the vendor's, with or without a path.
     pub base_url: Option<String>,
-    /// Another form than the vendor's.
+    /// The wire, if it is not the vendor's.
     pub wire: Option<Wire>,
     /// The key.
     pub key: Option<Secret>,
-    /// It is a token, which goes in the header `Authorization` whatever the form.
+    /// True for a token, which is sent in the `Authorization` header on every wire.
     pub is_token: bool,
-    /// The window, in tokens, instead of what is known.
+    /// The context window in tokens, overriding the catalogue.
     pub window: Option<Tokens>,
-    /// The window is at most this, in tokens, however large it is known to be.
+    /// The upper limit of the context window, in tokens.
     pub most_window: Option<Tokens>,
-    /// The longest answer, in tokens, instead of what is usual.
+    /// The output limit in tokens, overriding the default.
     pub max_output: Option<Tokens>,
-    /// Whether the model takes pictures, instead of what is known.
+    /// Overrides whether the model accepts images.
     pub sees_images: Option<bool>,
-    /// The price card instead of the one that is known.
+    /// The price card, overriding the known one.
     pub price: Option<PriceCard>,
-    /// How much the model is to think.
+    /// The amount of thinking.
     pub thinking: Thinking,
-    /// Thinking is to be shown where the vendor can summarise it.
+    /// True if thinking is to be shown, for vendors that can summarize it.
     pub shows_thinking: bool,
-    /// How long a prompt stays cached, where that can be chosen.
+    /// The cache lifetime, if there is a choice.
     pub lifetime: Lifetime,
-    /// How long the provider may be silent, instead of what is usual for a cloud or the own machine.
+    /// The timeouts, overriding the defaults for a cloud or the local machine.
     pub limits: Option<TimeLimits>,
     /// Proxies and certificates.
     pub network: Network,
-    /// Where in a cloud it is asked, and as whom; of no use for other vendors.
+    /// The location and identity in a cloud; unused for other vendors.
     pub site: Site,
 }
 
-/// Why a model cannot be asked at all.
+/// The reason why a model cannot be used at all.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// No vendor has this name, and no address is given.
+    /// No vendor has this name, and no base URL is given.
     #[error("unknown provider in {model:?}{meant}; write PROVIDER/NAME with one of {vendors}, or give an API base URL")]
     UnknownVendor {
-        /// What was given.
+        /// The given model.
         model: String,
-        /// What may have been meant, or how to find it.
+        /// A suggestion, or how to find the model.
         meant: String,
-        /// The names of vendors.
+        /// The names of the vendors.
         vendors: String,
     },
     /// The vendor's key is missing.
@@ -79,63 +79,63 @@ pub enum ConnectError {
     NoKey {
         /// The vendor.
         vendor: &'static str,
-        /// The name under which its key is usually kept.
+        /// The most common environment variable for its key.
         variable: &'static str,
     },
-    /// The key holds what no header can carry.
+    /// The key contains characters that a header cannot carry.
     #[error("the API key for {vendor} contains invalid characters")]
     BadKey {
         /// The vendor.
         vendor: &'static str,
     },
-    /// A cloud cannot be asked as it is set up.
+    /// A cloud's configuration is incomplete.
     #[error("{vendor} cannot be asked: {why}")]
     Site {
         /// The vendor.
         vendor: &'static str,
-        /// What is missing, and what to do, without credentials.
+        /// The missing part and the remedy, without credentials.
         why: String,
     },
-    /// The address is none.
+    /// The base URL is invalid.
     #[error("invalid API base URL {url:?}: {why}")]
     BaseUrl {
-        /// What was given, without a password.
+        /// The given URL, without a password.
         url: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// The proxy or the certificates cannot be used.
     #[error("the network settings cannot be used: {why}")]
     Network {
-        /// What is wrong with them.
+        /// The reason.
         why: String,
     },
 }
 
-/// A server that is not ready yet, as one that still loads its model, and is waited for.
+/// A server that is not ready yet, for example because it is still loading its model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Loading {
     /// Its address, without a path.
     pub server: String,
-    /// What it says.
+    /// Its message.
     pub said: String,
-    /// How often it was asked.
+    /// The number of attempts.
     pub asked: u32,
-    /// How much longer it is waited for at most.
+    /// The maximum remaining wait.
     pub left: Duration,
 }
 
-/// Gets ready to ask a model. The provider is asked nothing, unless the window of a model is not known here and its
-/// server may tell it. One that is not ready is waited for, up to 20 seconds.
+/// Prepares a model for use. Nothing is requested from the provider, unless the context window is unknown here and the
+/// server may report it. A server that is not ready is waited for, up to 20 seconds.
 ///
 /// # Errors
-/// When vendor, key, address or network settings cannot be used. A server that cannot be reached is no error here: the
-/// first request says so.
+/// If vendor, key, base URL or network settings are unusable. An unreachable server is not an error here: the first
+/// request reports it.
 pub async fn connect(choice: &Choice) -> Result<Box<dyn Model>, ConnectError> {
     connect_telling(choice, &mut |_| {}).await
 }
 
-/// The same, and `told` hears once a second of a server that is waited for.
+/// Does the same as [`connect`], and calls `told` once a second while waiting for a server.
 ///
 /// # Errors
 /// As for [`connect`].
@@ -190,13 +190,13 @@ pub async fn connect_telling(
     }))
 }
 
-/// Asks the provider which models it has, which costs nothing, and tells whether that can be done: whether there is a way to it, and
-/// whether it takes the key. A server of the user's own may have none that is loaded yet, which is an error here.
+/// Asks the provider for its list of models, which is free, to test the connection and the key. A local server without
+/// a loaded model is an error here.
 ///
 /// # Errors
-/// As for [`connect`], and within that, what the provider or the way to it has answered.
+/// As for [`connect`]; the inner result is an error of the provider or of the connection.
 ///
-/// Clouds that list their models elsewhere get an empty request to the model in place of that, which they refuse, and which costs nothing.
+/// Clouds that list their models elsewhere get an empty request to the model instead, which they reject free of charge.
 pub async fn reach(choice: &Choice) -> Result<Result<(), ModelError>, ConnectError> {
     let Endpoint { vendor, base, line, .. } = endpoint(choice)?;
     if matches!(vendor.host, Some(Host::Bedrock | Host::Vertex)) {
@@ -210,14 +210,14 @@ pub async fn reach(choice: &Choice) -> Result<Result<(), ModelError>, ConnectErr
     Ok(list.get(limit).await.map(|_| ()))
 }
 
-/// Where a model is asked, and how.
+/// The endpoint of a model.
 struct Endpoint<'a> {
     vendor: &'static Vendor,
     /// The vendor's own name of the model.
     name: &'a str,
     wire: Wire,
     base: Url,
-    /// The address is not the vendor's.
+    /// True if the base URL is not the vendor's.
     is_given: bool,
     line: Line,
 }
@@ -295,7 +295,7 @@ fn unusable(why: String) -> ConnectError {
     ConnectError::Network { why }
 }
 
-/// What lets requests in where no key is given.
+/// Returns the authentication for requests without a key.
 fn auth(vendor: &Vendor, choice: &Choice, limits: TimeLimits) -> Result<Auth, ConnectError> {
     let site = &choice.site;
     match (vendor.host, &site.aws, &site.google) {
@@ -332,7 +332,7 @@ fn auth(vendor: &Vendor, choice: &Choice, limits: TimeLimits) -> Result<Auth, Co
     }
 }
 
-/// A server that speaks a known form, and nothing else is known of it.
+/// A server with a known wire about which nothing else is known.
 const COMPATIBLE: &Vendor = &Vendor {
     name: "compatible",
     base_url: "",
@@ -345,7 +345,7 @@ const COMPATIBLE: &Vendor = &Vendor {
     host: None,
 };
 
-/// Vendor and the vendor's own name of the model.
+/// Splits the model into the vendor and the vendor's own name of the model.
 fn split(choice: &Choice) -> Result<(&'static Vendor, &str), ConnectError> {
     let named = choice
         .model
@@ -365,7 +365,7 @@ fn split(choice: &Choice) -> Result<(&'static Vendor, &str), ConnectError> {
     }
 }
 
-/// What may have been meant by a name without a vendor that is known: a listed model, or a vendor's name written otherwise.
+/// Suggests a listed model, or a correctly spelled vendor, for a name without a known vendor.
 fn meant(model: &str) -> String {
     let vendors = vendor::vendors().map(|vendor| vendor.name);
     let named = match model.split_once('/') {
@@ -375,7 +375,7 @@ fn meant(model: &str) -> String {
         _ => {
             let own = || catalogue::known().filter(|known| known.vendor != "openrouter");
             let name = near::nearest(model, own().map(|known| known.model));
-            // `opus`: of those that have it in their names, the last by name is the newest.
+            // `opus`: of the models that contain it, the last by name is the newest.
             let has_it = |known: &catalogue::Known| known.model.split('-').any(|part| part.eq_ignore_ascii_case(model));
             let known = own()
                 .find(|known| Some(known.model) == name)
@@ -386,7 +386,7 @@ fn meant(model: &str) -> String {
     named.map_or(String::new(), |named| format!(" (did you mean {named}?)"))
 }
 
-/// Vendor and model as the catalogue names them, whichever wire is used and whoever serves it.
+/// Returns vendor and model as the catalogue names them, for any wire and host.
 fn family(vendor: &Vendor, name: &str) -> (&'static str, String) {
     match (vendor.host, vendor.name) {
         (Some(_), vendor) => names::known_as(vendor, name),
@@ -395,7 +395,7 @@ fn family(vendor: &Vendor, name: &str) -> (&'static str, String) {
     }
 }
 
-/// What the catalogue knows of a model, with the price at this place.
+/// Looks up a model in the catalogue, with the price at this site.
 fn lookup(vendor: &Vendor, name: &str, site: &Site) -> Option<Known> {
     let (maker, model) = family(vendor, name);
     // A gateway's variants (`…:free`, `…:nitro`) are the same model.
@@ -407,7 +407,7 @@ fn lookup(vendor: &Vendor, name: &str, site: &Site) -> Option<Known> {
     Some(known)
 }
 
-/// What a place costs more than anywhere.
+/// The factor by which a model costs more at a site with a surcharge.
 const SURCHARGE: f64 = 1.1;
 
 fn dearer(rates: &Rates) -> Rates {
@@ -453,7 +453,7 @@ fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, 
                 None => catalogue::price(maker, &model),
             })
             .map(|card| match choice.lifetime {
-                // A card may say itself that an hour is wanted.
+                // The card itself may specify an hour.
                 Lifetime::FiveMinutes => card,
                 Lifetime::Hour => card.living(Lifetime::Hour),
             }),
@@ -461,13 +461,13 @@ fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, 
     }
 }
 
-/// The card of a server on one's own machine.
+/// Returns the price card of a local server.
 fn free(vendor: &str) -> PriceCard {
     let card = price::find(vendor).cloned();
     card.unwrap_or_else(|| PriceCard::flat(vendor, Rates::default()))
 }
 
-/// How a model is asked to think; one that nobody lists, as most of its vendor's are.
+/// Returns a model's way of thinking; for an unlisted one, that of most of its vendor's models.
 fn thinks(known: Option<&Known>, vendor: &str, wire: Wire, wanted: &Thinking) -> Thinks {
     match (known, wire, wanted) {
         (Some(known), ..) => known.thinks,

@@ -1,16 +1,17 @@
-//! Which thinking efforts each model takes, and what a change of the effort does to its prompt cache.
+//! The thinking efforts of each model, and the effect of a changed effort on its prompt cache.
 //!
 //! As the vendors documented them in November 2026:
-//! - Anthropic: platform.claude.com/docs/en/build-with-claude/effort and the models' overview pages. Models before 4.6 have a
-//!   number of tokens instead; which number an effort stands for is our choice. Cache: code.claude.com/docs/en/prompt-caching
-//!   (the effort is no part of the cache's key) and platform.claude.com/docs/en/build-with-claude/prompt-caching (thinking that
-//!   is turned on or off, or another number of tokens, loses the cached messages).
-//! - OpenAI: developers.openai.com/api/docs/guides/reasoning and the models' pages. Cache: the guide on prompt caching names
-//!   another reasoning effort among the causes of a miss.
+//! - Anthropic: platform.claude.com/docs/en/build-with-claude/effort and the models' overview pages. Models before 4.6
+//!   have a budget in tokens instead; the budget for each effort is our choice. Cache:
+//!   code.claude.com/docs/en/prompt-caching (the effort is not part of the cache key) and
+//!   platform.claude.com/docs/en/build-with-claude/prompt-caching (turning thinking on or off, or another budget,
+//!   invalidates the cached messages).
+//! - OpenAI: developers.openai.com/api/docs/guides/reasoning and the models' pages. Cache: the guide on prompt caching
+//!   names another reasoning effort among the causes of a miss.
 //! - Gemini: ai.google.dev/gemini-api/docs/thinking (levels of Gemini 3), and ai.google.dev/gemini-api/docs/openai (the
-//!   numbers of tokens that an effort stands for with Gemini 2.5).
-//! - DeepSeek: api-docs.deepseek.com/guides/thinking_mode. `low` and `medium` are taken as `high`, `xhigh` as `max`.
-//! - OpenRouter: openrouter.ai/docs/guides/best-practices/reasoning-tokens. It translates for whoever serves the model.
+//!   budget for each effort with Gemini 2.5).
+//! - DeepSeek: api-docs.deepseek.com/guides/thinking_mode. `low` and `medium` are treated as `high`, `xhigh` as `max`.
+//! - OpenRouter: openrouter.ai/docs/guides/best-practices/reasoning-tokens. It translates for the model's provider.
 
 use crate::body::{Settings, Thinking};
 use crate::catalogue::Thinks;
@@ -20,7 +21,7 @@ use codelet_context::tokens::Tokens;
 
 use Effort::{High, Low, Max, Medium, Minimal, None as Off, Xhigh};
 
-/// Vendors, how names of their models begin, and the efforts that those take. The longest beginning counts.
+/// Vendors, model name prefixes, and the efforts that those models support. The longest prefix counts.
 const TAKEN: &[(&str, &str, &[Effort])] = &[
     ("anthropic", "claude-haiku-4-5", &[Off, Low, Medium, High]),
     ("anthropic", "claude-opus-4-5", &[Off, Low, Medium, High]),
@@ -32,7 +33,7 @@ const TAKEN: &[(&str, &str, &[Effort])] = &[
     ("anthropic", "claude-sonnet-5", &[Off, Low, Medium, High, Xhigh, Max]),
     ("anthropic", "claude-opus-5", &[Off, Low, Medium, High, Xhigh, Max]),
     ("anthropic", "claude-haiku-5-5", &[Off, Low, Medium, High, Xhigh, Max]),
-    // These always think before they answer.
+    // These models always think.
     ("anthropic", "claude-fable-5", &[Low, Medium, High, Xhigh, Max]),
     ("anthropic", "claude-opus-5-5", &[Low, Medium, High, Xhigh, Max]),
     ("anthropic", "claude-sonnet-5-5", &[Low, Medium, High, Xhigh, Max]),
@@ -66,7 +67,8 @@ const TAKEN: &[(&str, &str, &[Effort])] = &[
 ];
 
 impl Settings {
-    /// The efforts that the model takes; of one that nobody lists, all that can be asked for: its server decides.
+    /// Returns the efforts that the model supports; for an unlisted model all that can be requested, since its server
+    /// decides.
     pub(crate) fn efforts(&self) -> Vec<Effort> {
         if self.is_listed && self.thinks == Thinks::Never {
             return Vec::new();
@@ -87,14 +89,14 @@ impl Settings {
         if self.wire == Wire::Gemini {
             return vec![Minimal, Low, Medium, High];
         }
-        // There is no word for no thinking that every such server knows.
+        // No value for "no thinking" is common to all such servers.
         let has_off =
             matches!(self.wire, Wire::Anthropic | Wire::Responses) || matches!(self.vendor, "ollama" | "openai");
         let all = Effort::ALL.into_iter();
         all.filter(|effort| has_off || *effort != Off).collect()
     }
 
-    /// The effort that is asked for; none where the vendor's own default holds.
+    /// Returns the requested effort; `None` for the vendor's default.
     pub(crate) fn effort(&self) -> Option<Effort> {
         match &self.thinking {
             Thinking::Off => Some(Off),
@@ -103,7 +105,7 @@ impl Settings {
         }
     }
 
-    /// The same with another effort.
+    /// Returns the settings with another effort.
     pub(crate) fn with_effort(&self, effort: Option<Effort>) -> Settings {
         let thinks = match (self.is_listed, effort, self.wire) {
             (true, ..) => self.thinks,
@@ -124,7 +126,7 @@ impl Settings {
         }
     }
 
-    /// What a change to this effort does to the provider's cache.
+    /// Returns the effect of a change to this effort on the provider's cache.
     pub(crate) fn cache_after(&self, effort: Option<Effort>) -> CacheAfter {
         let is_off = |effort: Option<Effort>| effort == Some(Off);
         match (self.wire, self.vendor) {
@@ -140,8 +142,8 @@ impl Settings {
     }
 }
 
-/// The tokens that an effort stands for with models of Anthropic's that are given a number: our choice, as far apart as
-/// answers of 32,000 tokens allow.
+/// Returns the budget for an effort with Anthropic models that require one: our choice, as far apart as an output of
+/// 32,000 tokens allows.
 pub(crate) fn anthropic_budget(effort: &str) -> Tokens {
     match effort {
         "minimal" | "low" => 2_048,
@@ -151,7 +153,7 @@ pub(crate) fn anthropic_budget(effort: &str) -> Tokens {
     }
 }
 
-/// The tokens that an effort stands for with Gemini 2.5, by the vendor's own table.
+/// Returns the budget for an effort with Gemini 2.5, from the vendor's table.
 pub(crate) fn gemini_budget(effort: &str) -> Tokens {
     match effort {
         "minimal" | "low" => 1_024,

@@ -1,5 +1,5 @@
-//! What comes back, frame by frame: each wire puts the vendor's own message together again, as it would have come in one
-//! piece, so that it can go back as it came.
+//! Parsing of streamed replies, frame by frame: each wire reassembles the vendor's own message as it would have arrived
+//! in one piece, so that it can be sent back unchanged.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -13,58 +13,59 @@ use codelet_text::short::clip;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// So many values are built of one frame, or of the parameters of a call: each takes some hundred bytes, however short it is written.
+/// The maximum number of JSON values built from one frame, or from a call's parameters: each takes some hundred bytes
+/// of memory, however short its text.
 const MOST_VALUES: usize = 500_000;
 
-/// Why no more frames are read.
+/// The reason why no more frames are read.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Trouble {
-    /// The vendor reports an error; the frame as it came.
+    /// The vendor reports an error; the raw frame.
     Reported(String),
-    /// The vendor has broken the answer off, for this reason.
+    /// The vendor aborted the answer, for this reason.
     Failed(String),
-    /// A frame makes no sense.
+    /// A frame is invalid.
     Garbled(String),
 }
 
-/// What comes of a frame beside the message that it is a part of.
+/// The deltas of a frame, shown while the message is assembled.
 pub(crate) type Deltas = Vec<Delta>;
 
-/// Puts one reply together.
+/// An assembler of one reply.
 pub(crate) trait Frames: Send {
-    /// Takes the data of one frame; `true` when the reply is complete.
+    /// Takes the data of one frame; returns true once the reply is complete.
     fn take(&mut self, frame: &str, deltas: &mut Deltas) -> Result<bool, Trouble>;
 
-    /// What was reported so far.
+    /// Returns the usage reported so far.
     fn billed(&self) -> Billed;
 
-    /// What is still to come, for a server that neither ends its stream nor closes the connection.
+    /// Returns the part that is missing, for a server that neither ends its stream nor closes the connection.
     fn missing(&self) -> Missing {
         Missing::End
     }
 
-    /// How much of the answer itself has come: text, thinking and calls, in a measure of the wire's own that only grows.
+    /// Returns the amount of content so far (text, thinking and calls) in a wire-specific measure that only grows.
     fn content(&self) -> usize {
         0
     }
 
-    /// The whole reply; none while the end is missing.
+    /// Returns the whole reply; `None` while its end is missing.
     fn finish(&mut self) -> Option<Whole>;
 }
 
-/// What is still to come of a reply.
+/// The missing part of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Missing {
-    /// Its end.
+    /// The end.
     End,
-    /// Why it has ended is known, and its counts are not.
+    /// The usage; the stop reason is known.
     Counts,
-    /// Nothing but the word that nothing more comes.
+    /// Only the final event.
     Nothing,
 }
 
 impl Missing {
-    /// Of an answer of which the reason to stop is known or not, and the counts behind it or not.
+    /// Returns the missing part of an answer, given whether its stop reason and the usage after it are known.
     fn of(is_stopped: bool, is_counted: bool) -> Self {
         match (is_stopped, is_counted) {
             (false, _) => Missing::End,
@@ -74,18 +75,18 @@ impl Missing {
     }
 }
 
-/// A reply in the vendor's own form.
+/// A reply in the vendor's own format.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Whole {
-    /// The messages or items of the reply, as a request lists them.
+    /// The messages or items of the reply, as in a request.
     pub list: Vec<Value>,
-    /// Which of its calls, in order, have parameters that were no whole JSON object.
+    /// The indices of its calls whose parameters were not a complete JSON object.
     pub broken: Vec<usize>,
-    /// Why it ended.
+    /// The stop reason.
     pub stop: Option<Stop>,
 }
 
-/// A frame as JSON.
+/// Parses a frame as JSON.
 pub(crate) fn parse(frame: &str) -> Result<Value, Trouble> {
     if has_more_values(frame.as_bytes(), MOST_VALUES) {
         return Err(Trouble::Garbled(format!("an event has more than {MOST_VALUES} values")));
@@ -96,30 +97,30 @@ pub(crate) fn parse(frame: &str) -> Result<Value, Trouble> {
     })
 }
 
-/// A string field that is not empty.
+/// Returns a string field that is not empty.
 pub(crate) fn str<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// Why an answer ended, if it says so; what is no word is told as it is.
+/// Returns the stop reason, if there is one; a value that is not a string is returned as JSON.
 pub(crate) fn reason_in<'a>(value: &'a Value, name: &str) -> Option<Cow<'a, str>> {
     match value.get(name)? {
         Value::Null => None,
-        // Some servers send one with every piece.
+        // Some servers send an empty one with every chunk.
         Value::String(reason) if reason.is_empty() => None,
         Value::String(reason) => Some(Cow::Borrowed(reason)),
         other => Some(Cow::Owned(other.to_string())),
     }
 }
 
-/// Notes why an answer ended. Of two reasons the one that says that it is not whole stands.
+/// Records a stop reason. Of two reasons, the one for an incomplete answer takes precedence.
 pub(crate) fn note(stop: &mut Option<Stop>, reason: Stop) {
     if reason != Stop::Finished || stop.is_none() {
         *stop = Some(reason);
     }
 }
 
-/// Appends to a string field, making it where there is none.
+/// Appends to a string field, creating it if missing.
 pub(crate) fn append(fields: &mut Map<String, Value>, name: &str, more: &str) {
     match fields.get_mut(name) {
         Some(Value::String(text)) => text.push_str(more),
@@ -129,7 +130,7 @@ pub(crate) fn append(fields: &mut Map<String, Value>, name: &str, more: &str) {
     }
 }
 
-/// The parameters of a call from their text: an object; none where it is no whole one. No text is an empty object.
+/// Parses the parameters of a call into an object; `None` if it is incomplete. An empty text is an empty object.
 pub(crate) fn parameters(text: &str) -> Option<Map<String, Value>> {
     if matches!(text.trim(), "" | "null") {
         return Some(Map::new());
@@ -143,17 +144,17 @@ pub(crate) fn parameters(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
-/// Whether an answer was cut while its last call had no parameters yet: that none were meant is not known.
+/// Returns whether an answer was cut off before its last call had parameters: it is unknown whether none were intended.
 pub(crate) fn is_cut_before(parameters: &str, stop: &Stop) -> bool {
     matches!(stop, Stop::OutputLimit | Stop::WindowFull) && matches!(parameters.trim(), "" | "null")
 }
 
-/// How much of an answer there is: one that is declined or cut says something even without a word.
+/// Returns the amount of an answer: a refused or truncated one counts even without text.
 pub(crate) fn answered(grown: usize, stop: Option<&Stop>) -> usize {
     grown.max(usize::from(stop.is_some_and(|stop| *stop != Stop::Finished)))
 }
 
-/// Tells of new counts, once.
+/// Emits the usage when it changes.
 #[derive(Default)]
 pub(crate) struct Told(Option<Billed>);
 
@@ -166,17 +167,17 @@ impl Told {
     }
 }
 
-/// A vendor's reason for saying nothing, in words.
+/// Creates the stop reason of a vendor that refused to answer.
 pub(crate) fn declined(reason: &str, words: Option<&str>) -> Stop {
     Stop::Declined(reasoned(reason, words))
 }
 
-/// A vendor's reason for breaking off, in words.
+/// Creates the stop reason of a vendor that aborted the answer.
 pub(crate) fn broken_off(reason: &str, words: Option<&str>) -> Stop {
     Stop::BrokenOff(reasoned(reason, words))
 }
 
-/// The most that is told of a vendor's words, in characters: some repeat all of a call that they could not read.
+/// The maximum length of a quoted vendor message, in characters: some repeat a whole call that they could not parse.
 const MOST_WORDS: usize = 400;
 
 pub(crate) fn reasoned(reason: &str, words: Option<&str>) -> String {
@@ -212,7 +213,7 @@ mod tests {
         assert!(matches!(parse(&holding(MOST_VALUES + 10)), Err(Trouble::Garbled(why)) if why.contains("values")));
     }
 
-    /// What comes of frames, however they end.
+    /// Reads frames, whatever their outcome.
     fn read<S: AsRef<str>>(wire: Wire, frames: &[S]) -> (Deltas, Option<codelet_agent::model::Reply>) {
         let mut reader = new(wire);
         let mut deltas = Vec::new();
@@ -287,7 +288,7 @@ mod tests {
             let stop = stop(Wire::Chat, chat(&reasons));
             assert!(!matches!(stop, Some(Stop::Finished)), "{reasons:?}: {stop:?}");
         }
-        // Before it ends, some servers send an empty one with every piece.
+        // Some servers send an empty one with every chunk before the end.
         assert_eq!(
             stop(Wire::Chat, chat(&[json!(""), json!("stop")])),
             Some(Stop::Finished)
@@ -337,7 +338,7 @@ mod tests {
         };
         assert_eq!(thoughts("max_tokens"), (1, 2));
         assert_eq!(thoughts("model_context_window_exceeded"), (1, 2));
-        // Servers without proofs end a whole answer so.
+        // Servers without signatures end a complete answer like this.
         assert_eq!(thoughts("end_turn"), (2, 3));
     }
 
@@ -493,7 +494,7 @@ mod tests {
         ] {
             assert_eq!(end(reason, None, json!([])), Stop::Declined(reason.to_owned()));
         }
-        // A reason that nobody here knows is no end, however much there is of an answer.
+        // An unknown reason is not an end, however much of the answer there is.
         for parts in [json!([{"text": "All of it"}]), json!([])] {
             assert_eq!(
                 end("DONE_EARLY", None, parts),
@@ -515,7 +516,7 @@ mod tests {
         assert_eq!(reply.stop, Stop::BrokenOff(reason.to_owned()));
     }
 
-    /// What is done to good frames.
+    /// A kind of damage to valid frames.
     #[derive(Clone, Debug)]
     enum Damage {
         Drop(usize),
@@ -549,7 +550,7 @@ mod tests {
                     .find(|end| frames[*at].is_char_boundary(*end));
                 frames[*at].truncate(end.unwrap_or(0));
             }
-            // Every value after a colon, one after the other.
+            // Replaces a value after a colon.
             Damage::Replace(at, value) if !frames.is_empty() => {
                 let frame = &mut frames[at % length];
                 let Some(from) = frame.match_indices(':').nth(at % 7).map(|(from, _)| from + 1) else {
@@ -572,7 +573,7 @@ mod tests {
             harms.iter().for_each(|damage| harm(&mut frames, damage));
             let (_, reply) = read(wire, &frames);
             if let Some(reply) = reply {
-                // A broken call is one of the message, and has no parameters.
+                // Every broken call is in the message and has no parameters.
                 for id in &reply.broken {
                     let call = reply.message.calls().find(|call| call.id == *id).unwrap();
                     prop_assert!(call.parameters.as_map().is_empty());

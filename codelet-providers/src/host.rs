@@ -1,12 +1,13 @@
-//! Clouds that serve the models of several makers on the makers' own wires: where they are asked, how a request is addressed,
-//! and what it says otherwise.
+//! Clouds that serve models of several makers on the makers' own wires: endpoints, request URLs, and differences in the
+//! body.
 //!
 //! As the vendors documented them in November 2026:
-//! - Azure OpenAI: learn.microsoft.com/azure/foundry/openai/api-version-lifecycle (the v1 API, without `api-version`; the model
-//!   is the name of a deployment).
+//! - Azure OpenAI: learn.microsoft.com/azure/foundry/openai/api-version-lifecycle (the v1 API, without `api-version`;
+//!   the model is the name of a deployment).
 //! - Amazon Bedrock: docs.aws.amazon.com/bedrock/latest/userguide/endpoints.html and …/inference-messages-api.html
 //!   (`bedrock-runtime`, recommended: `InvokeModelWithResponseStream` for Claude, `/openai/v1` for the others), and
-//!   platform.claude.com/docs/en/build-with-claude/claude-on-amazon-bedrock (`anthropic_version` and `anthropic_beta` in the body).
+//!   platform.claude.com/docs/en/build-with-claude/claude-on-amazon-bedrock (`anthropic_version` and `anthropic_beta`
+//!   in the body).
 //! - Google Vertex AI: platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai (`streamRawPredict`), and
 //!   cloud.google.com/vertex-ai/generative-ai/docs/learn/locations (hosts of locations).
 
@@ -21,7 +22,7 @@ use crate::vendor::Wire;
 use rig_reqwest::reqwest::Url;
 use serde_json::{Map, Value};
 
-/// A cloud that serves the models of several makers.
+/// A cloud that serves models of several makers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Host {
     /// Azure OpenAI: deployments of a resource.
@@ -32,36 +33,38 @@ pub enum Host {
     Vertex,
 }
 
-/// Where in a cloud a model is asked, and as whom; everything that a [`Choice`](crate::Choice) says of it besides address and key.
+/// The location and identity for requests to a cloud; everything in a [`Choice`](crate::Choice) about a cloud besides
+/// base URL and key.
 #[derive(Clone, Default, Debug)]
 pub struct Site {
-    /// Bedrock's region, or Vertex' location, which is `global` where none is given.
+    /// Bedrock's region, or Vertex' location, by default `global`.
     pub region: Option<String>,
     /// Vertex' project.
     pub project: Option<String>,
-    /// The keys of an AWS account, which sign requests where no API key is given.
+    /// The keys of an AWS account, which sign requests if no API key is given.
     pub aws: Option<aws::AwsSource>,
-    /// Google's Application Default Credentials, which get a token where none is given.
+    /// Google's Application Default Credentials, which obtain a token if none is given.
     pub google: Option<google::GoogleCredentials>,
-    /// Why there are no credentials: what was looked for and what to do, a sentence without its full stop.
+    /// The reason for missing credentials: the places searched and the remedy, as a sentence without its period.
     pub missing: Option<String>,
 }
 
-/// Vertex' location unless one is given: the models' makers recommend it, and it has no surcharge.
+/// The default location for Vertex: the models' makers recommend it, and it has no surcharge.
 const EVERYWHERE: &str = "global";
 
-/// The version of the Messages interface that Bedrock wants in a body.
+/// The version of the Messages API that Bedrock requires in the body.
 const BEDROCK_VERSION: &str = "bedrock-2023-05-31";
 /// … and Vertex.
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
 
-/// Domains under which each cloud has its addresses.
+/// The domains of each cloud's endpoints.
 const AZURE_DOMAINS: &[&str] = &[".azure.com", ".azure.us", ".azure.cn"];
 const AWS_DOMAINS: &[&str] = &[".amazonaws.com", ".amazonaws.com.cn", ".api.aws"];
 const GOOGLE_DOMAINS: &[&str] = &["aiplatform.googleapis.com", ".rep.googleapis.com"];
 
 impl Host {
-    /// Whether an address is the cloud's own: credentials are needed there, and nobody else would know what to do with them.
+    /// Returns whether an address belongs to the cloud: it requires the cloud's credentials, which are useless
+    /// elsewhere.
     pub fn is_at(self, address: &str) -> bool {
         let domains = match self {
             Host::Azure => AZURE_DOMAINS,
@@ -73,22 +76,22 @@ impl Host {
         host.is_some_and(|host| domains.iter().any(|domain| host.ends_with(domain)))
     }
 
-    /// The wire of a model, by its name; Azure's is the one of the vendor that is named.
+    /// Returns the wire of a model, by its name; for Azure the vendor's.
     pub(crate) fn wire(self, vendor: Wire, model: &str) -> Wire {
         match self {
             Host::Azure => vendor,
             Host::Bedrock => names::bedrock_wire(model),
             Host::Vertex if model.starts_with("claude") => Wire::Anthropic,
-            // `meta/llama-…`: what others make is asked in OpenAI's form.
+            // `meta/llama-…`: models of other makers use OpenAI's format.
             Host::Vertex if model.contains('/') => Wire::Chat,
             Host::Vertex => Wire::Gemini,
         }
     }
 
-    /// The cloud's own address.
+    /// Returns the cloud's own base URL.
     ///
     /// # Errors
-    /// When it is not known which, a sentence that says what to set.
+    /// If a setting for it is missing; the sentence says which.
     pub fn address(self, site: &Site) -> Result<String, String> {
         let region = |variable: &str| {
             site.region
@@ -119,7 +122,7 @@ impl Host {
         }
     }
 
-    /// The address below which everything is: as given, with what every path begins with.
+    /// Returns the base URL: as configured, with the common beginning of all paths.
     pub(crate) fn base(self, text: &str) -> Result<Url, ConnectError> {
         let (mut url, path) = given(text)?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -139,7 +142,7 @@ impl Host {
         };
         url.set_path(&whole.join("/"));
         if self == Host::Azure {
-            // The v1 API has no dated versions, and what was copied with one would be refused.
+            // The v1 API has no dated versions, and rejects a URL copied with one.
             let kept: Vec<(String, String)> = url.query_pairs().into_owned().collect();
             url.set_query(None);
             for (name, value) in kept.iter().filter(|(name, _)| name != "api-version") {
@@ -149,10 +152,10 @@ impl Host {
         Ok(url)
     }
 
-    /// The address that answers with a stream.
+    /// Returns the URL of the streaming endpoint.
     ///
     /// # Errors
-    /// When what belongs into it is not known, a sentence that says what to set.
+    /// If a setting for it is missing; the sentence says which.
     pub(crate) fn endpoint(self, base: &Url, wire: Wire, model: &str, site: &Site) -> Result<Url, String> {
         let openai: &[&str] = match wire {
             Wire::Responses => &["responses"],
@@ -193,13 +196,12 @@ impl Host {
         })
     }
 
-    /// Whether replies come framed as AWS frames events, and not as server-sent events.
+    /// Returns whether replies use AWS event framing instead of server-sent events.
     pub(crate) fn frames_events(self, wire: Wire) -> bool {
         (self, wire) == (Host::Bedrock, Wire::Anthropic)
     }
 
-    /// What a body says otherwise than the maker's own interface wants it: the model stands in the address there, and the version in
-    /// the body.
+    /// Adapts the maker's body to the cloud: the model is in the URL, and the version in the body.
     pub(crate) fn rewrite(self, wire: Wire, body: &mut Map<String, Value>) {
         let version = match (self, wire) {
             (Host::Bedrock, Wire::Anthropic) => {
@@ -214,7 +216,7 @@ impl Host {
     }
 }
 
-/// A name of a region or location: it goes into the name of a host.
+/// Returns whether a name is a valid region or location: it becomes part of a host name.
 fn is_label(name: &str) -> bool {
     let is_inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !name.is_empty()

@@ -1,16 +1,17 @@
-//! Models over HTTP: Anthropic, OpenAI, Gemini, OpenRouter, DeepSeek, Ollama, the same models in the clouds of Azure, AWS and Google, and
-//! every server that speaks as one of them.
+//! Models over HTTP: Anthropic, OpenAI, Gemini, OpenRouter, DeepSeek, Ollama, the same models in the clouds of Azure,
+//! AWS and Google, and every server that is compatible with one of them.
 //!
-//! [`connect`] makes a [`Model`](codelet_agent::model::Model) of a [`Choice`]. What goes out is the engine's own
-//! conversation in the vendor's form, written by the formats to the byte as it came; what comes back is put together from
-//! the frames into the vendor's own message, so that nothing is lost on the way and everything can go back. Counts are
-//! taken from the frames as they come, also of a reply that is cut.
+//! [`connect`] creates a [`Model`](codelet_agent::model::Model) from a [`Choice`]. Requests contain the engine's
+//! conversation in the vendor's format, with the vendor's own messages unchanged to the byte; replies are reassembled
+//! from the frames into the vendor's own message, so that nothing is lost and everything can be sent back. Usage is
+//! read from the frames as they arrive, even for a truncated reply.
 //!
-//! One request is one request: nothing is retried, repaired or compacted here, nobody but the provider is talked to, or the server
-//! that gives Google's tokens, and no environment and no file is read, but for the certificates that a [`Choice`] trusts. The HTTP client and the framing of streams come from a library, none of whose
+//! One request is one request: nothing is retried, repaired or compacted here. The crate connects only to the provider
+//! and to the server that issues Google's tokens, and reads neither the environment nor files, except for the
+//! certificates that a [`Choice`] trusts. The HTTP client and the stream framing come from a library, none of whose
 //! types leave this crate.
 //!
-//! Where to read on: `provider` (one exchange), `body` (what goes out), `frames` (what comes back), `sort` (errors).
+//! Start reading with `provider` (one exchange), `body` (requests), `frames` (replies), `sort` (errors).
 //!
 //! ```
 //! use codelet_providers::{Choice, ConnectError, connect};
@@ -26,20 +27,20 @@ pub mod address;
 mod answer;
 mod auth;
 mod body;
+mod cache_control;
 pub mod catalogue;
 mod choice;
 mod efforts;
-mod ends;
+mod error_kind;
 mod frames;
-mod halves;
 pub mod host;
-mod marks;
 mod network;
 pub mod overheard;
 mod provider;
 mod scrubber;
 mod secret;
-mod sort;
+mod stream_end;
+mod surrogate_pairs;
 mod suspects;
 mod usage;
 pub mod vendor;
@@ -48,10 +49,10 @@ mod ways;
 mod window;
 
 pub use body::Thinking;
+pub use cache_control::Lifetime;
 pub use catalogue::{Known, known};
 pub use choice::{Choice, ConnectError, Loading, connect, connect_telling, reach};
 pub use host::{Host, Site};
-pub use marks::Lifetime;
 pub use network::TimeLimits;
 pub use secret::Secret;
 pub use vendor::{Vendor, Wire, vendors};

@@ -1,9 +1,9 @@
-//! One connection to one provider: what is sent, how long is waited, how much is taken. It reads no environment.
+//! A connection to one provider: sending, timeouts and size limits. It does not read the environment.
 
 use crate::auth::Auth;
+use crate::error_kind::{Refusal, classify};
 use crate::host::events::EventFramer;
 use crate::secret::{Secret, Secrets};
-use crate::sort::{Refusal, sort};
 use crate::wait::Received;
 use bytes::Bytes;
 use codelet_agent::model::ModelError;
@@ -21,24 +21,24 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// The longest frame that is taken, in bytes: a whole file in a call's parameters, many times over.
+/// The maximum size of a frame, in bytes: many times a whole file in a call's parameters.
 const LONGEST_FRAME: usize = 8 << 20;
-/// The longest reply that is taken, in bytes.
+/// The maximum size of a reply, in bytes.
 const LONGEST_REPLY: usize = 64 << 20;
-/// A server that only gives signs of life is waited for so many times as long as a silent one: a model may think for
-/// minutes, but not for ever.
+/// The factor by which a server that sends only pings is waited for longer than a silent one: a model may think for
+/// minutes, but not forever.
 const PATIENCE_WITH_PINGS: u32 = 10;
-/// So much of a refusal is read, in bytes.
+/// The maximum number of bytes read from an error response.
 const LONGEST_REFUSAL: usize = 256 << 10;
 
-/// How long a provider may be silent.
+/// Timeouts for a silent provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimeLimits {
-    /// Until the connection stands.
+    /// Until the connection is established.
     pub connect: Duration,
     /// From then until the first byte of the reply.
     pub first_byte: Duration,
-    /// From one byte of the reply to the next.
+    /// Between two bytes of the reply.
     pub idle: Duration,
 }
 
@@ -50,8 +50,8 @@ impl TimeLimits {
         idle: Duration::from_secs(60),
     };
 
-    /// For a server on the user's own machine: 10 seconds, 2 minutes beside the time in which it reads the prompt,
-    /// 5 minutes.
+    /// For a server on the user's own machine: 10 seconds, 2 minutes in addition to the time for reading the prompt, 5
+    /// minutes.
     pub const LOCAL: TimeLimits = TimeLimits {
         connect: Duration::from_secs(10),
         first_byte: Duration::from_secs(120),
@@ -59,41 +59,41 @@ impl TimeLimits {
     };
 }
 
-/// How long a server on the user's own machine may take to read a token of the prompt: models of 7 to 30 billion parameters
-/// read 30 to 100 tokens in a second on a processor alone, ten times as many on a graphics card.
+/// The time that a local server may take per token of the prompt: models of 7 to 30 billion parameters read 30 to 100
+/// tokens per second on a CPU, ten times as many on a GPU.
 pub(crate) const READING: Duration = Duration::from_millis(33);
-/// Nobody waits longer than this for the first byte, however long the prompt is.
+/// The maximum wait for the first byte, however long the prompt is.
 const LONGEST_READING: Duration = Duration::from_secs(900);
 
-/// The client that all requests to one provider share, and the proxy that they go through.
+/// Creates the client that all requests to one provider share, and returns it with its proxy.
 pub(crate) fn client(network: &Network, base: &Url, limits: TimeLimits) -> Result<(Client, Option<Proxy>), String> {
     let (builder, proxy) = network.client(base).map_err(|error| error.to_string())?;
     let client = builder.connect_timeout(limits.connect).build();
     Ok((client.map_err(|error| cause(&error))?, proxy))
 }
 
-/// A request that is ready to be sent.
+/// A request template.
 #[derive(Clone)]
 pub(crate) struct Line {
     pub client: Client,
     pub url: Url,
-    /// The proxy that it goes through.
+    /// The proxy, if any.
     pub proxy: Option<Proxy>,
     pub headers: HeaderMap,
-    /// What each request gets besides, when it is sent.
+    /// Authentication added to each request when it is sent.
     pub auth: Auth,
-    /// Replies come framed as AWS frames events.
+    /// True if replies use AWS event framing.
     pub frames_events: bool,
     pub key: Option<Secret>,
-    /// What no error may show: the key, and what the address holds besides the way.
+    /// Secrets that errors must not contain: the key, and the credentials in the URL.
     pub secrets: Secrets,
     pub limits: TimeLimits,
-    /// What the wait for the first byte grows by with each token of the prompt.
+    /// The increase of the first-byte timeout per token of the prompt.
     pub per_token: Duration,
 }
 
 impl Line {
-    /// The same for a prompt of this length.
+    /// Returns the line with timeouts for a prompt of this length.
     pub(crate) fn reading(&self, prompt: Tokens) -> Line {
         let tokens = u32::try_from(prompt).unwrap_or(u32::MAX);
         let first_byte = self.limits.first_byte;
@@ -107,14 +107,14 @@ impl Line {
         }
     }
 
-    /// Posts a body in slices, and opens the stream of frames that answers it.
+    /// Posts a body in slices, and opens the stream of the response.
     pub(crate) async fn post(&self, body: Vec<Bytes>) -> Result<Stream, ModelError> {
-        // The body is asked for when the connection stands: the time for the first byte begins then.
+        // The body is requested once the connection is established, which starts the first-byte timeout.
         let (tell, stands) = oneshot::channel();
         let mut tell = Some(tell);
         let length: usize = body.iter().map(Bytes::len).sum();
         let body = Body::wrap_stream(stream::iter(body.into_iter().map(move |slice| {
-            // Whoever no longer listens has given up.
+            // Fails if the receiver has given up.
             let _ = tell.take().map(|tell| tell.send(()));
             Ok::<_, Infallible>(slice)
         })));
@@ -165,7 +165,7 @@ impl Line {
         Ok(stream)
     }
 
-    /// Asks for a small JSON document.
+    /// Requests a small JSON document.
     pub(crate) async fn get(&self, limit: Duration) -> Result<serde_json::Value, ModelError> {
         let ask = async {
             let line = self.authorized("GET", &[]).await?;
@@ -184,7 +184,7 @@ impl Line {
             .unwrap_or_else(|_| Err(self.silent(limit, false)))
     }
 
-    /// Posts a form, and returns what answers, whatever its status.
+    /// Posts a form, and returns the response, whatever its status.
     pub(crate) async fn form(&self, form: String) -> Result<Answer, ModelError> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let ask = async {
@@ -201,10 +201,10 @@ impl Line {
             .unwrap_or_else(|_| Err(self.silent(limit, false)))
     }
 
-    /// Posts an empty object, which no model is asked with: a server that says what is missing in it has taken key and model.
+    /// Posts an empty object, which runs no model: a server that names the missing fields has accepted key and model.
     ///
     /// # Errors
-    /// When it says anything else, or nothing.
+    /// If the server responds otherwise, or not at all.
     pub(crate) async fn knock(&self) -> Result<(), ModelError> {
         let line = self.authorized("POST", &[Bytes::from_static(b"{}")]).await?;
         let answer = line
@@ -257,10 +257,10 @@ impl Line {
             headers: &received,
             body: &body,
         };
-        self.auth.explain(sort(&refusal, &self.secrets), &received)
+        self.auth.explain(classify(&refusal, &self.secrets), &received)
     }
 
-    /// Host and port, which is all of the address that is ever shown.
+    /// Returns host and port, the only parts of the URL that are ever shown.
     fn place(&self) -> String {
         let host = self.url.host_str().unwrap_or("?");
         match self.url.port_or_known_default() {
@@ -304,7 +304,7 @@ impl Line {
     }
 
     fn silent(&self, limit: Duration, had_begun: bool) -> ModelError {
-        // A measured time says no more than that.
+        // Rounded: the measurement is not more precise.
         let seconds = (limit.as_secs_f32() * 100.0).round() / 100.0;
         ModelError::Cut {
             said: format!("no data from {} for {seconds} s", self.place()),
@@ -312,30 +312,30 @@ impl Line {
         }
     }
 
-    /// A text without the key and what else lets somebody in.
+    /// Redacts the key and other credentials in a text.
     pub(crate) fn scrub(&self, text: &str) -> String {
         self.secrets.scrub(text)
     }
 }
 
-/// What a server answers that is asked for something small.
+/// The response to a small request.
 pub(crate) struct Answer {
     pub status: u16,
-    /// As far as it is read.
+    /// The body, up to the size limit.
     pub body: String,
 }
 
-/// What a reply brings.
+/// The next item of a reply.
 pub(crate) enum Came {
     /// The data of a frame.
     Frame(String),
-    /// Bytes that are no frame, or not yet.
+    /// Bytes that are not a frame, or not yet.
     Life,
-    /// The end of the stream, which the server has made.
+    /// The end of the stream, set by the server.
     End,
 }
 
-/// How a stream is cut into frames.
+/// The framing of a stream.
 enum Framer {
     Sse(SseFramer),
     Aws(EventFramer),
@@ -357,21 +357,22 @@ pub(crate) struct Stream {
     framer: Framer,
     frames: VecDeque<String>,
     taken: usize,
-    /// When the first byte has to be there; none once it was.
+    /// The deadline for the first byte; `None` once that has arrived.
     deadline: Option<Instant>,
-    /// When something was said last; signs of life say nothing.
+    /// The time of the last frame other than a ping.
     spoken: Instant,
     is_over: bool,
 }
 
 impl Stream {
-    /// What comes next. `had_begun` goes into errors. A stream that has `ends` is over then, as if the server had ended it.
+    /// Returns the next item. `had_begun` is recorded in errors. At `ends`, if given, the stream is treated as ended by
+    /// the server.
     pub(crate) async fn next(&mut self, had_begun: bool, ends: Option<Instant>) -> Result<Came, ModelError> {
         if self.frames.is_empty() && !self.is_over {
             match ends {
                 None => self.read(had_begun).await?,
                 Some(ends) => match timeout_at(ends, self.read(had_begun)).await {
-                    // What a server goes on to send that is no frame must not keep it open.
+                    // Bytes without a frame must not keep the stream open.
                     Ok(Ok(())) if !self.frames.is_empty() || Instant::now() < ends => {}
                     Ok(Err(error)) => return Err(error),
                     Ok(Ok(())) | Err(_) => self.is_over = true,
@@ -402,7 +403,7 @@ impl Stream {
         };
         let Some(chunk) = chunk else {
             self.is_over = true;
-            // Some servers forget the blank line after the last frame.
+            // Some servers omit the blank line after the last frame.
             if let Framer::Sse(framer) = &mut self.framer {
                 self.frames.extend(frames(framer, b"\n\n"));
             }
@@ -426,7 +427,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether the server has ended the stream: what is left may be half a frame.
+    /// Returns whether the server has ended the stream: the rest may be an incomplete frame.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
@@ -435,7 +436,7 @@ impl Stream {
         self.header("content-type").starts_with("application/json")
     }
 
-    /// A reply that is none of a model's server, whatever its status.
+    /// Detects a response that does not come from a model server, whatever its status.
     fn foreign(&self) -> Option<ModelError> {
         let place = self.line.place();
         if self.header("content-type").starts_with("text/html") {
@@ -449,13 +450,13 @@ impl Stream {
         })
     }
 
-    /// A header in lower case; empty where there is none.
+    /// Returns a header in lower case; empty if missing.
     fn header(&self, name: &str) -> String {
         let value = self.response.headers().get(name).and_then(|value| value.to_str().ok());
         value.unwrap_or_default().trim().to_ascii_lowercase()
     }
 
-    /// A stream was asked for and a document came: some gateways send errors so, with a status of success.
+    /// Handles a document in place of a stream: some gateways send errors like this, with a success status.
     async fn whole(self) -> ModelError {
         let line = self.line;
         let limit = line.limits.first_byte;
@@ -463,10 +464,10 @@ impl Stream {
             Ok((body, _)) if body.contains("\"error\"") => {
                 let refusal = Refusal {
                     status: None,
-                    headers: &crate::sort::NoHeaders,
+                    headers: &crate::error_kind::NoHeaders,
                     body: &body,
                 };
-                sort(&refusal, &line.secrets)
+                classify(&refusal, &line.secrets)
             }
             Ok(_) => ModelError::Garbled {
                 said: format!("{} sent a single document instead of a stream", line.place()),
@@ -476,7 +477,7 @@ impl Stream {
     }
 }
 
-/// The data of the frames that a chunk completes, blank ones left out.
+/// Returns the data of the frames that a chunk completes, without blank ones.
 fn frames(framer: &mut SseFramer, chunk: &[u8]) -> Vec<String> {
     framer
         .push(chunk)
@@ -485,12 +486,12 @@ fn frames(framer: &mut SseFramer, chunk: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Whether a frame says nothing but that the server lives.
+/// Returns whether a frame only signals that the server is alive.
 fn is_ping(frame: &str) -> bool {
     frame.len() < 64 && frame.contains("\"ping\"")
 }
 
-/// A body up to a length; what is lost behind a failure is lost.
+/// Reads a body up to a length; returns the part before a failure, and whether it is complete.
 async fn read(mut response: Response, longest: usize) -> (String, bool) {
     let mut body = Vec::new();
     let is_whole = loop {
@@ -506,7 +507,7 @@ async fn read(mut response: Response, longest: usize) -> (String, bool) {
     (String::from_utf8_lossy(&body).into_owned(), is_whole)
 }
 
-/// What went wrong: the innermost cause alone, as the layers above it speak of the program's parts. No address is in it.
+/// Describes a failure by its innermost cause, since the outer layers name parts of the program. Contains no URL.
 fn cause(error: &reqwest::Error) -> String {
     let Some(cause) = causes(error).last() else {
         let why = if error.is_timeout() {
@@ -523,27 +524,28 @@ fn cause(error: &reqwest::Error) -> String {
     first.chain(chars).collect()
 }
 
-/// What led to an error, from the nearest to the innermost.
+/// Returns the causes of an error, from the outermost to the innermost.
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
     std::iter::successors(std::error::Error::source(error), |cause| cause.source())
 }
 
-/// What a proxy is told about that lets nobody through without a name.
+/// Returns the advice for a proxy that requires a login.
 fn wants_login(proxy: &Proxy) -> String {
     format!(
         "the proxy {proxy} requires a valid user name and password: set them in the proxy variable, as http://NAME:PASSWORD@HOST:PORT"
     )
 }
 
-/// Whether a proxy wants a name and a password.
+/// Returns whether a proxy requires a login.
 fn is_login(error: &reqwest::Error) -> bool {
     causes(error).any(|cause| cause.to_string().contains("proxy authorization required"))
 }
 
-/// Why a server's certificate was not taken.
+/// Returns the reason why a server's certificate was rejected.
 fn certificate(error: &reqwest::Error) -> Option<&CertificateError> {
     let held = causes(error).filter_map(|cause| cause.downcast_ref::<std::io::Error>());
-    // What an error of the system holds is not among its causes, only the causes of that; and one may hold another.
+    // The error inside an I/O error is not one of its causes, only that error's causes are; and I/O errors can be
+    // nested.
     let mut held = held.flat_map(|error| {
         std::iter::successors(error.get_ref(), |held| held.downcast_ref::<std::io::Error>()?.get_ref())
     });
@@ -553,8 +555,8 @@ fn certificate(error: &reqwest::Error) -> Option<&CertificateError> {
     })
 }
 
-/// Whether nobody who is trusted has signed it: nobody of that name, or somebody else of the same name, as an authority
-/// that was made anew.
+/// Returns whether no trusted authority signed the certificate: an unknown one, or another one with the same name, such
+/// as a recreated authority.
 fn is_of_a_stranger(why: &CertificateError) -> bool {
     matches!(why, CertificateError::UnknownIssuer | CertificateError::BadSignature)
 }

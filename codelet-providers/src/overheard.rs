@@ -1,7 +1,7 @@
-//! What vendors say to others: answers and refusals that pass by, read by who stands between an agent and its provider.
+//! Responses of vendors to other clients, read by a gateway between an agent and its provider.
 
+use crate::error_kind::{NoHeaders, Refusal, classify};
 use crate::secret::Secrets;
-use crate::sort::{NoHeaders, Refusal, sort};
 use crate::usage::{Anthropic, Inclusive};
 use crate::vendor::Wire;
 pub use codelet_agent::model::Billed;
@@ -9,29 +9,29 @@ use codelet_agent::model::ModelError;
 use codelet_context::tokens::Tokens;
 use serde_json::Value;
 
-/// Why a request was refused as too long.
+/// A rejection of a request as too long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLong {
-    /// The limit in tokens, where it is named.
+    /// The limit in tokens, if the response contains it.
     pub limit: Option<Tokens>,
-    /// The tokens of the prompt, where they are named.
+    /// The tokens of the prompt, if the response contains them.
     pub counted: Option<Tokens>,
 }
 
-/// Whether an answer with this status, which is no success, refuses a request as too long.
+/// Returns whether a response with this error status rejects a request as too long.
 pub fn too_long(status: u16, body: &str) -> Option<TooLong> {
     let refusal = Refusal {
         status: Some(status),
         headers: &NoHeaders,
         body,
     };
-    match sort(&refusal, &Secrets::default()) {
+    match classify(&refusal, &Secrets::default()) {
         ModelError::TooLong { limit, counted, .. } => Some(TooLong { limit, counted }),
         _ => None,
     }
 }
 
-/// Reads from an answer what it cost, event by event.
+/// A reader of a response's usage, event by event.
 #[derive(Clone, Debug)]
 pub struct Meter {
     wire: Wire,
@@ -41,7 +41,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Nothing read yet of an answer on this wire.
+    /// Creates a reader for a response on this wire.
     pub fn new(wire: Wire) -> Self {
         Meter {
             wire,
@@ -51,7 +51,7 @@ impl Meter {
         }
     }
 
-    /// Takes an event of a stream, or a whole answer.
+    /// Takes an event of a stream, or a whole response.
     pub fn read(&mut self, event: &Value) {
         let found = match self.wire {
             Wire::Gemini => event.get("usageMetadata"),
@@ -71,7 +71,7 @@ impl Meter {
         }
     }
 
-    /// What the answer has cost, as far as it was read; none where nothing was told.
+    /// Returns the usage read so far; `None` if none was reported.
     pub fn billed(&self) -> Option<Billed> {
         let billed = match self.wire {
             Wire::Anthropic => self.anthropic.billed(),

@@ -1,13 +1,13 @@
-//! A model behind a provider: one request, one stream of what comes, nothing retried.
+//! A model behind a provider: one request, one response stream, no retries.
 
 use crate::answer;
 use crate::body::Settings;
-use crate::ends::{Ends, Habits};
+use crate::error_kind::{NoHeaders, Refusal, classify};
 use crate::frames::{Frames, Trouble, Whole, anthropic, chat, gemini, responses};
-use crate::halves::Halves;
 use crate::network::{Came, Line, Stream};
 use crate::scrubber::{Kept, Scrubber};
-use crate::sort::{NoHeaders, Refusal, sort};
+use crate::stream_end::{Habits, StreamEnds};
+use crate::surrogate_pairs::SurrogatePairs;
 use crate::suspects;
 use crate::vendor::Wire;
 use bytes::Bytes;
@@ -21,16 +21,16 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
-/// A model that is asked over HTTP.
+/// A model used over HTTP.
 pub(crate) struct Provider {
     pub profile: Profile,
     pub settings: Arc<Settings>,
     pub line: Line,
-    /// How its answers have ended so far.
+    /// Observations about the ends of its answers so far.
     pub habits: Arc<Habits>,
-    /// What goes back to it otherwise than it is kept.
+    /// Content that is sent back differently from how it is stored.
     pub kept: Arc<Kept>,
-    /// What its last requests held, as it was sent.
+    /// The encoded content of its last requests.
     pub encoded: Arc<Mutex<Encoded>>,
 }
 
@@ -89,11 +89,11 @@ impl Model for Provider {
             stream: None,
             frames: new(self.settings.wire),
             ready: VecDeque::new(),
-            halves: Halves::default(),
+            halves: SurrogatePairs::default(),
             scrubber: Scrubber::new(self.line.key.as_ref()),
             kept: self.kept.clone(),
             encoded: self.encoded.clone(),
-            ends: Ends::new(self.habits.clone(), self.line.limits.idle),
+            ends: StreamEnds::new(self.habits.clone(), self.line.limits.idle),
             had_begun: false,
             is_over: false,
         };
@@ -114,22 +114,22 @@ pub(crate) fn new(wire: Wire) -> Box<dyn Frames> {
     }
 }
 
-/// A request and its reply under way.
+/// A request and its reply in progress.
 struct Exchange {
     settings: Arc<Settings>,
     line: Line,
     request: Request,
-    /// None until the first time that somebody waits: nothing is sent before. None again when all is told.
+    /// `None` until the first poll, before which nothing is sent, and again once everything is delivered.
     stream: Option<Stream>,
     frames: Box<dyn Frames>,
     ready: VecDeque<Result<Delta, ModelError>>,
-    halves: Halves,
+    halves: SurrogatePairs,
     scrubber: Scrubber,
     kept: Arc<Kept>,
     encoded: Arc<Mutex<Encoded>>,
-    /// When no more is waited for.
-    ends: Ends,
-    /// Something of the answer has come.
+    /// The deadline for further frames.
+    ends: StreamEnds,
+    /// True once part of the answer has arrived.
     had_begun: bool,
     is_over: bool,
 }
@@ -197,7 +197,7 @@ impl Exchange {
         match taken {
             Ok(false) => Ok(()),
             Ok(true) => self.end(None),
-            // Half a frame at the end of a stream that was cut.
+            // An incomplete frame at the end of a stream that was cut off.
             Err(Trouble::Garbled(_)) if is_last => self.end(None),
             Err(Trouble::Garbled(said)) => Err(ModelError::Garbled {
                 said: self.line.scrub(&said),
@@ -212,7 +212,7 @@ impl Exchange {
                     headers: &NoHeaders,
                     body: &body,
                 };
-                Err(self.blame(sort(&refusal, &self.line.secrets)))
+                Err(self.blame(classify(&refusal, &self.line.secrets)))
             }
         }
     }
@@ -222,7 +222,7 @@ impl Exchange {
         self.settings.slices(&self.kept.restored(&self.request), &mut encoded)
     }
 
-    /// An error, with what of the conversation it is about.
+    /// Adds to an error the parts of the conversation that it refers to.
     fn blame(&self, error: ModelError) -> ModelError {
         let said = match &error {
             ModelError::Rejected { said, .. }
@@ -241,7 +241,7 @@ impl Exchange {
         ModelError::Rejected { said, suspects }
     }
 
-    /// The stream has ended, by itself or by a failure. A reply that was complete by then is one all the same.
+    /// Handles the end of the stream, by itself or by a failure. A reply that was complete by then is still returned.
     fn end(&mut self, failure: Option<ModelError>) -> Result<(), ModelError> {
         let Some(mut whole) = self.frames.finish() else {
             return Err(failure.unwrap_or(ModelError::Cut {
@@ -249,7 +249,7 @@ impl Exchange {
                 had_begun: self.had_begun,
             }));
         };
-        // Servers that imitate this wire may call an answer complete that ran into its limit.
+        // Compatible servers may report an answer as complete although it reached its output limit.
         let most = self.request.max_output.unwrap_or(self.settings.max_output);
         let is_at_limit = self.frames.billed().usage.output >= most;
         if self.settings.wire == Wire::Responses && is_at_limit && whole.stop == Some(Stop::Finished) {
@@ -262,7 +262,7 @@ impl Exchange {
         self.is_over = true;
         Ok(())
     }
-    /// The reply as it is kept: without the key.
+    /// Returns the reply as it is stored: without the key.
     fn reply(&self, whole: Whole) -> Result<Reply, ModelError> {
         let read = |whole: Whole| {
             answer::reply(

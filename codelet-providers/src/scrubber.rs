@@ -1,8 +1,9 @@
-//! The key taken out of a reply: of what is shown while it comes, and of the whole that is kept, run and sent from then on.
+//! Redaction of the key in replies: in the displayed deltas, and in the complete reply that is stored, executed and
+//! sent back.
 //!
-//! A server may send back the key that it was sent, and a model may repeat one that it was told. Texts and parameters are kept
-//! without it, so each later request says the same. Thinking that the vendor checks has to go back as it came: what is kept
-//! has a mask, and the words that it stands for are put back where a request is written.
+//! A server may echo the key, and a model may repeat one that it has seen. Texts and parameters are stored without it,
+//! so each later request is the same. Thinking that the vendor verifies must be sent back unchanged: it is stored with
+//! a mask, and the original is restored when a request is written.
 
 use crate::frames::{Deltas, Whole};
 use crate::secret::{MASK, Secret};
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Takes the key out of one reply.
+/// Redacts the key in one reply.
 #[derive(Default)]
 pub(crate) struct Scrubber {
     key: Option<Secret>,
@@ -28,7 +29,8 @@ impl Scrubber {
         }
     }
 
-    /// What comes, without the key. Only what may be its beginning waits, and that only for more of the same text.
+    /// Redacts the deltas. Only text that may be the beginning of the key is held back, and only until more of the same
+    /// text arrives.
     pub(crate) fn take(&mut self, deltas: &mut Deltas) {
         let Some(key) = &self.key else { return };
         let mut out = Vec::with_capacity(deltas.len());
@@ -54,13 +56,13 @@ impl Scrubber {
         *deltas = out;
     }
 
-    /// What still waits when nothing more comes.
+    /// Returns the text still held back at the end.
     pub(crate) fn rest(&mut self) -> impl Iterator<Item = Delta> {
         let thinking = self.thinking.rest().map(Delta::Thinking);
         thinking.into_iter().chain(self.text.rest().map(Delta::Text))
     }
 
-    /// A whole reply without the key; none where there is none in it.
+    /// Returns a complete reply without the key; `None` if it does not contain the key.
     pub(crate) fn whole(&self, whole: &Whole) -> Option<Whole> {
         let key = self.key.as_ref()?;
         let mut hidden = whole.clone();
@@ -74,17 +76,17 @@ impl Scrubber {
     }
 }
 
-/// A text that comes in pieces.
+/// A text that arrives in pieces.
 #[derive(Default)]
 struct Pieces {
-    /// The end of what has come, where it may be the beginning of the key.
+    /// The end of the text so far, which may be the beginning of the key.
     held: String,
-    /// So much of that was shown all the same, in bytes.
+    /// Bytes of it that were shown nevertheless.
     shown: usize,
 }
 
 impl Pieces {
-    /// Takes more, and returns what is certain by now.
+    /// Takes more text, and returns the part that is safe by now.
     fn push(&mut self, key: &Secret, more: &str) -> Option<String> {
         self.held.push_str(more);
         let mut out = String::new();
@@ -102,7 +104,7 @@ impl Pieces {
         Some(out).filter(|out| !out.is_empty())
     }
 
-    /// What waits, since something else comes. If the key is whole later all the same, its end is masked.
+    /// Returns the text held back, because another delta follows. If the key is completed later, its end is masked.
     fn rest(&mut self) -> Option<String> {
         let rest = self.held[self.shown..].to_owned();
         self.shown = self.held.len();
@@ -110,7 +112,7 @@ impl Pieces {
     }
 }
 
-/// The fields in which calls are named, and those in which their parameters stand.
+/// The fields that name calls, and those that contain their parameters.
 const NAMES: [&str; 3] = ["name", "id", "call_id"];
 const PARAMETERS: [&str; 3] = ["input", "args", "arguments"];
 
@@ -135,7 +137,7 @@ fn hide_in_reply(key: &Secret, value: &mut Value) {
     }
 }
 
-/// Hides the key in every text, and in the names of fields.
+/// Hides the key in every text and in field names.
 fn hide(key: &Secret, value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -157,7 +159,7 @@ fn hide(key: &Secret, value: &mut Value) {
     }
 }
 
-/// Parameters that come as the text of an object may spell the key with escapes.
+/// Hides the key in parameters encoded as JSON text, which may contain it in escaped form.
 fn hide_in_json(key: &Secret, text: &mut String) {
     let Ok(mut value) = serde_json::from_str::<Value>(text) else {
         *text = key.hide(text).into_owned();
@@ -170,20 +172,20 @@ fn hide_in_json(key: &Secret, text: &mut String) {
     }
 }
 
-/// A piece of signed or encrypted thinking as gateways send it beside the message: it is shown nowhere and written nowhere
-/// but to the vendor.
+/// Returns whether this is signed or encrypted thinking that gateways send next to the message: it is neither shown nor
+/// sent to anyone but the vendor.
 fn is_bound_detail(fields: &Map<String, Value>) -> bool {
     let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let kind = text("type");
     kind.starts_with("reasoning.") && (kind == "reasoning.encrypted" || !text("signature").is_empty())
 }
 
-/// Thinking that was masked and goes back as it came: as it is kept, and as the vendor has signed it.
+/// Masked thinking that is sent back unmasked: pairs of the stored and the signed version.
 #[derive(Default)]
 pub(crate) struct Kept(Mutex<Vec<(Thinking, Thinking)>>);
 
 impl Kept {
-    /// Notes what of a reply goes back otherwise than it is kept.
+    /// Records the differences between a stored reply and the original.
     pub(crate) fn note(&self, kept: &Message, came: &Message) {
         let thinking = |message: &Message| -> Vec<Thinking> {
             let parts = message.parts.iter();
@@ -199,7 +201,7 @@ impl Kept {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(bound);
     }
 
-    /// The request as the vendor is to see it.
+    /// Returns the request with the originals restored.
     pub(crate) fn restored<'a>(&self, request: &'a Request) -> Cow<'a, Request> {
         let pairs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if pairs.is_empty() {
@@ -229,7 +231,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// What is shown of a text that comes in these pieces.
+    /// Returns the displayed text for these pieces.
     fn shown(key: &Secret, pieces: &[&str]) -> String {
         let mut scrubber = Scrubber::new(Some(key));
         let mut shown = String::new();
@@ -246,7 +248,7 @@ mod tests {
         shown
     }
 
-    /// The text cut at these places.
+    /// Splits the text at these positions.
     fn cut<'a>(text: &'a str, cuts: &[usize]) -> Vec<&'a str> {
         let mut cuts: Vec<usize> = cuts
             .iter()
@@ -271,7 +273,7 @@ mod tests {
         };
         assert_eq!(taken(text("Let us")), [text("Let u")]);
         assert_eq!(taken(text("e sk")), [text("se ")]);
-        // What waits is not torn from its text by what comes next.
+        // Held text stays separate from the next delta.
         assert_eq!(taken(call()), [text("sk"), call()]);
         assert_eq!(taken(text("-key-0123")), []);
         assert_eq!(taken(text("456789 and")), [text("[key] and")]);

@@ -1,39 +1,40 @@
-//! A key that nobody sees: not in logs, not in errors, not in what a vendor says about it, not in what a model answers.
+//! API keys, redacted in logs, errors, vendors' messages and the model's answers.
 
 use crate::address;
 use rig_reqwest::reqwest::Url;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A key. It has no way to be shown; it only goes into the header of a request.
+/// A key. It cannot be displayed; it is only used in request headers.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Arc<str>);
 
-/// Shorter keys are not searched for: `x`, as users of a local server give, is in every text.
+/// The minimum length of a key that is searched for: `x`, as users of a local server set, occurs in every text.
 const SHORTEST: usize = 5;
 
-/// So much of a long key's beginning is enough to recognise it, as vendors quote it back with stars in the middle.
+/// The prefix length that identifies a long key, since vendors quote keys with asterisks in the middle.
 const BEGINNING: usize = 12;
 
-/// What stands in place of a key.
+/// The replacement for a key.
 pub(crate) const MASK: &str = "[key]";
 
-/// The same in names, of which vendors take only letters, digits and a few signs back.
+/// The replacement in names, where vendors accept only letters, digits and a few symbols.
 const MASK_IN_NAMES: &str = "key";
 
-/// Answers are searched for keys of this length and more that have letters and digits. What people put where a server of
-/// their own wants none (`ollama`, `lm-studio`) is a word like any other, and would vanish from what the model writes.
+/// The minimum length of a key that is searched for in answers; it must also contain letters and digits. Placeholder
+/// keys for local servers (`ollama`, `lm-studio`) are ordinary words and would disappear from the model's text.
 const SHORTEST_IN_ANSWERS: usize = 8;
 
 impl Secret {
-    /// Takes a key. White space and quotes around it are dropped: they come with the line of a file, and no key has them.
+    /// Creates a key without surrounding white space and quotes, which may come from a line of a file and are never
+    /// part of a key.
     pub fn new(key: &str) -> Self {
         Secret(Arc::from(
             key.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')),
         ))
     }
 
-    /// Whether there is none.
+    /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -42,12 +43,12 @@ impl Secret {
         &self.0
     }
 
-    /// The key itself, for whoever hides it from others.
+    /// Returns the key itself, for callers that redact it elsewhere.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The text without the key, whole or quoted in part.
+    /// Redacts the key in a text, whole or partly quoted.
     pub(crate) fn scrub(&self, text: &str) -> String {
         let key = self.expose();
         if key.len() < SHORTEST {
@@ -71,21 +72,21 @@ impl Secret {
     }
 }
 
-/// The key as it is looked for in answers: whole. Vendors' keys begin alike, and an answer may say how.
+/// Redaction in answers, of whole keys only: a vendor's keys share a prefix, which an answer may legitimately mention.
 impl Secret {
-    /// Whether it is looked for at all.
+    /// Returns whether it is searched for in answers at all.
     pub(crate) fn is_hidden(&self) -> bool {
         let key = self.expose();
         let has = |of: fn(&char) -> bool| key.chars().any(|c| of(&c));
         key.len() >= SHORTEST_IN_ANSWERS && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic)
     }
 
-    /// A text without the key.
+    /// Returns a text without the key.
     pub(crate) fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.hide_behind(MASK, text)
     }
 
-    /// The name of a tool or of a call without the key.
+    /// Returns the name of a tool or a call without the key.
     pub(crate) fn hide_in_name<'a>(&self, name: &'a str) -> Cow<'a, str> {
         self.hide_behind(MASK_IN_NAMES, name)
     }
@@ -97,7 +98,7 @@ impl Secret {
         Cow::Borrowed(text)
     }
 
-    /// How many bytes at the end of a text may be the beginning of the key.
+    /// Returns the number of bytes at the end of a text that may be the beginning of the key.
     pub(crate) fn begun(&self, text: &str) -> usize {
         let key = self.expose();
         let mut begins = key.char_indices().map(|(at, _)| at).rev();
@@ -105,13 +106,13 @@ impl Secret {
     }
 }
 
-/// What no error shows: the key, and what an address holds besides the way: user, password, values of the query.
+/// The secrets that errors must not contain: the key, and the credentials in URLs (user, password, query values).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Secrets(Vec<Secret>);
 
 impl Secrets {
-    /// Those of a request with this key to these addresses, the server's and a proxy's, each in every form in which it goes
-    /// over the line.
+    /// Collects the secrets of a request with this key to these URLs, the server's and a proxy's, each in every form in
+    /// which it is transmitted.
     pub(crate) fn of<'a>(key: Option<&Secret>, urls: impl IntoIterator<Item = &'a Url>) -> Secrets {
         let key = key.map(|key| key.expose().to_owned());
         let held = urls.into_iter().flat_map(|url| address::secrets(url.as_str()));
@@ -125,13 +126,13 @@ impl Secrets {
         Secrets(secrets)
     }
 
-    /// The same and these.
+    /// Returns these secrets with more added.
     pub(crate) fn with<'a>(&self, more: impl IntoIterator<Item = Option<&'a Secret>>) -> Secrets {
         let more = more.into_iter().flatten().filter(|secret| !secret.is_empty()).cloned();
         Secrets(self.0.iter().cloned().chain(more).collect())
     }
 
-    /// A text without any of them.
+    /// Redacts all of them in a text.
     pub(crate) fn scrub(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| secret.scrub(&text))
     }

@@ -1,8 +1,8 @@
-//! Which part of what was said a vendor does not take, by the path that its error names: `messages.1.content.0.image`,
+//! The parts of a conversation that a vendor rejects, found by the path in its error: `messages.1.content.0.image`,
 //! `messages[3].content[1].image_url`, `input[4]`, `contents[2].parts[0]`.
 //!
-//! The path is followed through the request as it was sent, and what stands there is looked for in the conversation: so
-//! nothing has to know how the wire numbers messages.
+//! The path is followed through the request as it was sent, and the content found there is looked up in the
+//! conversation, so no knowledge of the wire's message numbering is needed.
 
 use codelet_agent::model::Suspects;
 use codelet_context::conversation::Place;
@@ -10,11 +10,11 @@ use codelet_context::message::{Message, Part, Role};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Under which names the wires list what was said.
+/// The wires' fields for the conversation.
 const ROOTS: [&str; 3] = ["messages", "input", "contents"];
-/// Words with which vendors name pictures.
+/// Words for images in vendors' messages.
 const PICTURES: [&str; 3] = ["image", "picture", "pixel"];
-/// Words that say that pictures of no kind are taken.
+/// Words for a complete lack of image support.
 const NONE_TAKEN: [&str; 6] = [
     "not support",
     "unsupported content",
@@ -24,12 +24,12 @@ const NONE_TAKEN: [&str; 6] = [
     "no endpoints found",
 ];
 
-/// Whether an error is about pictures.
+/// Returns whether an error is about images.
 pub(crate) fn is_about_pictures(lower: &str) -> bool {
     PICTURES.iter().any(|word| lower.contains(word))
 }
 
-/// What an error in these words is about, of a request with these messages that was sent as `body`.
+/// Returns the suspects of an error message, for a request with these messages that was sent as `body`.
 pub(crate) fn find(said: &str, body: &str, messages: &[Arc<Message>]) -> Suspects {
     let lower = said.to_ascii_lowercase();
     let is_about_pictures = is_about_pictures(&lower);
@@ -57,7 +57,8 @@ pub(crate) fn find(said: &str, body: &str, messages: &[Arc<Message>]) -> Suspect
     }
 }
 
-/// The most pixels of a side that an error names: `… exceed max allowed size for many-image requests: 2000 pixels`.
+/// Returns the maximum side length in pixels that an error names:
+/// `… exceed max allowed size for many-image requests: 2000 pixels`.
 fn longest_side(lower: &str) -> Option<u32> {
     if !["dimension", "resolution", "pixels", "width"]
         .iter()
@@ -80,7 +81,7 @@ fn longest_side(lower: &str) -> Option<u32> {
         .filter(|side| (64..100_000).contains(side))
 }
 
-/// What the first path that an error names leads to: the block or the message that holds it.
+/// Returns the block or message at the first path that an error names.
 fn named<'a>(said: &str, sent: &'a Value) -> Option<&'a Value> {
     ROOTS.iter().find_map(|root| {
         let list = sent.get(*root)?;
@@ -105,7 +106,7 @@ fn follow<'a, 'b>(list: &'a Value, steps: impl Iterator<Item = &'b str>) -> Opti
         };
         match next {
             Some(next) => node = next,
-            // Anthropic names the kind of a block behind its number.
+            // Anthropic appends the kind of a block to its index.
             None if node.get("type").is_some_and(|kind| kind == step) => continue,
             None => break,
         }
@@ -117,14 +118,14 @@ fn follow<'a, 'b>(list: &'a Value, steps: impl Iterator<Item = &'b str>) -> Opti
     block
 }
 
-/// The parts of the conversation that stand in a block or a message as it was sent. A call is none of them, as it cannot
-/// leave without its answer.
+/// Returns the parts of the conversation that are in a block or message as it was sent. Tool calls are excluded, since
+/// they cannot be removed without their results.
 fn places(node: &Value, messages: &[Arc<Message>]) -> Vec<Place> {
     let mut leaves = Vec::new();
     collect(node, &mut leaves);
     let holds = |text: &str| !text.trim().is_empty() && leaves.contains(&text);
     let is_there = |part: &Part| match part {
-        // An address of the data itself begins with its type.
+        // A data URL begins with the media type.
         Part::Image(image) => leaves.iter().any(|leaf| leaf.ends_with(image.data.as_str())),
         Part::Text(text) => holds(text.body.as_str()),
         Part::Thinking(thinking) => {
@@ -158,7 +159,7 @@ fn places(node: &Value, messages: &[Arc<Message>]) -> Vec<Place> {
             }
         }
     }
-    // The same words may have been said before: the newest are meant.
+    // The same text may occur in earlier messages: the newest is meant.
     if let Some(newest) = places.last().map(|place| place.message) {
         let is_picture = |place: &Place| matches!(at(messages, *place), Some(Part::Image(_)));
         places.retain(|place| place.message == newest || is_picture(place));

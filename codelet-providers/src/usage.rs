@@ -1,11 +1,11 @@
-//! Exact usage, from what each wire reports and when: the last value of each field wins, nothing is summed.
+//! Exact usage from the reports of each wire: the last value of each field wins, nothing is summed.
 
 use codelet_agent::model::Billed;
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Reported;
 use serde_json::Value;
 
-/// A count somewhere in an object. What is no whole number, as some gateways send, is rounded; what is negative is none.
+/// Returns a count at a path in an object. A fraction, as some gateways send, is rounded; a negative number is ignored.
 fn count(value: &Value, path: &[&str]) -> Option<Tokens> {
     let value = path.iter().try_fold(value, |value, name| value.get(name))?;
     value.as_u64().or_else(|| {
@@ -20,7 +20,7 @@ fn first(value: &Value, paths: &[&[&str]]) -> Option<Tokens> {
     paths.iter().find_map(|path| count(value, path))
 }
 
-/// What the Anthropic wire has reported for one reply.
+/// The usage that the Anthropic wire has reported for one reply.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Anthropic {
     first: Option<Reported>,
@@ -55,7 +55,7 @@ impl Anthropic {
         self.first.get_or_insert(reported);
     }
 
-    /// What it comes to so far.
+    /// Returns the usage so far.
     pub(crate) fn billed(&self) -> Billed {
         let usage = match self.is_inclusive() {
             true => self.reported.inclusive(),
@@ -68,8 +68,9 @@ impl Anthropic {
         }
     }
 
-    /// A family of gateways reports the whole prompt as `input_tokens` first, and which part of it was cached only with
-    /// the last event, while the vendor tells both at once and never counts a token in both.
+    /// Returns whether `input_tokens` includes cached tokens: a family of gateways first reports the whole prompt in
+    /// it, and its cached part only with the last event, while the vendor reports both at once and never counts a token
+    /// twice.
     fn is_inclusive(&self) -> bool {
         let cached = |reported: &Reported| {
             let write = reported.cache_write.unwrap_or(0);
@@ -82,11 +83,11 @@ impl Anthropic {
     }
 }
 
-/// What a wire has reported whose prompt count holds the cached part.
+/// The usage of a wire whose prompt count includes cached tokens.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Inclusive {
     reported: Reported,
-    /// Some vendors count thinking beside the answer.
+    /// Thinking tokens, which some vendors count separately from the output.
     apart: Tokens,
 }
 
@@ -108,7 +109,7 @@ impl Inclusive {
             reasoning: count(usage, &["completion_tokens_details", "reasoning_tokens"]),
         };
         self.reported.update(reported);
-        // Where the total tells that thinking is not part of the answer's count, it is added.
+        // Thinking is added if the total shows that the output count excludes it.
         let sum = |other: Tokens| {
             let prompt = reported.prompt.unwrap_or(0);
             prompt
@@ -136,8 +137,8 @@ impl Inclusive {
         });
     }
 
-    /// Takes the `usageMetadata` of a chunk: thinking is counted beside the answer, and what built-in tools brought
-    /// beside the prompt.
+    /// Takes the `usageMetadata` of a chunk: thinking is counted separately from the output, and content from built-in
+    /// tools separately from the prompt.
     pub(crate) fn gemini(&mut self, usage: &Value) {
         let prompt = count(usage, &["promptTokenCount"]);
         let brought = count(usage, &["toolUsePromptTokenCount"]).unwrap_or(0);
@@ -152,7 +153,7 @@ impl Inclusive {
         self.apart = self.reported.reasoning.unwrap_or(0);
     }
 
-    /// What it comes to so far.
+    /// Returns the usage so far.
     pub(crate) fn billed(&self) -> Billed {
         let mut usage = self.reported.inclusive();
         usage.output = usage.output.saturating_add(self.apart);
@@ -195,7 +196,7 @@ mod tests {
         assert_eq!(billed.usage, Usage::from_inclusive(1000, 800, 9));
         let repeated = json!({"input_tokens": 1000, "cache_read_input_tokens": 800, "output_tokens": 9});
         assert_eq!(anthropic(&[start.clone(), repeated]).usage.prompt(), 1000);
-        // One that corrects its first count is taken at its word.
+        // A vendor that corrects its first count is believed.
         let corrected = json!({"input_tokens": 200, "cache_read_input_tokens": 800, "output_tokens": 9});
         assert_eq!(
             anthropic(&[start, corrected]).usage,

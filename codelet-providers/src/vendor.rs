@@ -1,9 +1,9 @@
-//! Whom a model is asked through: addresses, wires, the names of keys.
+//! Vendors: base URLs, wires and key variables.
 
 use crate::address;
 use crate::host::Host;
 
-/// The form of requests and replies.
+/// The format of requests and replies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Wire {
     /// Anthropic's Messages.
@@ -19,27 +19,27 @@ pub enum Wire {
 /// A vendor, or a kind of server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Vendor {
-    /// What stands before the slash in `vendor/model`.
+    /// The part before the slash in `vendor/model`.
     pub name: &'static str,
-    /// Where it is asked unless another address is given.
+    /// The default base URL.
     pub base_url: &'static str,
-    /// The form in which it is asked.
+    /// The wire.
     pub wire: Wire,
-    /// The names under which users keep its key, the usual one first; none where it needs no key.
+    /// The environment variables for its key, the most common first; empty if it needs none.
     pub keys: &'static [&'static str],
-    /// The names under which users keep a token that is sent in place of the key, as gateways give them.
+    /// The environment variables for a token that is sent instead of the key, as gateways issue them.
     pub tokens: &'static [&'static str],
-    /// The name under which users keep another address, for this vendor's models alone.
+    /// The environment variable for another base URL, for this vendor's models only.
     pub base_url_variable: Option<&'static str>,
-    /// The model that is asked where nobody names one; empty where nobody can say which there is.
+    /// The default model; empty if the available models are unknown.
     pub usual_model: &'static str,
-    /// It runs on the user's own machine: slow to answer, with a window that it tells itself.
+    /// True if it runs on the user's own machine: slow to respond, with a context window that it reports itself.
     pub is_local: bool,
-    /// It serves the models of several makers, in a cloud of which the address and what lets somebody in are to be found out first.
+    /// The cloud, if it serves models of several makers and its base URL and credentials must be determined first.
     pub host: Option<Host>,
 }
 
-/// In the order in which they are looked at where nobody names a model.
+/// In the order in which they are tried if no model is configured.
 const VENDORS: &[Vendor] = &[
     Vendor {
         tokens: &["ANTHROPIC_AUTH_TOKEN"],
@@ -116,7 +116,7 @@ const VENDORS: &[Vendor] = &[
 ];
 
 impl Vendor {
-    /// Whether this address is the vendor's own.
+    /// Returns whether this base URL is the vendor's own.
     pub fn is_at(&self, address: &str) -> bool {
         if let Some(host) = self.host {
             return host.is_at(address);
@@ -126,12 +126,12 @@ impl Vendor {
     }
 }
 
-/// The vendors that are known by name.
+/// Returns all known vendors.
 pub fn vendors() -> impl Iterator<Item = &'static Vendor> {
     VENDORS.iter()
 }
 
-/// The vendor of this name; `google` and `local` are other names of `gemini` and `llamacpp`.
+/// Returns the vendor with this name; `google` and `local` are aliases of `gemini` and `llamacpp`.
 pub fn find(name: &str) -> Option<&'static Vendor> {
     let name = match name {
         "google" => "gemini",
@@ -161,7 +161,7 @@ const fn cloud(
     }
 }
 
-/// Nobody is asked there because a key happens to be there: which models an account has, and where, only its owner knows.
+/// Not used merely because its key is set: only the owner of an account knows its models and locations.
 const fn hosted(name: &'static str, host: Host, wire: Wire, keys: &'static [&'static str]) -> Vendor {
     Vendor {
         host: Some(host),

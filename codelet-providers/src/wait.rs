@@ -1,31 +1,32 @@
-//! When a busy vendor wants to be asked again, in all the ways in which vendors say so.
+//! The retry delay of a busy vendor, in all the ways in which vendors report it.
 //!
-//! Nothing here looks at a clock: a moment is turned into a wait by the `date` of the same reply, or by when it arrived.
+//! Nothing here reads a clock: a point in time is converted into a delay with the `date` of the same reply, or its time
+//! of arrival.
 
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
 use time::format_description::well_known::{Rfc2822, Rfc3339};
 
-/// No longer wait is counted (136 years): it is told as it was asked for, and nobody waits so long.
+/// The maximum delay (136 years); longer ones are reduced to it.
 const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// What a header of a reply says; names are lower-case.
+/// The headers of a reply; names are in lower case.
 pub(crate) trait Headers {
-    /// The value of a header.
+    /// Returns the value of a header.
     fn header(&self, name: &str) -> Option<&str>;
 
-    /// When the reply arrived by this machine's clock, in seconds since 1970; none within a stream.
+    /// Returns the time of the reply's arrival by this machine's clock, in seconds since 1970; `None` within a stream.
     fn arrived(&self) -> Option<i64> {
         None
     }
 }
 
-/// The headers of a reply, with the moment at which they came.
+/// The headers of a reply, with its time of arrival.
 pub(crate) struct Received {
-    /// As they came.
+    /// The headers, unchanged.
     pub headers: rig_core::http_client::HeaderMap,
-    /// By this machine's clock.
+    /// The time by this machine's clock.
     pub at: SystemTime,
 }
 
@@ -47,7 +48,7 @@ impl Headers for Vec<(&str, &str)> {
     }
 }
 
-/// The wait that a reply asks for: its headers first, then its body, then its words.
+/// Returns the delay that a reply requests: from its headers first, then its body, then its message.
 pub(crate) fn asked(headers: &dyn Headers, body: &Value, said: &str) -> Option<Duration> {
     let wait = after(headers)
         .or_else(|| retry_info(body))
@@ -56,7 +57,7 @@ pub(crate) fn asked(headers: &dyn Headers, body: &Value, said: &str) -> Option<D
     Some(wait.min(LONGEST))
 }
 
-/// By how many seconds this machine's clock is ahead of the vendor's; none where the vendor does not say what time it is.
+/// Returns the seconds by which this machine's clock is ahead of the vendor's; `None` if the vendor sends no date.
 pub(crate) fn skew(headers: &dyn Headers) -> Option<i64> {
     let told = http_date(headers.header("date")?.trim())?;
     Some(headers.arrived()? - told)
@@ -78,14 +79,15 @@ fn after(headers: &dyn Headers) -> Option<Duration> {
     }
 }
 
-/// From the reply's own `date`, or else from when it arrived, to a moment in seconds since 1970. The vendor's clock comes first, since the moment is told by it.
+/// Returns the delay until a point in time in seconds since 1970, starting at the reply's own `date`, or else its time
+/// of arrival. The vendor's clock takes precedence, since it determined that point.
 fn until(moment: f64, headers: &dyn Headers) -> Option<Duration> {
     let told = headers.header("date").and_then(|text| http_date(text.trim()));
     let now = told.or_else(|| headers.arrived())?;
     seconds((moment - now as f64).max(0.0))
 }
 
-/// `google.rpc.RetryInfo` in an error's details: `"retryDelay": "17s"`.
+/// Parses `google.rpc.RetryInfo` in an error's details: `"retryDelay": "17s"`.
 fn retry_info(body: &Value) -> Option<Duration> {
     let details = body.get("details")?.as_array()?;
     details
@@ -93,7 +95,7 @@ fn retry_info(body: &Value) -> Option<Duration> {
         .find_map(|detail| go_duration(detail.get("retryDelay")?.as_str()?))
 }
 
-/// `Please try again in 1.5s`, `retry in 26.2s`, `try again in 6m0s`.
+/// Parses `Please try again in 1.5s`, `retry in 26.2s`, `try again in 6m0s`.
 fn in_words(said: &str) -> Option<Duration> {
     let said = said.to_ascii_lowercase();
     let at = ["try again in ", "retry in ", "retry after "]
@@ -114,7 +116,7 @@ fn in_words(said: &str) -> Option<Duration> {
     }
 }
 
-/// The limits that are used up tell when they are filled again; the last of them counts.
+/// Returns the latest reset of the exhausted limits.
 fn reset(headers: &dyn Headers) -> Option<Duration> {
     let is_used_up = |name: &str| headers.header(name).is_none_or(|left| left.trim() == "0");
     let openai = ["requests", "tokens"].into_iter().filter_map(|what| {
@@ -133,7 +135,7 @@ fn reset(headers: &dyn Headers) -> Option<Duration> {
     openai.chain(anthropic).chain(plain).max()
 }
 
-/// A wait (`1s`, `6m0s`, `0.5`) or a moment (RFC 3339, seconds or milliseconds since 1970).
+/// Parses a delay (`1s`, `6m0s`, `0.5`) or a point in time (RFC 3339, seconds or milliseconds since 1970).
 fn moment(text: &str, headers: &dyn Headers) -> Option<Duration> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
@@ -146,7 +148,7 @@ fn moment(text: &str, headers: &dyn Headers) -> Option<Duration> {
     go_duration(text).or_else(|| until(rfc3339(text)? as f64, headers))
 }
 
-/// `1h2m3.5s`, `120ms`.
+/// Parses `1h2m3.5s`, `120ms`.
 fn go_duration(text: &str) -> Option<Duration> {
     let mut total = 0.0;
     let mut rest = text.trim();
@@ -174,12 +176,12 @@ fn go_duration(text: &str) -> Option<Duration> {
     seconds(total)
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT` in seconds since 1970.
+/// Parses `Sun, 06 Nov 1994 08:49:37 GMT` into seconds since 1970.
 fn http_date(text: &str) -> Option<i64> {
     Some(OffsetDateTime::parse(text, &Rfc2822).ok()?.unix_timestamp())
 }
 
-/// `2026-11-22T02:32:42Z`, with or without a fraction, in seconds since 1970.
+/// Parses `2026-11-22T02:32:42Z`, with or without a fraction, into seconds since 1970.
 fn rfc3339(text: &str) -> Option<i64> {
     Some(OffsetDateTime::parse(text, &Rfc3339).ok()?.unix_timestamp())
 }
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!(wait(&[]), Some(Duration::from_secs(30)));
         assert_eq!(wait(&["yesterday"]), Some(Duration::from_secs(30)));
         assert_eq!(wait(&["Sun, 22 Nov 2026 02:33:02 GMT"]), Some(Duration::from_secs(10)));
-        // Within a stream there are no headers, and no moment of arrival.
+        // Within a stream there are no headers and no time of arrival.
         assert_eq!(asked(&vec![("retry-after", until)], &json!({}), ""), None);
     }
 

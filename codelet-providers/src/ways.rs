@@ -1,30 +1,29 @@
-//! Fields that a server does not take, and how the same is said to it instead: learned from its refusal, once for each
-//! session with it.
+//! Request fields that a server rejects, and their alternatives: learned from its error, once per session.
 //!
-//! Gateways and servers of one's own speak a vendor's wire without all of its fields, and models behind one vendor differ.
-//! What is known is a table: a field is named otherwise, or goes, or has to be there.
+//! Gateways and self-hosted servers support a vendor's wire without all of its fields, and one vendor's models differ.
+//! The known cases are in tables: a field is renamed, omitted or required.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// One way in which requests are written otherwise than usual.
+/// A deviation from the usual request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Way {
-    /// A field under another name.
+    /// A field has another name.
     Renamed(&'static str, &'static str),
-    /// Without a field, at the top of a request.
+    /// A top-level field is omitted.
     Without(&'static str),
-    /// Without marks for the cache, which stand on parts and tools.
+    /// Cache marks on parts and tools are omitted.
     WithoutMarks,
-    /// Without a word about strict schemas on tools.
+    /// The strict flag for schemas is omitted from tools.
     WithoutStrict,
-    /// With the field for thinking on replies that call tools, empty where there is none.
+    /// The thinking field is required on replies with tool calls, possibly empty.
     WithReasoning,
 }
 
 impl Way {
-    /// What is done, for the user.
+    /// Describes the deviation for the user.
     pub(crate) fn how(self) -> String {
         match self {
             Way::Renamed(from, to) => format!("{from} is sent as {to} from now on"),
@@ -42,7 +41,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("max_completion_tokens", "max_tokens"),
     ("max_output_tokens", "max_tokens"),
 ];
-/// Fields that a request can go without.
+/// Fields that a request can omit.
 const OPTIONAL: &[&str] = &[
     "stream_options",
     "reasoning_effort",
@@ -53,7 +52,7 @@ const OPTIONAL: &[&str] = &[
     "include",
     "store",
 ];
-/// Words with which a field is refused, and not its value.
+/// Words for rejecting a field, rather than its value.
 const REFUSES: &[&str] = &[
     "unsupported",
     "not supported",
@@ -70,17 +69,17 @@ const REFUSES: &[&str] = &[
     "unknown_parameter",
 ];
 
-/// The ways of one server.
+/// The deviations of one server.
 #[derive(Default, Debug)]
 pub(crate) struct Ways(Mutex<BTreeSet<Way>>);
 
 impl Ways {
-    /// Takes note of what a refusal of this request asks for; none where it asks for nothing that is known, or for what is
-    /// done already.
+    /// Learns the deviation that an error for this request asks for; `None` if it asks for nothing known, or for one
+    /// already in use.
     pub(crate) fn learn(&self, said: &str, sent: &Map<String, Value>) -> Option<Way> {
         let way = asked_for(&said.to_ascii_lowercase(), sent)?;
         let mut ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Back and forth between two names would be a loop.
+        // Alternating between two names would be a loop.
         let is_back = matches!(way, Way::Renamed(from, to) if ways.contains(&Way::Renamed(to, from)));
         (!is_back && ways.insert(way)).then_some(way)
     }
@@ -89,7 +88,7 @@ impl Ways {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&way)
     }
 
-    /// Writes the fields around a conversation as they are wanted.
+    /// Rewrites the fields around a conversation accordingly.
     pub(crate) fn apply(&self, fields: &mut Map<String, Value>) {
         for way in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             match way {
@@ -111,7 +110,7 @@ impl Ways {
     }
 }
 
-/// What a refusal in these words asks for.
+/// Returns the deviation that an error message asks for.
 fn asked_for(lower: &str, sent: &Map<String, Value>) -> Option<Way> {
     if names(lower, "reasoning_content")
         && ["must be passed", "missing", "required", "must provide"]
@@ -129,7 +128,7 @@ fn asked_for(lower: &str, sent: &Map<String, Value>) -> Option<Way> {
     if !refuses {
         return None;
     }
-    // A deployment's name does not say whether its model thinks.
+    // A deployment's name does not reveal whether its model thinks.
     if lower.contains("encrypted content is not supported") && sent.contains_key("include") {
         return Some(Way::Without("include"));
     }
@@ -145,12 +144,12 @@ fn asked_for(lower: &str, sent: &Map<String, Value>) -> Option<Way> {
     (lower.contains("tools") && names_field(lower, "strict")).then_some(Way::WithoutStrict)
 }
 
-/// Whether a text holds this name, and not as a part of another one.
+/// Returns whether a text contains this name, not as a part of another one.
 fn names(lower: &str, name: &str) -> bool {
     places(lower, name).next().is_some()
 }
 
-/// The same where it stands as the name of a field: in quotes, in a path, or behind a word for fields.
+/// Returns whether a text contains this name as a field: in quotes, in a path, or after a word for fields.
 fn names_field(lower: &str, name: &str) -> bool {
     places(lower, name).any(|at| {
         let before = &lower[..at];

@@ -1,4 +1,4 @@
-//! The window of a model, as its server tells it.
+//! The context window of a model, as its server reports it.
 
 use crate::address::below;
 use crate::choice::Loading;
@@ -11,19 +11,20 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What Ollama gives a model unless told otherwise, in tokens. It cuts what is longer without a word.
+/// Ollama's default context window, in tokens. It silently truncates longer prompts.
 pub(crate) const OLLAMA: Tokens = 4_096;
 
-/// A server that has nothing to tell is not waited for longer.
+/// The timeout for a server's report.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// One that is loading its model is asked again after this time …
+/// The interval between requests to a server that is loading its model …
 const PAUSE: Duration = Duration::from_millis(250);
-/// … for so long: no request could be answered earlier. Whatever loads longer has a window that is not known, and learned.
+/// … and their maximum duration: no request could be answered earlier. If loading takes longer, the context window is
+/// unknown, and learned later.
 const LOADING: Duration = Duration::from_secs(20);
-/// Between two words about it.
+/// The interval between reports of the wait.
 const BETWEEN_WORDS: Duration = Duration::from_secs(1);
 
-/// The names under which servers tell a window, those of the running server before those of the model.
+/// The fields for the context window, those of the running server before those of the model.
 const NAMES: [&str; 7] = [
     "n_ctx",
     "loaded_context_length",
@@ -34,11 +35,11 @@ const NAMES: [&str; 7] = [
     "inputTokenLimit",
 ];
 
-/// Windows outside of this are none, in tokens.
+/// The plausible range of a context window, in tokens.
 const SANE: std::ops::RangeInclusive<Tokens> = 256..=100_000_000;
 
-/// Asks the server for the window of a model; none where it tells none or nothing at all. A server that is loading is
-/// waited for, and `told` hears of it once a second.
+/// Asks the server for the context window of a model; `None` if it reports none or does not respond. A server that is
+/// loading is waited for, and `told` is called once a second.
 pub(crate) async fn ask(
     line: &Line,
     base: &Url,
@@ -75,7 +76,7 @@ pub(crate) async fn ask(
     None
 }
 
-/// The window of a model in a server's list; of the only one, whatever it is called.
+/// Returns the context window of a model in a server's list; if the list has one model, of that one, whatever its name.
 fn read(list: &Value, model: &str) -> Option<Tokens> {
     let models = ["data", "models"]
         .iter()

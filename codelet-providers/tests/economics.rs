@@ -2,13 +2,13 @@
 //! and costs what was predicted.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+use codelet_agent::environment::Nowhere;
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Parts, Session, Settings};
-use codelet_agent::surroundings::Nowhere;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::breaks::{Break, Cause};
 use codelet_context::message::{Action, Parameters};

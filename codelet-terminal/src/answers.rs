@@ -549,11 +549,11 @@ mod tests {
     use super::*;
     use crate::render::look::{Background, Styles};
     use crate::render::wrap::line_text;
+    use codelet_agent::environment::Nowhere;
     use codelet_agent::model::Profile;
     use codelet_agent::permission::Rules;
     use codelet_agent::scripted::Scripted;
     use codelet_agent::session::{Parts, Settings};
-    use codelet_agent::surroundings::Nowhere;
     use codelet_context::conversation::Due;
     use codelet_context::message::{Role as Speaker, ToolCall, ToolResult};
     use codelet_context::policy::Reason;

@@ -6,7 +6,7 @@ use crate::render::diff::Diff;
 use crate::render::figures::count;
 use crate::render::look::{Look, Role};
 use crate::render::wrap::clip_line;
-use codelet_agent::surroundings::Uncommitted;
+use codelet_agent::environment::Uncommitted;
 use codelet_text::unified;
 use ratatui::text::{Line, Span};
 

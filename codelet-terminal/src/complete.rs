@@ -1,7 +1,7 @@
 //! Completion of what is being written: commands behind `/`, files behind `@`.
 
 use crate::command::{COMMANDS, Name};
-use codelet_agent::mention;
+use codelet_agent::file_reference;
 use codelet_agent::prompts::{PromptSpec, usage};
 
 /// Candidates that are shown.
@@ -109,7 +109,7 @@ pub fn sought(before: &str, is_first_line: bool) -> Option<Sought> {
     {
         return Some(Sought::Command(word.to_owned()));
     }
-    if let Some(file) = mention::begun(before) {
+    if let Some(file) = file_reference::begun(before) {
         return Some(Sought::File(file.to_owned()));
     }
     let (word, rest) = before.strip_prefix('/').filter(|_| is_first_line)?.split_once(' ')?;
@@ -168,7 +168,7 @@ pub fn files(letters: &str, all: &[String]) -> Vec<Candidate> {
         .into_iter()
         .take(SHOWN)
         .map(|(_, path)| Candidate {
-            text: mention::write(path),
+            text: file_reference::write(path),
             help: String::new(),
             wants_more: false,
         })

@@ -70,11 +70,11 @@ pub fn of_file(session: &Session, file: &str) -> Vec<Pin> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codelet_agent::environment::Nowhere;
     use codelet_agent::model::Profile;
     use codelet_agent::permission::Rules;
     use codelet_agent::scripted::Scripted;
     use codelet_agent::session::{Parts, Settings};
-    use codelet_agent::surroundings::Nowhere;
     use codelet_context::message::{Action, Message, Part, Role, ToolResult};
     use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use codelet_agent::permission::{Asked, Permission};
 use codelet_agent::question::facts;
 use codelet_agent::rewind::{PastPrompt, Preview};
 use codelet_agent::run::Ending;
-use codelet_agent::task::Tasks;
+use codelet_agent::session::Tasks;
 use codelet_agent::tool::{Looking, Need};
 use codelet_context::body::Body;
 use codelet_context::breaks::{Break, Cause};

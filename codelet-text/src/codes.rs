@@ -1,18 +1,18 @@
-//! Codes that tell a terminal what to do: colours, titles, links, where to write next. They are no part of what a text says.
+//! Terminal escape codes: colours, titles, links, cursor movements. They are not part of a text's content.
 //!
-//! Which bytes belong to a code is said here only. Where the byte that begins one was taken out before the text came here,
-//! what is left of it is a text like any other: nothing tells `[32m` from what somebody has typed.
+//! Only this module defines which bytes belong to a code. If the escape byte was removed before the text arrived here,
+//! the rest is ordinary text: nothing distinguishes `[32m` from typed text.
 
 use std::borrow::Cow;
 
-/// What begins a code.
+/// The first character of a code.
 const ESCAPE: char = '\u{1b}';
-/// A code that takes a text (a title, a link) is at most this long.
+/// The maximum bytes of a code with a text (a title, a link).
 const LONGEST: usize = 4_096;
-/// Parameters of one that takes none are at most so many bytes, and so are the signs behind them.
+/// The maximum bytes of the parameters of a code without a text, and of its intermediate bytes.
 const PARAMETERS: usize = 64;
 
-/// A text without its codes. A lone or unknown escape stays, and so does what stands behind one that nothing ends.
+/// Removes codes from a text. A lone or unknown escape stays, and so does an unterminated code.
 pub fn without(text: &str) -> Cow<'_, str> {
     let Some(first) = memchr::memchr(ESCAPE as u8, text.as_bytes()) else {
         return Cow::Borrowed(text);
@@ -36,8 +36,8 @@ pub fn without(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A line, or a piece of one, as a terminal shows it: without its codes, and without the beginning of one at its end, as
-/// what is cut off there is no more to be read than the rest of it.
+/// A line, or a piece of one, as a terminal shows it: without codes, and without an incomplete code at its end, whose
+/// rest was cut off.
 pub fn shown(line: &str) -> Cow<'_, str> {
     let Some(last) = memchr::memrchr(ESCAPE as u8, line.as_bytes()) else {
         return Cow::Borrowed(line);
@@ -56,15 +56,15 @@ pub fn shown(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether this is the beginning of a code of parameters, and nothing else.
+/// Returns whether this is an incomplete code with parameters, and nothing else.
 fn is_begun(bytes: &[u8]) -> bool {
     let parameters = bytes.strip_prefix(b"\x1b[");
     bytes == b"\x1b"
         || parameters.is_some_and(|rest| rest.len() <= PARAMETERS && rest.iter().all(|b| (0x20..=0x3f).contains(b)))
 }
 
-/// The length of the code that begins here, or 0. Codes are ASCII but for the text in those that carry one, and
-/// those end in ASCII, so a cut after one never splits a character.
+/// The length of the code that begins here, or 0. Codes are ASCII except for the text in those that carry one, and
+/// those end in ASCII, so a cut after a code never splits a character.
 fn length(bytes: &[u8]) -> usize {
     let run = |from: usize, range: std::ops::RangeInclusive<u8>| {
         let most = bytes.len().min(from + PARAMETERS);
@@ -87,7 +87,7 @@ fn length(bytes: &[u8]) -> usize {
     }
 }
 
-/// The same of a code that takes a text, which a bell or `ESC \` ends on the same line.
+/// The same for a code with a text, which a bell or `ESC \` ends on the same line.
 fn length_with_text(bytes: &[u8]) -> usize {
     for i in 2..bytes.len().min(LONGEST) {
         match bytes[i] {
@@ -117,11 +117,11 @@ mod tests {
             ("\u{1b}]8;;file:///a\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
             ("\u{1b}(B\u{1b})0\u{1b}7\u{1b}8\u{1b}=x\u{1b}Py\u{1b}\\", "x"),
             ("\u{1b}[?25l\u{1b}[2K\u{1b}[1Gdone \u{1b}[0m", "\rdone"),
-            // What is no whole code, and what has lost its first byte.
+            // Incomplete codes, and codes without their first byte.
             ("a\u{1b}ä", "a\u{1b}ä"),
             ("\u{1b}]0;title without end", "\u{1b}]0;title without end"),
             ("[32mok[39m", "[32mok[39m"),
-            // Cut off.
+            // Truncated codes.
             ("red \u{1b}[1;3", "red"),
             ("red\u{1b}", "red"),
             ("\u{1b}[", ""),

@@ -1,13 +1,13 @@
-//! JSON, looked over without building it.
+//! Scans JSON without parsing it.
 
-/// Whether a text of JSON holds more than so many values, nested ones and the keys of objects among them. What it takes to build them all
-/// is told by their number and not by the bytes: `[]` is two bytes, and forty times as many once it is built.
+/// Returns whether a JSON text has more than `most` values, including nested ones and object keys. The memory for
+/// parsing depends on their number, not on the bytes: `[]` is two bytes, and forty times as many once parsed.
 pub fn has_more_values(json: &[u8], most: usize) -> bool {
     let (mut at, mut values) = (0, 1);
     while let Some(byte) = json.get(at) {
         at += 1;
         match byte {
-            // What is not closed is one value to the end.
+            // An unterminated string is one value up to the end.
             b'"' => match string_end(json, at) {
                 Some(end) => at = end,
                 None => break,
@@ -24,11 +24,11 @@ pub fn has_more_values(json: &[u8], most: usize) -> bool {
     values > most
 }
 
-/// Where a text ends that begins there, behind its quote.
+/// The end of a string, given the index after its opening quote.
 fn string_end(json: &[u8], begin: usize) -> Option<usize> {
     let mut at = begin;
     loop {
-        // Texts are most of what is large.
+        // Large JSON consists mostly of strings.
         at += memchr::memchr2(b'"', b'\\', json.get(at..)?)?;
         if json[at] == b'"' {
             return Some(at + 1);

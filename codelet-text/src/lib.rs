@@ -1,14 +1,14 @@
-//! Text as terminals, models and people read it. Pure, and below everything else in the workspace.
+//! Text as terminals, models and people read it. Pure, and at the bottom of the workspace's dependencies.
 //!
-//! - [`codes`]: what a terminal obeys, taken out of a text that is at hand.
-//! - [`printed`]: what a program prints, as it comes, as it would stand on paper.
+//! - [`codes`]: removes terminal codes from a complete text.
+//! - [`printed`]: cleans a program's output as it streams in.
 //! - [`unified`]: unified diffs, line by line.
-//! - [`unseen`]: characters that hide, turn or break what stands around them.
-//! - [`json`]: how many values a text of JSON holds.
-//! - [`near`]: the name that may have been meant by one that does not exist.
-//! - [`path`]: one notion of a path, however it is written.
-//! - [`shell`]: words of a shell's line.
-//! - [`short`]: numbers, names and lines for places that are narrow.
+//! - [`unseen`]: characters that are invisible, change the direction, or break lines.
+//! - [`json`]: counts the values in a JSON text.
+//! - [`near`]: suggests a name for one that does not exist.
+//! - [`path`]: normalises paths.
+//! - [`shell`]: quotes words for a shell.
+//! - [`short`]: shortens numbers, names and lines for display.
 //!
 //! ```
 //! use codelet_text::{codes, short};

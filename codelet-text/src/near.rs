@@ -1,15 +1,15 @@
-//! The name that somebody may have meant by one that does not exist.
+//! Suggestions for misspelled names.
 
-/// Nothing that is longer is near to any name, in bytes; a word may be hostile and of any length.
+/// The maximum bytes of a word that are compared; a word may be hostile and of any length.
 const LONGEST: usize = 64;
 
-/// How many letters are to be put in, left out, changed or swapped with their neighbour.
+/// The edit distance: insertions, deletions, substitutions and swaps of neighbouring letters.
 pub fn distance(typed: &str, name: &str) -> usize {
     strsim::osa_distance(&typed[..typed.ceil_char_boundary(LONGEST)], name)
 }
 
-/// The name that is nearest to a word, capitals aside, if any is near: one letter may be wrong, and one more for every four
-/// that the name has. Of several the first.
+/// The name nearest to a word, ignoring case, if any is near: one letter may differ, and one more for every four
+/// letters of the name. Of equally near names, the first.
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let near = names
@@ -19,7 +19,7 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     (distance <= 1 + name.len() / 4).then_some(name)
 }
 
-/// `; did you mean NAME?` where a name is near, else nothing.
+/// `; did you mean NAME?` if a name is near, otherwise empty.
 pub fn hint<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, names).map_or(String::new(), |name| format!("; did you mean {name}?"))
 }

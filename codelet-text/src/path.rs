@@ -1,12 +1,12 @@
-//! One notion of a path, however it is written.
+//! Normalised paths.
 
-/// A path as it is compared: `a/./b`, `a//b`, `a\b` and `a/x/../b` are `a/b`, and `c:\a`, `C:/a`, `/c/a`, `/mnt/c/a` and
-/// `file:///c:/a` are the same. Its names stand with `/` between, from a root or a drive with one before.
+/// A path in normalised form: `a/./b`, `a//b`, `a\b` and `a/x/../b` are `a/b`, and `c:\a`, `C:/a`, `/c/a`, `/mnt/c/a`
+/// and `file:///c:/a` are the same. The names are separated by `/`, with one in front for a root or a drive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path(String);
 
 impl Path {
-    /// The path that is written so.
+    /// Normalises a path.
     pub fn of(path: &str) -> Path {
         let path = path.strip_prefix("file://").unwrap_or(path);
         let (drive, rest) = drive(path);
@@ -14,7 +14,7 @@ impl Path {
         let is_absolute = drive.is_some() || is_absolute(rest);
         let drive = drive.map(|letter| letter.to_ascii_lowercase().to_string());
         let mut names: Vec<&str> = Vec::from_iter(drive.as_deref());
-        // Nothing is above a drive, and what is above a home is not known.
+        // Nothing is above a drive, and the parent of a home folder is unknown.
         let top = names.len() + usize::from(is_home);
         for name in rest.split(['/', '\\']) {
             match name {
@@ -30,12 +30,12 @@ impl Path {
         Path(format!("{root}{}", names.join("/")))
     }
 
-    /// Whether it says by itself where it begins: at a root, a home or a drive.
+    /// Returns whether the path is absolute: it starts at a root, a home folder or a drive.
     pub fn is_absolute(&self) -> bool {
         is_absolute(&self.0)
     }
 
-    /// The names in it, from the outermost.
+    /// The names in the path, outermost first.
     pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/').filter(|name| !name.is_empty())
     }
@@ -45,8 +45,7 @@ fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '\\', '~'])
 }
 
-/// The letter of the drive that a path begins with, and the rest: of `C:/a`, of `/c:/a`, which a URL has, and of `/mnt/c/a`, as
-/// Linux has it.
+/// The drive letter of a path, and the rest: of `C:/a`, of `/c:/a` as in a URL, and of `/mnt/c/a` as on Linux.
 fn drive(path: &str) -> (Option<char>, &str) {
     if let Some(mounted) = path.strip_prefix("/mnt")
         && let [b'/', letter] | [b'/', letter, b'/', ..] = mounted.as_bytes()

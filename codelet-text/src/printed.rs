@@ -1,24 +1,24 @@
-//! What a program printed, as it would stand on paper: no colours, no cursor tricks, no line printed over itself.
+//! Cleans program output to its final appearance: no colours, no cursor movements, no overwritten lines.
 
-/// Longest line on which printing over is followed, in bytes; what is longer is let go in pieces.
+/// The maximum bytes of a line on which overwriting is tracked; longer lines are emitted in pieces.
 const LINE: usize = 64 * 1024;
-/// Longest escape sequence that is waited for, in bytes; a text that never ends one is a text.
+/// The maximum bytes of an escape sequence; an unterminated one is text.
 const SEQUENCE: usize = 4096;
 
-/// Takes bytes as they come and gives back clean text. It holds back one line at most, since a carriage return may
+/// Takes bytes as they stream in and returns clean text. It holds back at most one line, since a carriage return may
 /// change it.
 #[derive(Default)]
 pub struct Cleaner {
-    /// Bytes at the end of the last piece that may be the beginning of a character.
+    /// Bytes at the end of the last input that may begin a character.
     partial: Vec<u8>,
     line: String,
-    /// Where the next character goes, in bytes; the end of `line` unless the cursor was moved.
+    /// The byte index of the next character; the end of `line` unless the cursor was moved.
     cursor: usize,
     state: State,
-    /// Bytes of the sequence so far, and what is withheld of it: parameters, or what stands in a string.
+    /// The bytes of the sequence so far, and its withheld content: parameters, or the content of a string.
     length: usize,
     held: String,
-    /// What was withheld turned out to be text: no string that begins in it has an end.
+    /// True while withheld content turns out to be text: no string that begins in it has an end.
     is_giving_back: bool,
     out: String,
 }
@@ -33,14 +33,14 @@ enum State {
     Designation,
     /// In `ESC [ …`.
     Control,
-    /// In a string that BEL or `ESC \` ends, in the line in which it begins.
+    /// In a string that BEL or `ESC \` ends on the same line.
     Hidden,
     /// After ESC in such a string.
     HiddenEscape,
 }
 
 impl Cleaner {
-    /// Takes more bytes, and returns the lines that are finished.
+    /// Processes more bytes, and returns the finished lines.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         let mut joined = std::mem::take(&mut self.partial);
         let bytes = if joined.is_empty() {
@@ -58,7 +58,7 @@ impl Cleaner {
                 }
                 Err(error) => {
                     let (valid, after) = rest.split_at(error.valid_up_to());
-                    // It was found valid up to here.
+                    // This prefix is known to be valid.
                     self.text(std::str::from_utf8(valid).unwrap_or_default());
                     let Some(length) = error.error_len() else {
                         self.partial = after.to_vec();
@@ -72,7 +72,7 @@ impl Cleaner {
         std::mem::take(&mut self.out)
     }
 
-    /// Nothing more comes: returns the last line.
+    /// Ends the input and returns the last line.
     pub fn finish(&mut self) -> String {
         if !std::mem::take(&mut self.partial).is_empty() {
             self.text("\u{fffd}");
@@ -116,7 +116,7 @@ impl Cleaner {
         }
     }
 
-    /// Each character takes the place of one that stands there.
+    /// Overwrites existing characters one by one.
     fn print_over(&mut self, text: &str) {
         let covered: usize = self.line[self.cursor..]
             .chars()
@@ -136,8 +136,8 @@ impl Cleaner {
             '\r' => self.cursor = 0,
             '\u{8}' => self.cursor = self.line.floor_char_boundary(self.cursor.saturating_sub(1)),
             '\u{1b}' => self.enter(State::Escape),
-            // Bells and the like say nothing on paper. Nor do those above U+007F, which once began sequences too: mostly they
-            // are what is left of a letter that was encoded twice (`ß` becomes `Ã` and U+009F).
+            // Bells and the like have no visible effect. Neither have those above U+007F, which once began sequences
+            // too: mostly they are remains of a letter that was encoded twice (`ß` becomes `Ã` and U+009F).
             _ => {}
         }
     }
@@ -158,7 +158,7 @@ impl Cleaner {
         matches!(self.state, State::Hidden | State::HiddenEscape)
     }
 
-    /// A sequence has no end, so what is withheld of it is text after all, with sequences of its own.
+    /// Treats the withheld content of an unterminated sequence as text, which may contain sequences of its own.
     fn give_back(&mut self) {
         let held = std::mem::take(&mut self.held);
         self.state = State::Text;
@@ -167,7 +167,7 @@ impl Cleaner {
         self.is_giving_back = false;
     }
 
-    /// A character that is no part of the sequence.
+    /// Processes a character that is not part of the sequence.
     fn behind(&mut self, c: char) {
         self.text(c.encode_utf8(&mut [0; 4]));
     }
@@ -187,7 +187,7 @@ impl Cleaner {
     fn hidden(&mut self, c: char) {
         match (self.state, c) {
             (_, '\u{7}' | '\u{9c}') | (State::HiddenEscape, '\\') => self.state = State::Text,
-            // Who was cut off before the end has told something, and so does who comes next.
+            // An unterminated string and whatever follows it are output.
             (_, '\n' | '\r') => {
                 self.give_back();
                 self.behind(c);
@@ -217,7 +217,7 @@ impl Cleaner {
             }
             (_, '\u{1b}') => self.enter(State::Escape),
             (_, c) if is_special(c) && !matches!(c, '\n' | '\r') => {}
-            // A sequence that was broken off takes neither the next line with it nor what can be in none.
+            // An aborted sequence swallows neither the next line nor a character that no sequence contains.
             _ => {
                 self.state = State::Text;
                 self.behind(c);
@@ -225,7 +225,7 @@ impl Cleaner {
         }
     }
 
-    /// The sequences that progress bars use within their line.
+    /// Handles the sequences that progress bars use within their line.
     fn control(&mut self, last: char) {
         match (last, self.held.as_str()) {
             ('K', "" | "0") => self.line.truncate(self.cursor),
@@ -279,7 +279,7 @@ mod tests {
             (b"\x1b]0;title cut\r\nnext\n", "0;title cut\nnext\n"),
             (b"\x1b]0;title \x1b[31mcut\x1b[0m", "0;title cut"),
             (b"\x1bPone \x1b]two \x1b[\nnext\n", "one two \nnext\n"),
-            // As a terminal within a terminal passes on what is meant for the outer one.
+            // A terminal multiplexer passes codes on to the outer terminal like this.
             (b"\x1bPtmux;\x1b\x1b]0;title\x07\x1b\\text\n", "text\n"),
             (b"\x1bPtmux;\x1b\x1b]0;title\x1b\x1b\\\x1b\\text\n", "text\n"),
             (b"\x1b]0;title\x1b\x07text\n", "text\n"),
@@ -342,7 +342,7 @@ mod tests {
         fn nothing_of_a_terminal_is_left(bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(b"\x1b[]0;m\r\n\x08KaGP\\\x07".to_vec())], 0..200)) {
             let text = clean(&bytes);
             prop_assert!(!text.chars().any(is_special_left), "{text:?}");
-            // Cleaning again changes nothing.
+            // Cleaning is idempotent.
             prop_assert_eq!(clean(text.as_bytes()), text);
         }
 

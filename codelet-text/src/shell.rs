@@ -1,8 +1,8 @@
-//! Words of a shell's line.
+//! Quoting for shells.
 
 use std::borrow::Cow;
 
-/// A text as one word of a line for a POSIX shell: in quotes where the shell would read anything else.
+/// A text as one word of a POSIX shell command line, quoted if needed.
 pub fn word(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {

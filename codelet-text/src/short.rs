@@ -1,12 +1,12 @@
-//! Numbers, names and lines for places that are narrow.
+//! Short forms of numbers, names and lines.
 
 use std::borrow::Cow;
 use std::fmt::Display;
 
-/// Longest name that [`plain_name`] shows, in characters; a name may be hostile and of any length.
+/// The maximum characters of [`plain_name`]; a name may be hostile and of any length.
 pub const NAME: usize = 64;
 
-/// A whole number with its thousands set apart: 12,345.
+/// A whole number with thousands separators: 12,345.
 pub fn grouped(number: impl Display) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3 + 1);
@@ -19,8 +19,8 @@ pub fn grouped(number: impl Display) -> String {
     out
 }
 
-/// A name on one line, without brackets and of bounded length, so that a marker in brackets stays one. A name that says
-/// nothing is empty.
+/// A name on one line, without brackets and of limited length, so that a marker in brackets stays well-formed. May be
+/// empty.
 pub fn plain_name(name: &str) -> String {
     let plain = |c: char| match c.is_control() || matches!(c, '[' | ']') {
         true => '_',
@@ -29,17 +29,17 @@ pub fn plain_name(name: &str) -> String {
     name.chars().take(NAME).map(plain).collect()
 }
 
-/// The characters of a text as they may stand on one line: spaces in place of control characters.
+/// The characters of a text on one line: spaces replace control characters.
 pub fn on_one_line(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| if c.is_control() { ' ' } else { c })
 }
 
-/// The words of a text with one space between them.
+/// The words of a text, separated by single spaces.
 pub fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The beginning of a text, of at most so many characters; the last of them is `…` where some are missing.
+/// The start of a text, at most `most` characters; the last one is `…` if some are missing.
 pub fn clip(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),
@@ -47,7 +47,7 @@ pub fn clip(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// The beginning of a text, of at most so many bytes, with `…` behind it where some are missing.
+/// The start of a text, at most `most` bytes, followed by `…` if some are missing.
 pub fn clip_bytes(text: &str, most: usize) -> Cow<'_, str> {
     match text.len() > most {
         true => Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(most)])),

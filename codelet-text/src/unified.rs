@@ -1,11 +1,12 @@
-//! Unified diffs, line by line. A line counts as a header only where no hunk expects a line, so that a file's content cannot pose as one.
+//! Parses unified diffs line by line. Headers are recognised only when no hunk expects a line, so that a file's content
+//! cannot imitate one.
 
 use std::str::SplitInclusive;
 
-/// What begins the part of each file in a diff of git's.
+/// The start of a file's section in a git diff.
 const BEGINS: &str = "diff --git ";
 
-/// The parts of a diff of git's, a file each. A line of a file's content begins with a sign, and so never as a part does.
+/// The sections of a git diff, one per file. A line of file content begins with a sign, and so never like a section.
 pub fn files(diff: &str) -> Vec<&str> {
     let mut starts: Vec<usize> = diff.match_indices(BEGINS).map(|(at, _)| at).collect();
     starts.retain(|&at| at == 0 || diff.as_bytes()[at - 1] == b'\n');
@@ -13,63 +14,63 @@ pub fn files(diff: &str) -> Vec<&str> {
     starts.iter().zip(ends).map(|(&from, to)| &diff[from..to]).collect()
 }
 
-/// A line of a diff, as what it is.
+/// A parsed line of a diff.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Line<'a> {
-    /// The new name of a file, behind `+++ `.
+    /// The new name of a file, after `+++ `.
     NewName(&'a str),
-    /// A hunk begins.
+    /// The header of a hunk.
     Hunk {
-        /// The line of the old text at which it begins, and how many of it there are.
+        /// The first line in the old text, and the number of lines.
         old: (u64, u64),
-        /// The same of the new text.
+        /// The same for the new text.
         new: (u64, u64),
     },
     /// A line of a hunk.
     Row {
-        /// What becomes of it.
+        /// The change to the line.
         sign: Sign,
-        /// Where it stands: in the old text if it is removed, in the new one otherwise.
+        /// The line number: in the old text if it is removed, in the new one otherwise.
         number: u64,
-        /// The line, without its sign and its end.
+        /// The line, without its sign and line end.
         text: &'a str,
     },
-    /// The row before it is the last of its text and has no end.
+    /// The row before is the last line of its text and has no line end.
     NoEnd,
-    /// What else is to be known, behind `… `.
+    /// A remark, after `… `.
     Remark(&'a str),
-    /// Lines added and removed in all, as git tells them: `1 file changed, 1 insertion(+), 2 deletions(-)`.
+    /// The total lines added and removed, as git reports them: `1 file changed, 1 insertion(+), 2 deletions(-)`.
     Stat {
-        /// Added.
+        /// The number of added lines.
         added: u64,
-        /// Removed.
+        /// The number of removed lines.
         removed: u64,
     },
 }
 
-/// What becomes of a line.
+/// The change to a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sign {
-    /// Nothing.
+    /// Unchanged.
     Same,
-    /// It is new.
+    /// Added.
     Added,
-    /// It goes away.
+    /// Removed.
     Removed,
 }
 
-/// Reads a diff. What is none is passed over; at a line that its hunk cannot hold it ends.
+/// Parses a diff. Anything else is skipped; parsing ends at a line that does not fit into its hunk.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     lines: SplitInclusive<'a, char>,
-    /// Lines that the hunk still expects of the old text, and the number of the next one; and the same of the new text.
+    /// The remaining lines of the hunk in the old text, and the number of the next one; and the same for the new text.
     old: (u64, u64),
     new: (u64, u64),
     is_broken: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// Of this diff.
+    /// Creates a reader of this diff.
     pub fn new(diff: &'a str) -> Self {
         Reader {
             lines: diff.split_inclusive('\n'),
@@ -79,7 +80,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether the hunk that was begun last expects more lines.
+    /// Returns whether the last hunk expects more lines.
     pub fn is_open(&self) -> bool {
         self.old.0 > 0 || self.new.0 > 0
     }
@@ -138,10 +139,10 @@ impl<'a> Iterator for Reader<'a> {
     }
 }
 
-/// A range of lines: where it begins, and how many there are.
+/// A range of lines: the first, and their number.
 type Range = (u64, u64);
 
-/// The ranges in the header of a hunk, `@@ -1,2 +3,4 @@`.
+/// Parses the ranges in the header of a hunk, `@@ -1,2 +3,4 @@`.
 fn hunk(line: &str) -> Option<(Range, Range)> {
     let (inner, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = inner.split_once(" +")?;
@@ -193,7 +194,7 @@ mod tests {
         let mut reader = Reader::new("@@ -1,3 +1,3 @@\n one\n");
         assert_eq!(reader.by_ref().count(), 2);
         assert!(reader.is_open());
-        // What it cannot hold ends it.
+        // A line that does not fit ends it.
         let mut reader = Reader::new("@@ -1,3 +1,3 @@\n one\ndiff --git a/x b/x\n+++ x\n");
         assert_eq!(reader.by_ref().count(), 2);
         assert!(reader.is_open());

@@ -1,33 +1,34 @@
-//! Characters that nobody sees, though terminals, browsers and models read them.
+//! Characters that are invisible to people, but not to terminals, browsers and models.
 //!
-//! A text can hide words in them, seem to be another text, or turn round what follows. Which of them harm depends on where a
-//! text goes, so each place says which kinds it takes; which characters there are is said here only. Control characters
-//! are not among them: [`char::is_control`] knows those.
+//! A text can use them to hide words, to resemble another text, or to reverse what follows. Their danger depends on the
+//! context, so each caller chooses the kinds that it accepts; only this module defines the characters. Control
+//! characters are not included: use [`char::is_control`].
 
 use std::borrow::Cow;
 
-/// What a character that is not seen is there for.
+/// The purpose of an invisible character.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unseen {
-    /// Ends a line or a paragraph where no `\n` stands.
+    /// Ends a line or a paragraph without a `\n`.
     Break,
-    /// Turns the direction of writing: the controls of Unicode's bidirectional algorithm (UAX #9).
+    /// Changes the writing direction: the controls of Unicode's bidirectional algorithm (UAX #9).
     Turn,
-    /// Joins the characters around it, or keeps them apart: emoji and several scripts are written with it.
+    /// Joins or separates the characters around it; used in emoji and several scripts.
     Joiner,
-    /// Chooses how the character before it looks, as many emoji need.
+    /// Selects the appearance of the character before it, as many emoji need.
     Variant,
-    /// A letter of an alphabet that is never shown. Whole texts can be written with them; only flags of parts of countries are, openly.
+    /// A letter of an invisible alphabet. It can encode whole texts; its only open use is in flags of subdivisions of
+    /// countries.
     Letter,
-    /// Takes no room, or shows nothing in it, and means little: soft hyphens, fillers, byte order marks.
+    /// Is empty or takes no space, and means little: soft hyphens, fillers, byte order marks.
     Blank,
 }
 
 impl Unseen {
-    /// The kind of a character; `None` for one that is seen, for white space and for control characters.
+    /// The kind of a character; `None` for visible characters, white space and control characters.
     ///
-    /// These are the characters with Unicode's property `Default_Ignorable_Code_Point`, as of version 16 (UAX #44), the two
-    /// separators of lines and paragraphs, and the marks around annotations.
+    /// The invisible characters are those with Unicode's property `Default_Ignorable_Code_Point`, as of version 16 (UAX
+    /// #44), the two separators of lines and paragraphs, and the marks around annotations.
     pub fn of(c: char) -> Option<Unseen> {
         Some(match c {
             ..='\u{ac}' => return None,
@@ -39,28 +40,28 @@ impl Unseen {
             '\u{ad}' | '\u{34f}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}' => {
                 Unseen::Blank
             }
-            // Fillers of Korean, vowels of Khmer that are not written, what shapes Mongolian.
+            // Korean fillers, unwritten Khmer vowels, Mongolian shaping characters.
             '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' => {
                 Unseen::Blank
             }
-            // Annotations, with what is reserved before them; signs of shorthand and of music.
+            // Annotations, with the reserved characters before them; shorthand and musical signs.
             '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' => Unseen::Blank,
             _ => return None,
         })
     }
 }
 
-/// Whether a character is not seen and most writing does without it, so that a text with it may seem to be another one.
-/// Joiners and variants are part of emoji and of some scripts.
+/// Returns whether a character is invisible and unusual in most writing, so that a text with it may look like another.
+/// Joiners and variation selectors are part of emoji and of some scripts, and do not count.
 pub fn hides(c: char) -> bool {
     !matches!(Unseen::of(c), None | Some(Unseen::Joiner | Unseen::Variant))
 }
 
-/// The flags of parts of countries are spelt in these, behind a black flag.
+/// Spells the flags of subdivisions of countries, after a black flag.
 pub const FLAG: std::ops::RangeInclusive<char> = '\u{e0020}'..='\u{e007f}';
 
-/// Whether a character may do or hide something where it stands between these two: a terminal obeys it, or nobody sees it there. Line ends
-/// and tabs are among them.
+/// Returns whether a character may act or hide something between these two: a terminal obeys it, or it is invisible
+/// there. Includes line ends and tabs.
 pub fn is_harmful(before: Option<char>, c: char, after: Option<char>) -> bool {
     match c {
         ' '..='~' => false,
@@ -76,7 +77,7 @@ pub fn is_harmful(before: Option<char>, c: char, after: Option<char>) -> bool {
     }
 }
 
-/// Whether anything in a text but its line ends and tabs [is harmful](is_harmful).
+/// Returns whether anything in a text but its line ends and tabs [is harmful](is_harmful).
 pub fn misleads(text: &str) -> bool {
     let mut before = None;
     let mut chars = text.chars().peekable();
@@ -89,7 +90,7 @@ pub fn misleads(text: &str) -> bool {
     false
 }
 
-/// A text of another's without what a terminal acts upon and what no person sees; line ends and tabs stay.
+/// A foreign text without characters that a terminal obeys or that are invisible; line ends and tabs stay.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);

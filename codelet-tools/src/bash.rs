@@ -1,19 +1,19 @@
 //! `Bash`: a command line, with its output as it would stand on paper.
 
-use crate::apart::INTERRUPTED;
 use crate::arguments;
 use crate::bounded::Bounded;
 use crate::caches;
-use crate::desk::{Desk, PATH, spec};
+use crate::cwd::{NOTING, NOTING_FREE, NOTING_STATUSES, Note};
 use crate::ending;
 use crate::files;
 use crate::handed::{self, Numbers};
 use crate::lack;
 use crate::left::Left;
 use crate::process::{self, End, Program, Unstarted};
+use crate::run_blocking::INTERRUPTED;
 use crate::sandbox::{Sandbox, is_program_of_the_system};
 use crate::secrets::Hiding;
-use crate::whereabouts::{NOTING, NOTING_FREE, NOTING_STATUSES, Note};
+use crate::tool_context::{PATH, ToolContext, spec};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::orders;
 use codelet_agent::permission::{Looks, Permission, looks};
@@ -67,34 +67,34 @@ fn is_for_looks(name: &str) -> bool {
 const BOUNDS: &str = "{ ulimit -t 3600; ulimit -d 4194304; } 2>/dev/null; ";
 
 /// Files that a shell would read first, variables of the last directory and of others than those where the shell stands, and marks of another session.
-const DROPPED: [&str; 6] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", "CDPATH", crate::family::MARK];
+const DROPPED: [&str; 6] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", "CDPATH", crate::process_tree::MARK];
 
 /// The tool.
 pub(crate) struct Bash {
     spec: ToolSpec,
-    desk: Arc<Desk>,
+    context: Arc<ToolContext>,
     shell: PathBuf,
     is_bash: bool,
     left: Arc<Left>,
 }
 
 impl Bash {
-    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
-        let longest = desk.options.bash_longest.as_millis();
+    pub(crate) fn new(context: &Arc<ToolContext>) -> Self {
+        let longest = context.options.bash_longest.as_millis();
         let parameters = json!({
             "type": "object",
             "properties": {
                 "command": {"type": "string"},
-                "timeout": {"type": "integer", "description": format!("ms, at most {longest}; {} if not given", desk.options.bash_timeout.as_millis())},
+                "timeout": {"type": "integer", "description": format!("ms, at most {longest}; {} if not given", context.options.bash_timeout.as_millis())},
             },
             "required": ["command"],
         });
-        let bash = bash(desk);
+        let bash = bash(context);
         Bash {
             spec: spec("Bash", include_str!("bash.md"), parameters),
             is_bash: bash.is_some(),
             shell: bash.unwrap_or_else(|| PathBuf::from("/bin/sh")),
-            desk: Arc::clone(desk),
+            context: Arc::clone(context),
             left: Arc::default(),
         }
     }
@@ -109,7 +109,7 @@ impl Bash {
         timeout: Duration,
         (sandbox, is_shut_in): (Option<Sandbox>, bool),
     ) -> Result<(Program, Note), String> {
-        let desk = &self.desk;
+        let context = &self.context;
         let (directory, held) = self.stand(is_shut_in)?;
         let numbers = Numbers::free()?;
         let (note, pipe) = Note::begin(command).map_err(|error| files::reason(&error))?;
@@ -140,7 +140,7 @@ impl Bash {
         // Never an argument: what looks for a process by its command line (`pkill -f`, `pgrep -f`, `ps | grep`) would find the shell
         // that runs this very line.
         handed.push(handed::hand(handed::script(&line)?, numbers.script));
-        let environment = environment(desk, sandbox.as_ref(), &directory);
+        let environment = environment(context, sandbox.as_ref(), &directory);
         let program = Program {
             program: self.shell.clone().into(),
             arguments: vec![handed::name(numbers.script).into()],
@@ -159,12 +159,12 @@ impl Bash {
     /// Has the next command in the sandbox begin in this folder, named from where the session began.
     fn begin_in(&self, folder: &str) {
         let begin = match folder {
-            "" => self.desk.paths.directory().to_owned(),
-            folder => self.desk.paths.directory().join(folder),
+            "" => self.context.paths.directory().to_owned(),
+            folder => self.context.paths.directory().join(folder),
         };
         // A name that is no text cannot be told so; then the shell stands where it stands.
         if begin.is_dir() {
-            self.desk.shells().go(begin, true);
+            self.context.shells().go(begin, true);
         }
     }
 
@@ -173,24 +173,24 @@ impl Bash {
     /// # Errors
     /// Says that the shell stands elsewhere than it did, which is no place for a command that was meant for there.
     fn stand(&self, is_shut_in: bool) -> Result<(PathBuf, OwnedFd), String> {
-        let desk = &self.desk;
-        let mut shells = desk.shells();
+        let context = &self.context;
+        let mut shells = context.shells();
         let turned = shells.turn(is_shut_in);
         let now = shells.at(is_shut_in).to_owned();
         let again = "repeat the command if it should run there";
         if let Some(was) = turned {
             return Err(format!(
                 "a directory change made in the sandbox does not apply outside it. The shell is in {} now; {again}, or begin it with `cd {} && `",
-                desk.paths.show(&now),
+                context.paths.show(&now),
                 quoted(&was.display().to_string())
             ));
         }
         match files::hold_folder(&now) {
             Ok(held) => Ok((now, held)),
-            Err(_) if now != desk.paths.directory() => {
-                let begin = desk.paths.directory();
+            Err(_) if now != context.paths.directory() => {
+                let begin = context.paths.directory();
                 shells.go(begin.to_owned(), is_shut_in);
-                let (gone, begin) = (desk.paths.show(&now), begin.display());
+                let (gone, begin) = (context.paths.show(&now), begin.display());
                 Err(format!(
                     "{gone}, the shell's directory, was removed or replaced by a link. The shell is in {begin} now; {again}"
                 ))
@@ -216,9 +216,9 @@ impl Bash {
         };
         let is_git = looks.programs.iter().any(|program| program == "git");
         let is_bounded = match looks.is_all {
-            true => self.desk.looks_stay_inside(),
+            true => self.context.looks_stay_inside(),
             // Beside other commands nothing keeps them from the dot files of a home.
-            false => !self.desk.owned.holds_home(),
+            false => !self.context.owned.holds_home(),
         };
         !is_bounded
             || !is_program_of_the_system(&self.shell)
@@ -237,15 +237,15 @@ impl Bash {
             _ => Path::new(word).components().any(|piece| piece == Component::ParentDir),
         };
         let is_inside = || {
-            let place = self.desk.paths.resolve(&path.to_string_lossy());
-            place.is_ok_and(|place| place.is_inside && !self.desk.owned.is_of_home(&place.path))
+            let place = self.context.paths.resolve(&path.to_string_lossy());
+            place.is_ok_and(|place| place.is_inside && !self.context.owned.is_of_home(&place.path))
         };
         (leads || path.symlink_metadata().is_ok()) && !is_inside()
     }
 
     /// The program that the shell starts under this name.
     fn found(&self, name: &str) -> Option<PathBuf> {
-        let path = self.desk.options.env.iter().find(|(variable, _)| variable == "PATH");
+        let path = self.context.options.env.iter().find(|(variable, _)| variable == "PATH");
         let path = path.map_or_else(|| OsString::from(PATH), |(_, value)| value.clone());
         let found = std::env::split_paths(&path).map(|folder| match folder.as_os_str().is_empty() {
             true => PathBuf::from(name),
@@ -256,7 +256,7 @@ impl Bash {
 
     /// Whether git works there with a repository that lies in the workspace, and not with one elsewhere that a file or a link names.
     fn has_plain_repository(&self, at: &Path) -> bool {
-        let is_inside = |folder: &&Path| self.desk.paths.roots().any(|root| folder.starts_with(root));
+        let is_inside = |folder: &&Path| self.context.paths.roots().any(|root| folder.starts_with(root));
         let mut folders = at.ancestors().take_while(is_inside);
         let is_there = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
         let holds = folders
@@ -310,8 +310,8 @@ impl Tool for Bash {
         if command.trim().is_empty() || command.contains('\0') {
             return Err("`command` has to be a command line".to_owned());
         }
-        let is_shut_in = self.desk.permission() != Permission::All;
-        let at = self.desk.shells().at(is_shut_in).to_owned();
+        let is_shut_in = self.context.permission() != Permission::All;
+        let at = self.context.shells().at(is_shut_in).to_owned();
         let looks = looks(&command).filter(|_| is_shut_in);
         // What cannot be followed may lead anywhere.
         let looks = match looks {
@@ -320,7 +320,7 @@ impl Tool for Bash {
             Some(_) => Looking::Inside,
             None => Looking::Outside,
         };
-        let folder = at.strip_prefix(self.desk.paths.directory()).unwrap_or(&at);
+        let folder = at.strip_prefix(self.context.paths.directory()).unwrap_or(&at);
         Ok(vec![Need::Run {
             command,
             folder: folder.to_string_lossy().into_owned(),
@@ -338,15 +338,15 @@ impl Tool for Bash {
                 return Output::failure(INTERRUPTED);
             }
             let command = call.parameters.str("command").unwrap_or_default();
-            let permission = self.desk.permission();
+            let permission = self.context.permission();
             let is_shut_in = permission != Permission::All;
-            let objection = || self.desk.owned.committed.objection(command);
+            let objection = || self.context.owned.committed.objection(command);
             if let Some(objection) = is_shut_in.then(objection).flatten() {
                 return Output::failure(objection);
             }
             let timeout = match arguments::number(call.parameters, "timeout") {
-                Ok(Some(ms)) if ms > 0 => Duration::from_millis(ms).min(self.desk.options.bash_longest),
-                _ => self.desk.options.bash_timeout,
+                Ok(Some(ms)) if ms > 0 => Duration::from_millis(ms).min(self.context.options.bash_longest),
+                _ => self.context.options.bash_timeout,
             };
             let begun = || -> Result<_, String> {
                 // Again is from where it was begun: the first try may have gone elsewhere.
@@ -355,8 +355,8 @@ impl Tool for Bash {
                 }
                 let pipe = io::pipe().map_err(|error| files::reason(&error))?;
                 let sandbox = match is_shut_in && call.permitted.iter().all(Need::only_looks) {
-                    true => Some(self.desk.looking()),
-                    false => self.desk.sandbox(permission),
+                    true => Some(self.context.looking()),
+                    false => self.context.sandbox(permission),
                 };
                 // What somebody has permitted in a session holds as long as the session goes as far.
                 let sandbox = match permission {
@@ -370,9 +370,9 @@ impl Tool for Bash {
                 Err(why) => return Output::failure(format!("nothing was run: {why}")),
             };
             let (answer, mut answered) = oneshot::channel();
-            let (desk, left, live) = (Arc::clone(&self.desk), Arc::clone(&self.left), call.live.clone());
+            let (context, left, live) = (Arc::clone(&self.context), Arc::clone(&self.left), call.live.clone());
             let run = move || {
-                let open = ran((&desk, permission), program, &stopped, live, note, &left, answer);
+                let open = ran((&context, permission), program, &stopped, live, note, &left, answer);
                 if let Some(open) = open {
                     discard(open);
                 }
@@ -395,10 +395,14 @@ impl Tool for Bash {
 }
 
 /// What a command of the shell's has for an environment in this sandbox, or outside of any, and in this folder.
-pub(crate) fn environment(desk: &Desk, sandbox: Option<&Sandbox>, directory: &Path) -> Vec<(OsString, OsString)> {
-    let mut environment: Vec<(OsString, OsString)> = desk
+pub(crate) fn environment(
+    context: &ToolContext,
+    sandbox: Option<&Sandbox>,
+    directory: &Path,
+) -> Vec<(OsString, OsString)> {
+    let mut environment: Vec<(OsString, OsString)> = context
         .secrets()
-        .environment(&desk.options.env, &desk.options.env_allowed)
+        .environment(&context.options.env, &context.options.env_allowed)
         .filter(|(name, _)| !DROPPED.iter().any(|dropped| name == dropped))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
@@ -416,9 +420,9 @@ pub(crate) fn environment(desk: &Desk, sandbox: Option<&Sandbox>, directory: &Pa
     environment.extend(MANNERS.map(|(name, value)| (name.into(), value.into())));
     environment.push(("PWD".into(), directory.to_owned().into()));
     if let Some(sandbox) = sandbox.filter(|sandbox| !sandbox.only_looks())
-        && let Some(caches) = desk.caches()
+        && let Some(caches) = context.caches()
     {
-        caches::redirect(&mut environment, caches, desk.options.home.as_deref(), sandbox);
+        caches::redirect(&mut environment, caches, context.options.home.as_deref(), sandbox);
     }
     environment
 }
@@ -477,7 +481,7 @@ fn elsewhere(parameters: &Parameters) -> Result<(), String> {
 
 /// Runs it and answers; gives back the pipe if somebody still prints into it.
 fn ran(
-    (desk, permission): (&Desk, Permission),
+    (context, permission): (&ToolContext, Permission),
     program: Program,
     stop: &PipeReader,
     live: Live,
@@ -495,16 +499,16 @@ fn ran(
     let has_jobs = !left.families().is_empty();
     let may_change = has_jobs || !program.sandbox.as_ref().is_some_and(Sandbox::only_looks);
     // A job that an earlier command left may have been at it.
-    let mut between = left.look(desk, is_shut_in);
+    let mut between = left.look(context, is_shut_in);
     // Where none was left, it was the user, or an editor of the user's.
     if !has_jobs {
-        between.retain(|path| gives_orders(desk, path).is_none());
+        between.retain(|path| gives_orders(context, path).is_none());
     }
-    let between = named(desk, &between);
+    let between = named(context, &between);
     let mut notices: Vec<String> = between.iter().map(|(what, does)| format!(
         "{what} changed between two commands, through a background job or another program; it {does}: please check it"
     )).collect();
-    let mut paper = Paper::new(desk, &script, live);
+    let mut paper = Paper::new(context, &script, live);
     let ended = match process::run(program, Some(stop), &mut |bytes| paper.print(bytes)) {
         Ok(ended) => ended,
         Err(error) => {
@@ -526,13 +530,13 @@ fn ran(
             return None;
         }
     };
-    let stands = note.read(ended.seen_in.as_deref(), &[&from, desk.paths.directory()]);
-    let moved = ending::moved(desk, &stands, &from);
+    let stands = note.read(ended.seen_in.as_deref(), &[&from, context.paths.directory()]);
+    let moved = ending::moved(context, &stands, &from);
     let pipe = match ended.end {
         End::Exited(_) => stands.pipe,
         _ => Box::default(),
     };
-    desk.shells().go(stands.directory, is_shut_in);
+    context.shells().go(stands.directory, is_shut_in);
     let (mut text, lost) = paper.finish();
     let success = ended.end == End::Exited(0);
     // What stands before a pipe has failed by itself.
@@ -540,12 +544,12 @@ fn ran(
     let has_network = sandbox.as_ref().is_some_and(Sandbox::has_network);
     let lack = sandbox
         .filter(|_| has_failed)
-        .and_then(|sandbox| lack::of(desk, &sandbox, &text));
+        .and_then(|sandbox| lack::of(context, &sandbox, &text));
     let earlier = left.earlier(&ended.left);
-    let mut notes = ending::notes(desk, &ended, timeout, (&text, has_network), moved, &pipe, &earlier);
+    let mut notes = ending::notes(context, &ended, timeout, (&text, has_network), moved, &pipe, &earlier);
     // What only looks has changed nothing, and what the user has changed meanwhile is seen before the next command.
     let during = match may_change {
-        true => left.look(desk, is_shut_in),
+        true => left.look(context, is_shut_in),
         false => Vec::new(),
     };
     if let Some((what, does)) = between {
@@ -554,7 +558,7 @@ fn ran(
         ));
     }
     // It cannot be kept from it: it may write in the workspace, and committing is writing there.
-    if let Some((what, does)) = named(desk, &during).filter(|_| is_shut_in) {
+    if let Some((what, does)) = named(context, &during).filter(|_| is_shut_in) {
         notes.push_str(&format!(
             "[{what}, which {does}, changed while this ran; the user is told]\n"
         ));
@@ -584,8 +588,8 @@ fn ran(
 }
 
 /// What a file does that gives orders to others than git.
-fn gives_orders(desk: &Desk, path: &Path) -> Option<&'static str> {
-    let below = desk.paths.below(path);
+fn gives_orders(context: &ToolContext, path: &Path) -> Option<&'static str> {
+    let below = context.paths.below(path);
     match orders::obeys(&below.to_string_lossy())? {
         Owner::Obeyed(does) => Some(does),
         Owner::Codelet => Some(Owner::Codelet.reason()),
@@ -594,10 +598,10 @@ fn gives_orders(desk: &Desk, path: &Path) -> Option<&'static str> {
 }
 
 /// Files by the first of them, and what that one does.
-pub(crate) fn named(desk: &Desk, paths: &[PathBuf]) -> Option<(String, &'static str)> {
+pub(crate) fn named(context: &ToolContext, paths: &[PathBuf]) -> Option<(String, &'static str)> {
     let path = paths.first()?;
-    let first = desk.paths.show(path);
-    let does = gives_orders(desk, path).unwrap_or("may make git start programs outside of the sandbox");
+    let first = context.paths.show(path);
+    let does = gives_orders(context, path).unwrap_or("may make git start programs outside of the sandbox");
     let what = match paths.len() - 1 {
         0 => first,
         more => format!("{first} and {more} more"),
@@ -627,11 +631,11 @@ struct Paper {
 }
 
 impl Paper {
-    fn new(desk: &Desk, script: &OsStr, live: Live) -> Self {
+    fn new(context: &ToolContext, script: &OsStr, live: Live) -> Self {
         Paper {
             complaint: format!("{}: line ", script.display()),
             cleaner: Cleaner::default(),
-            hiding: Hiding::new(desk.options.secrets.clone()),
+            hiding: Hiding::new(context.options.secrets.clone()),
             kept: Bounded::default(),
             live,
             waiting: String::new(),
@@ -681,9 +685,11 @@ fn quoted(text: &str) -> String {
 
 /// Bash, where there is one that no command can put another program in place of: by the name that it has without links, since
 /// any of those may lead elsewhere later.
-pub(crate) fn bash(desk: &Desk) -> Option<PathBuf> {
-    let sandbox = desk.widest();
-    let folders = desk.program_folders(&sandbox).chain(["/bin".into(), "/usr/bin".into()]);
+pub(crate) fn bash(context: &ToolContext) -> Option<PathBuf> {
+    let sandbox = context.widest();
+    let folders = context
+        .program_folders(&sandbox)
+        .chain(["/bin".into(), "/usr/bin".into()]);
     folders
         .map(|folder| folder.join("bash"))
         .filter(|bash| bash.is_file())

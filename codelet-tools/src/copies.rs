@@ -1,10 +1,10 @@
 //! What files were before the tools changed them, kept in memory, and how they are put back.
 
-use crate::desk::Desk;
 use crate::diff;
 use crate::files::{self, Standing as Stood};
 use crate::seen::Look;
 use crate::text;
+use crate::tool_context::ToolContext;
 use codelet_agent::journal::{Change, ChangedFile, Mark, Restore, Restored, Standing};
 use codelet_text::short::{clip, on_one_line};
 use std::collections::{BTreeMap, HashSet};
@@ -439,7 +439,7 @@ impl Due {
     }
 }
 
-impl Desk {
+impl ToolContext {
     /// Puts a file in its place and keeps what stood there.
     ///
     /// # Errors

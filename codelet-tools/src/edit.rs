@@ -1,18 +1,18 @@
 //! `Edit`: one text in a file replaced by another, and nothing else touched.
 
-use crate::apart::apart;
 use crate::arguments;
 use crate::copies::Old;
-use crate::desk::{Desk, spec};
 use crate::diff;
 use crate::files::{self, Whole};
 use crate::masked::{Masked, Unmade};
 use crate::near;
 use crate::path::Place;
 use crate::replace::{self, Refusal, Replaced};
+use crate::run_blocking::run_blocking;
 use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
 use crate::text::{self, Decoded, Encoding, counted, shorten};
+use crate::tool_context::{ToolContext, spec};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::picture;
 use codelet_agent::tool::{Call, Need, Output, Tool};
@@ -33,11 +33,11 @@ const LINE: usize = 300;
 /// The tool.
 pub(crate) struct Edit {
     spec: ToolSpec,
-    desk: Arc<Desk>,
+    context: Arc<ToolContext>,
 }
 
 impl Edit {
-    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+    pub(crate) fn new(context: &Arc<ToolContext>) -> Self {
         let parameters = json!({
             "type": "object",
             "properties": {
@@ -50,7 +50,7 @@ impl Edit {
         });
         Edit {
             spec: spec("Edit", include_str!("edit.md"), parameters),
-            desk: Arc::clone(desk),
+            context: Arc::clone(context),
         }
     }
 }
@@ -109,17 +109,17 @@ impl Tool for Edit {
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let asked = Asked::of(parameters)?;
         let name = arguments::file(parameters)?;
-        let Place { path, is_inside } = self.desk.paths.judge(name)?;
-        let diff = match prepared(&self.desk, &path, &asked) {
+        let Place { path, is_inside } = self.context.paths.judge(name)?;
+        let diff = match prepared(&self.context, &path, &asked) {
             Ok(Prepared { whole, done, .. }) => {
                 let (old, new) = (text::decode(&whole.bytes).text, text::decode(&done.bytes).text);
-                diff::unified(&self.desk.paths.show(&path), &old, &new, &self.desk.secrets())
+                diff::unified(&self.context.paths.show(&path), &old, &new, &self.context.secrets())
             }
             // Nobody has to permit what cannot be done.
             Err(why) if is_inside => {
                 // It will not be made under this name.
-                let _ = self.desk.paths.judged(name);
-                return Err(self.desk.unmade(name, &path, &why));
+                let _ = self.context.paths.judged(name);
+                return Err(self.context.unmade(name, &path, &why));
             }
             // Until it is permitted, the model is told nothing of the file.
             Err(why) => {
@@ -127,7 +127,7 @@ impl Tool for Edit {
                 diff::remark(&format!("This edit cannot be made, so nothing would change: {why}"))
             }
         };
-        Ok(self.desk.to_change(Place { path, is_inside }, diff))
+        Ok(self.context.to_change(Place { path, is_inside }, diff))
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
@@ -139,16 +139,16 @@ impl Tool for Edit {
             let asked = || -> Result<_, String> {
                 let asked = Asked::of(call.parameters)?;
                 let name = arguments::file(call.parameters)?;
-                Ok((name.to_owned(), self.desk.paths.judged(name)?, asked))
+                Ok((name.to_owned(), self.context.paths.judged(name)?, asked))
             };
             let (name, place, asked) = match asked() {
                 Ok(asked) => asked,
                 Err(error) => return Output::failure(error),
             };
-            let desk = Arc::clone(&self.desk);
-            apart(call.interrupt, move |_| match edit(&desk, &place.path, &asked) {
+            let context = Arc::clone(&self.context);
+            run_blocking(call.interrupt, move |_| match edit(&context, &place.path, &asked) {
                 Ok(done) => Output::success(done),
-                Err(why) => desk.fail(&name, &place.path, &why),
+                Err(why) => context.fail(&name, &place.path, &why),
             })
             .await
         })
@@ -163,33 +163,33 @@ struct Prepared {
     is_known: bool,
 }
 
-fn prepared(desk: &Desk, path: &Path, asked: &Asked) -> Result<Prepared, String> {
+fn prepared(context: &ToolContext, path: &Path, asked: &Asked) -> Result<Prepared, String> {
     let Some(whole) = files::read(path)? else {
         return Err("it is larger than 10 MiB; change it by a command".to_owned());
     };
     if picture::media_type(&whole.bytes).is_some() || text::binary_kind(&whole.bytes).is_some() {
         return Err("this is not a text".to_owned());
     }
-    let last = desk.seen.last(path);
+    let last = context.seen.last(path);
     if last.is_some_and(|last| last != Look::at(&whole.bytes)) {
         return Err("it was changed since it was read: Read it again, then edit".to_owned());
     }
-    let done = edited(&whole.bytes, asked, &desk.secrets())?;
+    let done = edited(&whole.bytes, asked, &context.secrets())?;
     let is_known = last.is_some();
     Ok(Prepared { whole, done, is_known })
 }
 
-fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
-    let Prepared { whole, done, is_known } = prepared(desk, path, asked)?;
+fn edit(context: &ToolContext, path: &Path, asked: &Asked) -> Result<String, String> {
+    let Prepared { whole, done, is_known } = prepared(context, path, asked)?;
     let replaced = Old {
         standing: &whole.standing,
         bytes: Some(&whole.bytes),
     };
-    desk.put(path, &done.bytes, Some(replaced))?;
+    context.put(path, &done.bytes, Some(replaced))?;
     if is_known {
-        desk.seen.note(path, Look::at(&done.bytes));
+        context.seen.note(path, Look::at(&done.bytes));
     }
-    Ok(answer(&desk.paths.show(path), &done))
+    Ok(answer(&context.paths.show(path), &done))
 }
 
 /// The file's bytes after the edit. A byte-order mark is shown to nobody, so none is looked for, and the file's own stays.

@@ -1,12 +1,12 @@
 //! How a command ended, in words.
 
-use crate::apart::INTERRUPTED;
-use crate::desk::Desk;
-use crate::family::Member;
+use crate::cwd::Stands;
 use crate::process::{End, Ended};
+use crate::process_tree::Member;
+use crate::run_blocking::INTERRUPTED;
 use crate::sandbox::Sandboxing;
 use crate::text::counted;
-use crate::whereabouts::Stands;
+use crate::tool_context::ToolContext;
 use codelet_context::message::BROKEN_PIPE;
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const NAMED: usize = 5;
 
 /// In brackets, a line each, behind this text of a command that had the network or not; nothing for a quick success that has printed something. `earlier` are jobs of other commands.
 pub(crate) fn notes(
-    desk: &Desk,
+    context: &ToolContext,
     ended: &Ended,
     timeout: Duration,
     (text, has_network): (&str, bool),
@@ -30,14 +30,14 @@ pub(crate) fn notes(
     notes.extend(left(ended));
     notes.extend(out_of_reach(ended, text, earlier));
     if matches!(ended.end, End::Exited(status) if status != 0) && ended.sandboxing.is_some() && may_be_sandbox(text) {
-        notes.push(sandbox(desk, has_network));
+        notes.push(sandbox(context, has_network));
     }
     notes.into_iter().map(|note| format!("[{note}]\n")).collect()
 }
 
 /// Where the next command begins, if that is not where this one did, or not surely where this one ended.
-pub(crate) fn moved(desk: &Desk, stands: &Stands, was: &Path) -> Option<String> {
-    let directory = desk.paths.show(&stands.directory);
+pub(crate) fn moved(context: &ToolContext, stands: &Stands, was: &Path) -> Option<String> {
+    let directory = context.paths.show(&stands.directory);
     if !stands.is_known {
         return Some(format!(
             "where it ended is not known; the next command begins in {directory}"
@@ -47,7 +47,7 @@ pub(crate) fn moved(desk: &Desk, stands: &Stands, was: &Path) -> Option<String> 
         "." => "now in .".to_owned(),
         _ => format!(
             "now in {directory}; paths of the other tools still begin at {}",
-            desk.paths.directory().display()
+            context.paths.directory().display()
         ),
     })
 }
@@ -127,17 +127,17 @@ fn named(members: &[Member]) -> String {
     names.join(", ") + more
 }
 
-fn sandbox(desk: &Desk, has_network: bool) -> String {
+fn sandbox(context: &ToolContext, has_network: bool) -> String {
     let network = if has_network { "" } else { "no network and " };
-    let within = match desk.owned.parts_workspace() {
+    let within = match context.owned.parts_workspace() {
         true => "what is there already and is neither a dot file nor a setting in ",
         false => "",
     };
-    let roots: Vec<String> = desk.paths.roots().map(|root| root.display().to_string()).collect();
+    let roots: Vec<String> = context.paths.roots().map(|root| root.display().to_string()).collect();
     format!(
         "commands run in a sandbox: they write only in {within}{} and {}, use no terminal, and reach {network}no other program's socket (Docker, D-Bus, agents for keys)",
         roots.join(", "),
-        desk.options.temporary.display()
+        context.options.temporary.display()
     )
 }
 

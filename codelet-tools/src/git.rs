@@ -8,13 +8,13 @@
 //! it can write nothing and reaches no network.
 
 use crate::committed::Committed;
-use crate::desk::{Desk, program_folders};
 use crate::files;
 use crate::gitlinks;
 use crate::obeyed::Obeyed;
 use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
 use crate::scratch::Scratch;
+use crate::tool_context::{ToolContext, program_folders};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
@@ -243,14 +243,14 @@ impl Git {
         repository: &Repository,
         directory: &Path,
         environment: &[(OsString, OsString)],
-        desk: &Desk,
+        context: &ToolContext,
         time: Duration,
         stop: Option<PipeReader>,
     ) -> Option<Git> {
-        let sandbox = desk.widest();
+        let sandbox = context.widest();
         let folders = search(environment, &repository.root, &sandbox);
         let program = program(folders.iter().cloned(), &repository.root, &sandbox)?;
-        let scratch = scratch(repository, desk)?;
+        let scratch = scratch(repository, context)?;
         let mut git = Git {
             program,
             directory: directory.to_owned(),
@@ -425,9 +425,9 @@ fn search(environment: &[(OsString, OsString)], root: &Path, sandbox: &Sandbox) 
 }
 
 /// A repository folder of our own, in which the data of the real one is linked. It has no settings yet.
-fn scratch(repository: &Repository, desk: &Desk) -> Option<Scratch> {
+fn scratch(repository: &Repository, context: &ToolContext) -> Option<Scratch> {
     let head = text(&repository.own.join("HEAD"))?;
-    let scratch = desk.scratch().ok()?;
+    let scratch = context.scratch().ok()?;
     fill(&scratch, repository, &head).ok()?;
     Some(scratch)
 }
@@ -599,17 +599,17 @@ mod tests {
         let commands = commands.join(":");
         let path = format!("bin:.:{plain}:{linked}:{around}:{commands}:/nowhere:{other}:");
         assert_eq!(
-            search(&[("PATH".into(), path.into())], &root, &desk(&base).widest()),
+            search(&[("PATH".into(), path.into())], &root, &context(&base).widest()),
             [bin]
         );
     }
 
     /// A desk in this folder, with a private folder in it.
-    fn desk(base: &Path) -> Desk {
+    fn context(base: &Path) -> ToolContext {
         let mut options = crate::Options::new(base.join("work"));
         options.temporary = base.join("tmp");
         options.private = vec![base.join("private")];
-        Desk::new(options)
+        ToolContext::new(options)
     }
 
     #[test]
@@ -628,7 +628,7 @@ mod tests {
             std::fs::write(git.join("HEAD"), head).unwrap();
             let repository = Repository::of(&base).unwrap();
             let time = Duration::from_secs(30);
-            let git = Git::new(&repository, &base, &environment, &desk(&base), time, None).unwrap();
+            let git = Git::new(&repository, &base, &environment, &context(&base), time, None).unwrap();
             let is_key = |name: &OsStr| name.as_encoded_bytes().starts_with(b"GIT_CONFIG_KEY_");
             let keys = git.environment.iter().filter(|(name, _)| is_key(name));
             keys.map(|(_, key)| key.clone()).collect()
@@ -655,7 +655,7 @@ mod tests {
             environment.extend(further.iter().map(|(name, value)| ((*name).into(), path(value))));
             let repository = Repository::of(&base).unwrap();
             let time = Duration::from_secs(30);
-            let git = Git::new(&repository, &base, &environment, &desk(&base), time, None).unwrap();
+            let git = Git::new(&repository, &base, &environment, &context(&base), time, None).unwrap();
             let values = git.environment.iter().filter(|(name, _)| name == "GIT_CONFIG_VALUE_0");
             values.map(|(_, value)| value.clone()).collect()
         };

@@ -88,8 +88,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::environment::tests::git;
     use crate::obeyed::Obeyed;
-    use crate::surroundings::tests::git;
     use proptest::prelude::*;
     use std::fs;
 

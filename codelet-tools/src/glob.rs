@@ -1,11 +1,11 @@
 //! `Glob`: files by their names, the newest first.
 
-use crate::apart::{INTERRUPTED, apart};
 use crate::arguments;
-use crate::desk::{Desk, spec};
 use crate::files;
 use crate::path::Paths;
+use crate::run_blocking::{INTERRUPTED, run_blocking};
 use crate::text::counted;
+use crate::tool_context::{ToolContext, spec};
 use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
@@ -27,11 +27,11 @@ const SORTED: usize = 100_000;
 /// The tool.
 pub(crate) struct Glob {
     spec: ToolSpec,
-    desk: Arc<Desk>,
+    context: Arc<ToolContext>,
 }
 
 impl Glob {
-    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+    pub(crate) fn new(context: &Arc<ToolContext>) -> Self {
         let parameters = json!({
             "type": "object",
             "properties": {
@@ -42,7 +42,7 @@ impl Glob {
         });
         Glob {
             spec: spec("Glob", include_str!("glob.md"), parameters),
-            desk: Arc::clone(desk),
+            context: Arc::clone(context),
         }
     }
 }
@@ -102,8 +102,8 @@ impl Tool for Glob {
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
-        let (folder, _) = asked(parameters, &self.desk.paths)?;
-        self.desk.to_look_at(&folder)
+        let (folder, _) = asked(parameters, &self.context.paths)?;
+        self.context.to_look_at(&folder)
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
@@ -117,31 +117,31 @@ impl Tool for Glob {
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
         Box::pin(async move {
             let asked = || -> Result<_, String> {
-                let (folder, pattern) = asked(call.parameters, &self.desk.paths)?;
-                let place = self.desk.paths.judged(&folder)?;
+                let (folder, pattern) = asked(call.parameters, &self.context.paths)?;
+                let place = self.context.paths.judged(&folder)?;
                 Ok((folder, place, pattern))
             };
             let (folder, place, pattern) = match asked() {
                 Ok(asked) => asked,
                 Err(error) => return Output::failure(error),
             };
-            let desk = Arc::clone(&self.desk);
-            apart(call.interrupt, move |interrupt| {
+            let context = Arc::clone(&self.context);
+            run_blocking(call.interrupt, move |interrupt| {
                 match place.path.metadata() {
                     Ok(metadata) if metadata.is_dir() => {}
                     Err(error) if !walk::is_absence(&error) => {
-                        return desk.fail(&folder, &place.path, &files::reason(&error));
+                        return context.fail(&folder, &place.path, &files::reason(&error));
                     }
-                    _ => return desk.fail(&folder, &place.path, "there is no such folder"),
+                    _ => return context.fail(&folder, &place.path, "there is no such folder"),
                 }
-                find(&desk, &folder, &place.path, &pattern, interrupt)
+                find(&context, &folder, &place.path, &pattern, interrupt)
             })
             .await
         })
     }
 }
 
-fn find(desk: &Desk, name: &str, root: &Path, pattern: &Pattern, interrupt: &Interrupt) -> Output {
+fn find(context: &ToolContext, name: &str, root: &Path, pattern: &Pattern, interrupt: &Interrupt) -> Output {
     let mut found: Vec<(Reverse<SystemTime>, PathBuf)> = Vec::new();
     let mut count = 0;
     let mut unread = Unread::default();
@@ -159,13 +159,13 @@ fn find(desk: &Desk, name: &str, root: &Path, pattern: &Pattern, interrupt: &Int
         return Output::failure(INTERRUPTED);
     }
     if let Some(why) = unread.objection() {
-        return desk.fail(name, root, why);
+        return context.fail(name, root, why);
     }
     found.sort_unstable();
     let mut text: String = found
         .iter()
         .take(SHOWN)
-        .map(|(_, path)| desk.paths.show(path) + "\n")
+        .map(|(_, path)| context.paths.show(path) + "\n")
         .collect();
     match count {
         0 => text.push_str("[no file matches]\n"),
@@ -178,6 +178,6 @@ fn find(desk: &Desk, name: &str, root: &Path, pattern: &Pattern, interrupt: &Int
     if walked == Walked::Cut {
         text.push_str(&format!("[only {} were looked at]\n", counted(walk::ENTRIES, "file")));
     }
-    text.push_str(&unread.note(|path| desk.paths.show(path)));
+    text.push_str(&unread.note(|path| context.paths.show(path)));
     Output::success(text)
 }

@@ -1,10 +1,10 @@
 //! `Grep`: lines that match, in files that nobody ignores.
 
-use crate::apart::{INTERRUPTED, Watched, apart};
 use crate::arguments;
-use crate::desk::{Desk, spec};
 use crate::files;
+use crate::run_blocking::{INTERRUPTED, Watched, run_blocking};
 use crate::text::{CUT, GAP, begins_as_text, counted};
+use crate::tool_context::{ToolContext, spec};
 use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
@@ -39,11 +39,11 @@ const SEARCHED: u64 = 1 << 30;
 /// The tool.
 pub(crate) struct Grep {
     spec: ToolSpec,
-    desk: Arc<Desk>,
+    context: Arc<ToolContext>,
 }
 
 impl Grep {
-    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+    pub(crate) fn new(context: &Arc<ToolContext>) -> Self {
         let parameters = json!({
             "type": "object",
             "properties": {
@@ -59,7 +59,7 @@ impl Grep {
         });
         Grep {
             spec: spec("Grep", include_str!("grep.md"), parameters),
-            desk: Arc::clone(desk),
+            context: Arc::clone(context),
         }
     }
 }
@@ -152,8 +152,8 @@ impl Tool for Grep {
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let name = arguments::place(parameters)?;
-        Asked::of(parameters, &self.desk.paths.resolve(name)?.path)?;
-        self.desk.to_look_at(name)
+        Asked::of(parameters, &self.context.paths.resolve(name)?.path)?;
+        self.context.to_look_at(name)
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
@@ -171,27 +171,27 @@ impl Tool for Grep {
         Box::pin(async move {
             let asked = || -> Result<_, String> {
                 let name = arguments::place(call.parameters)?;
-                let place = self.desk.paths.judged(name)?;
+                let place = self.context.paths.judged(name)?;
                 Ok((Asked::of(call.parameters, &place.path)?, name.to_owned(), place))
             };
             let (asked, name, place) = match asked() {
                 Ok(asked) => asked,
                 Err(error) => return Output::failure(error),
             };
-            let desk = Arc::clone(&self.desk);
-            apart(call.interrupt, move |interrupt| match place.path.symlink_metadata() {
-                Ok(_) => search(&desk, &name, &place.path, asked, interrupt),
+            let context = Arc::clone(&self.context);
+            run_blocking(call.interrupt, move |interrupt| match place.path.symlink_metadata() {
+                Ok(_) => search(&context, &name, &place.path, asked, interrupt),
                 Err(error) if walk::is_absence(&error) => {
-                    desk.fail(&name, &place.path, "there is no such file or folder")
+                    context.fail(&name, &place.path, "there is no such file or folder")
                 }
-                Err(error) => desk.fail(&name, &place.path, &files::reason(&error)),
+                Err(error) => context.fail(&name, &place.path, &files::reason(&error)),
             })
             .await
         })
     }
 }
 
-fn search(desk: &Desk, name: &str, root: &Path, mut asked: Asked, interrupt: &Interrupt) -> Output {
+fn search(context: &ToolContext, name: &str, root: &Path, mut asked: Asked, interrupt: &Interrupt) -> Output {
     let mut found = Found {
         out: String::new(),
         shown: 0,
@@ -210,7 +210,7 @@ fn search(desk: &Desk, name: &str, root: &Path, mut asked: Asked, interrupt: &In
             return true;
         }
         // Who searches a home has not asked for the keys in it.
-        if desk.owned.is_of_home(path) && !desk.owned.is_of_home(root) {
+        if context.owned.is_of_home(path) && !context.owned.is_of_home(root) {
             unread.file(path);
             return true;
         }
@@ -226,7 +226,7 @@ fn search(desk: &Desk, name: &str, root: &Path, mut asked: Asked, interrupt: &In
                 return true;
             }
         };
-        let name = &desk.paths.show(path);
+        let name = &context.paths.show(path);
         let mut sink = InFile {
             found: &mut found,
             matcher: &asked.matcher,
@@ -249,7 +249,7 @@ fn search(desk: &Desk, name: &str, root: &Path, mut asked: Asked, interrupt: &In
         return Output::failure(INTERRUPTED);
     }
     if let Some(why) = objection.as_deref().or(unread.objection()) {
-        return desk.fail(name, root, why);
+        return context.fail(name, root, why);
     }
     let mut text = found.out;
     if searched + binaries.count() == 0 && asked.glob.is_some() {
@@ -278,7 +278,7 @@ fn search(desk: &Desk, name: &str, root: &Path, mut asked: Asked, interrupt: &In
             counted(troubled, "file")
         ));
     }
-    text.push_str(&unread.note(|path| desk.paths.show(path)));
+    text.push_str(&unread.note(|path| context.paths.show(path)));
     Output::success(text)
 }
 

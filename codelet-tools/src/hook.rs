@@ -3,11 +3,11 @@
 
 use crate::Reach;
 use crate::bash;
-use crate::desk::Desk;
 use crate::files;
 use crate::handed::{self, Numbers};
 use crate::left::Left;
 use crate::process::{self, End, Program, Unstarted};
+use crate::tool_context::ToolContext;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
 use std::ffi::OsString;
@@ -78,10 +78,10 @@ impl Reach {
     pub async fn run_hook(&self, command: Command, interrupt: &Interrupt) -> Result<Ended, String> {
         let (stopped, stop) = io::pipe().map_err(|error| files::reason(&error))?;
         let (answer, mut answered) = oneshot::channel();
-        let desk = Arc::clone(&self.0);
+        let context = Arc::clone(&self.0);
         let run = move || {
             // Nobody may be waiting any more.
-            let _ = answer.send(ran(&desk, command, &stopped));
+            let _ = answer.send(ran(&context, command, &stopped));
         };
         let thread = std::thread::Builder::new().name("hook".to_owned());
         thread.spawn(run).map_err(|error| files::reason(&error))?;
@@ -99,17 +99,17 @@ impl Reach {
     }
 }
 
-fn ran(desk: &Desk, command: Command, stopped: &PipeReader) -> Result<Ended, String> {
+fn ran(context: &ToolContext, command: Command, stopped: &PipeReader) -> Result<Ended, String> {
     let (errors, printed) = io::pipe().map_err(|error| files::reason(&error))?;
     // What can write nothing in the workspace changes nothing there.
-    let may_change = command.is_free || desk.permission() > Permission::Read;
-    let mut program = program(desk, &command)?;
+    let may_change = command.is_free || context.permission() > Permission::Read;
+    let mut program = program(context, &command)?;
     program.errors = Some(printed.into());
     let errors = Errors::begin(errors).map_err(|error| files::reason(&error))?;
     let mut output = Kept::default();
     let left = Left::default();
     if may_change {
-        left.look(desk, true);
+        left.look(context, true);
     }
     let ended = process::run(program, Some(stopped), &mut |bytes| output.push(bytes));
     let ended = ended.map_err(|error| match error {
@@ -118,9 +118,12 @@ fn ran(desk: &Desk, command: Command, stopped: &PipeReader) -> Result<Ended, Str
     })?;
     // What it has left must not go on unseen, and holds the pipes open.
     ended.family.end(PATIENCE, || {});
-    let changed = may_change.then(|| bash::named(desk, &left.look(desk, true))).flatten();
+    let changed = may_change
+        .then(|| bash::named(context, &left.look(context, true)))
+        .flatten();
     let text = |bytes: &[u8]| {
-        desk.secrets()
+        context
+            .secrets()
             .hide_with_parts(&String::from_utf8_lossy(bytes))
             .into_owned()
     };
@@ -139,25 +142,25 @@ fn ran(desk: &Desk, command: Command, stopped: &PipeReader) -> Result<Ended, Str
     })
 }
 
-fn program(desk: &Desk, command: &Command) -> Result<Program, String> {
-    let sandbox = match (command.is_free, desk.permission()) {
+fn program(context: &ToolContext, command: &Command) -> Result<Program, String> {
+    let sandbox = match (command.is_free, context.permission()) {
         (true, _) => None,
-        (false, Permission::Plan | Permission::Read) => desk.sandbox(Permission::Read),
-        (false, Permission::Edit | Permission::All) => desk.sandbox(Permission::Edit),
+        (false, Permission::Plan | Permission::Read) => context.sandbox(Permission::Read),
+        (false, Permission::Edit | Permission::All) => context.sandbox(Permission::Edit),
     };
     // Nobody sees what it does, so it has none either where commands have.
     let sandbox = sandbox.map(|sandbox| sandbox.with_network(false));
-    let directory = desk.paths.directory().to_owned();
+    let directory = context.paths.directory().to_owned();
     let held = files::hold_folder(&directory).map_err(|error| files::reason(&error))?;
     let script = Numbers::free()?.script;
-    let bash = bash::bash(desk);
+    let bash = bash::bash(context);
     let line = match &bash {
         // Read by then under a number of the shell's own, so that no program of the command gets it.
         Some(_) => format!("exec {script}<&-; {}", command.line),
         None => command.line.clone(),
     };
-    let mut environment = bash::environment(desk, sandbox.as_ref(), &directory);
-    let project: OsString = desk.paths.root().into();
+    let mut environment = bash::environment(context, sandbox.as_ref(), &directory);
+    let project: OsString = context.paths.root().into();
     environment.extend(PROJECT.map(|name| (name.into(), project.clone())));
     Ok(Program {
         program: bash.unwrap_or_else(|| PathBuf::from("/bin/sh")).into(),

@@ -4,9 +4,9 @@
 //! sandbox forbids it, and that the user could do it, are facts that are looked up here. Nothing is widened by this: somebody is asked.
 
 use crate::TEMPORARY;
-use crate::desk::Desk;
 use crate::ending::tail;
 use crate::sandbox::Sandbox;
+use crate::tool_context::ToolContext;
 use codelet_agent::tool::Lack;
 use rustix::fs::{Access, FileType, access};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ const UNREACHED: [&str; 17] = [
 const LISTENS: [&str; 2] = [".bind(", ".connect("];
 
 /// What a command that has failed in this sandbox lacked; none where nothing speaks for that.
-pub(crate) fn of(desk: &Desk, sandbox: &Sandbox, printed: &str) -> Option<Lack> {
+pub(crate) fn of(context: &ToolContext, sandbox: &Sandbox, printed: &str) -> Option<Lack> {
     if sandbox.only_looks() {
         return None;
     }
@@ -49,11 +49,15 @@ pub(crate) fn of(desk: &Desk, sandbox: &Sandbox, printed: &str) -> Option<Lack> 
     let has = |text: &str, signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
     let mut refused = printed.lines().filter(|line| has(line, &REFUSED)).peekable();
     let is_refused = refused.peek().is_some();
-    if refused.flat_map(places).take(MOST).any(|place| is_socket(desk, &place)) {
+    if refused
+        .flat_map(places)
+        .take(MOST)
+        .any(|place| is_socket(context, &place))
+    {
         return Some(Lack::Freedom);
     }
     // Last, as nothing but words speak for it.
-    let is_offered = !sandbox.has_network() && desk.options.offers_network;
+    let is_offered = !sandbox.has_network() && context.options.offers_network;
     let is_unreached = || has(printed, &UNREACHED) || is_refused && has(printed, &LISTENS);
     (is_offered && is_unreached()).then_some(Lack::Network)
 }
@@ -90,10 +94,10 @@ fn places(line: &str) -> Vec<PathBuf> {
 
 /// Whether another program of this machine listens there and the user may speak to it, which the sandbox permits nobody. Where commands may
 /// have made it, in this session or an earlier one, it is no other program's.
-fn is_socket(desk: &Desk, place: &Path) -> bool {
+fn is_socket(context: &ToolContext, place: &Path) -> bool {
     let Ok(real) = place.canonicalize() else { return false };
     let is_one = rustix::fs::stat(&real).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
-    let is_commands = desk.widest().writes(&real) || TEMPORARY.iter().any(|folder| real.starts_with(folder));
+    let is_commands = context.widest().writes(&real) || TEMPORARY.iter().any(|folder| real.starts_with(folder));
     is_one && !is_commands && access(&real, Access::WRITE_OK).is_ok()
 }
 

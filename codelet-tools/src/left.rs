@@ -1,8 +1,8 @@
 //! What outlasts a command: its jobs, and how what is obeyed stood after it.
 
-use crate::desk::Desk;
-use crate::family::{Family, Member};
 use crate::obeyed::Obeyed;
+use crate::process_tree::{Member, ProcessTree};
+use crate::tool_context::ToolContext;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Default)]
 pub(crate) struct Left {
     /// What may still run.
-    families: Mutex<Vec<Arc<Family>>>,
+    families: Mutex<Vec<Arc<ProcessTree>>>,
     /// What is obeyed, as it stood when it was last looked at; nothing before the first command in the sandbox.
     obeyed: Mutex<Option<Obeyed>>,
 }
 
 impl Left {
-    pub(crate) fn families(&self) -> MutexGuard<'_, Vec<Arc<Family>>> {
+    pub(crate) fn families(&self) -> MutexGuard<'_, Vec<Arc<ProcessTree>>> {
         self.families.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -34,14 +34,14 @@ impl Left {
 
     /// What is obeyed and has changed since the last look, other than by the tools that write files. Without a sandbox nothing is
     /// new to anybody; one who was shut in before may still be at work.
-    pub(crate) fn look(&self, desk: &Desk, is_shut_in: bool) -> Vec<PathBuf> {
+    pub(crate) fn look(&self, context: &ToolContext, is_shut_in: bool) -> Vec<PathBuf> {
         let mut last = self.obeyed.lock().unwrap_or_else(PoisonError::into_inner);
         if last.is_none() && !is_shut_in {
             return Vec::new();
         }
-        let now = Obeyed::of_all(desk.paths.roots());
+        let now = Obeyed::of_all(context.paths.roots());
         let mut changed = last.as_ref().map(|last| now.changed(last)).unwrap_or_default();
-        changed.retain(|path| !desk.seen.is_last(path));
+        changed.retain(|path| !context.seen.is_last(path));
         *last = Some(now);
         changed
     }

@@ -9,7 +9,7 @@
 //! Nothing here reads the environment of the process, its arguments, or the clock of the wall: they come in as
 //! [`Options`].
 //!
-//! Start with [`all`]; [`surroundings::World`] is the other half of what a session asks of its machine.
+//! Start with [`all`]; [`environment::World`] is the other half of what a session asks of its machine.
 //!
 //! ```
 //! use codelet_tools::{Options, all};
@@ -19,18 +19,17 @@
 //! assert_eq!(names, ["Read", "Write", "Edit", "Bash", "Grep", "Glob", "LS", "Todo", "Note", "Recall"]);
 //! ```
 
-mod apart;
 mod arguments;
 mod bash;
 mod bounded;
 mod caches;
 mod committed;
 mod copies;
-mod desk;
+mod cwd;
 mod diff;
 mod edit;
 mod ending;
-mod family;
+pub mod environment;
 mod files;
 mod git;
 mod gitlinks;
@@ -42,7 +41,6 @@ mod ignored;
 #[cfg(target_os = "linux")]
 mod lack;
 mod left;
-mod listed;
 mod ls;
 mod masked;
 mod mounts;
@@ -50,27 +48,29 @@ mod near;
 mod note;
 mod notebook;
 mod obeyed;
-mod orphans;
 pub mod outside;
 mod owned;
 mod path;
 pub mod pictures;
+mod proc_scan;
 mod process;
+mod process_tree;
 mod read;
 mod real_git;
+mod reaper;
 mod recall;
 mod removed;
 mod replace;
+mod run_blocking;
 pub mod sandbox;
 pub mod scratch;
 pub mod secrets;
 mod seen;
 mod spawn;
-pub mod surroundings;
 mod text;
 mod todo;
+mod tool_context;
 mod walk;
-mod whereabouts;
 pub mod worktree;
 mod write;
 
@@ -79,13 +79,13 @@ use codelet_agent::journal;
 use codelet_agent::permission::Permission;
 use codelet_agent::spelling;
 use codelet_agent::tool::Tool;
-use desk::Desk;
-pub use family::{MARK, end_all};
 use futures_util::future::BoxFuture;
+pub use process_tree::{MARK, end_all};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tool_context::ToolContext;
 
 /// Folders for temporary files of all users, in which an earlier command may have put anything.
 pub const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
@@ -176,7 +176,7 @@ pub fn all(options: &Options) -> Vec<Arc<dyn Tool>> {
 
 /// How far the tools of a session may go, and for whom they work; both can change while they are used.
 #[derive(Clone)]
-pub struct Reach(Arc<Desk>);
+pub struct Reach(Arc<ToolContext>);
 
 impl Reach {
     /// They may go as far as this from now on: commands that begin afterwards run in a sandbox, or without one.
@@ -202,12 +202,7 @@ impl Reach {
     /// A tool of another crate that keeps to what these do: it shows no secret, answers within bounds, and says which parameters nobody
     /// reads.
     pub fn guarded(&self, tool: Box<dyn Tool>) -> Arc<dyn Tool> {
-        Arc::new(desk::Discreet::new(tool, &self.0))
-    }
-
-    /// Where the next command begins.
-    pub fn directory(&self) -> PathBuf {
-        self.0.shell()
+        Arc::new(tool_context::Discreet::new(tool, &self.0))
     }
 
     /// `PATH` without the folders that commands in the sandbox can put programs into.
@@ -255,13 +250,13 @@ impl journal::Journal for Reach {
     }
 
     fn restores(&self, to: journal::Mark) -> BoxFuture<'static, Vec<journal::Restore>> {
-        let desk = Arc::clone(&self.0);
-        Box::pin(apart::blocking(move || desk.restores(to)))
+        let context = Arc::clone(&self.0);
+        Box::pin(run_blocking::blocking(move || context.restores(to)))
     }
 
     fn restore(&self, to: journal::Mark, overwrite: bool) -> BoxFuture<'static, Vec<journal::Restored>> {
-        let desk = Arc::clone(&self.0);
-        Box::pin(apart::blocking(move || desk.restore(to, overwrite)))
+        let context = Arc::clone(&self.0);
+        Box::pin(run_blocking::blocking(move || context.restore(to, overwrite)))
     }
 
     fn forget_looks(&self) {
@@ -271,26 +266,26 @@ impl journal::Journal for Reach {
 
 /// [`all`], and what says how far they may go.
 pub fn all_with_reach(options: &Options) -> (Vec<Arc<dyn Tool>>, Reach) {
-    let desk = Arc::new(Desk::new(options.clone()));
-    (tools_at(&desk), Reach(desk))
+    let context = Arc::new(ToolContext::new(options.clone()));
+    (tools_at(&context), Reach(context))
 }
 
-fn tools_at(desk: &Arc<Desk>) -> Vec<Arc<dyn Tool>> {
+fn tools_at(context: &Arc<ToolContext>) -> Vec<Arc<dyn Tool>> {
     let tools: [Box<dyn Tool>; 10] = [
-        Box::new(read::Read::new(desk)),
-        Box::new(write::Write::new(desk)),
-        Box::new(edit::Edit::new(desk)),
-        Box::new(bash::Bash::new(desk)),
-        Box::new(grep::Grep::new(desk)),
-        Box::new(glob::Glob::new(desk)),
-        Box::new(ls::Ls::new(desk)),
+        Box::new(read::Read::new(context)),
+        Box::new(write::Write::new(context)),
+        Box::new(edit::Edit::new(context)),
+        Box::new(bash::Bash::new(context)),
+        Box::new(grep::Grep::new(context)),
+        Box::new(glob::Glob::new(context)),
+        Box::new(ls::Ls::new(context)),
         Box::new(todo::Todo::new()),
         Box::new(note::Note::new()),
         Box::new(recall::Recall::new()),
     ];
     let tools = tools.into_iter();
     tools
-        .map(|tool| Arc::new(desk::Discreet::new(tool, desk)) as Arc<dyn Tool>)
+        .map(|tool| Arc::new(tool_context::Discreet::new(tool, context)) as Arc<dyn Tool>)
         .collect()
 }
 

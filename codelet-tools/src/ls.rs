@@ -1,11 +1,11 @@
 //! `LS`: what is in a folder, and what of it is ignored.
 
-use crate::apart::apart;
 use crate::arguments;
-use crate::desk::{Desk, spec};
 use crate::files;
 use crate::ignored::Ignored;
+use crate::run_blocking::run_blocking;
 use crate::text::counted;
+use crate::tool_context::{ToolContext, spec};
 use crate::walk;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
@@ -29,18 +29,18 @@ const NAMED: usize = 8;
 /// The tool.
 pub(crate) struct Ls {
     spec: ToolSpec,
-    desk: Arc<Desk>,
+    context: Arc<ToolContext>,
 }
 
 impl Ls {
-    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+    pub(crate) fn new(context: &Arc<ToolContext>) -> Self {
         let parameters = json!({
             "type": "object",
             "properties": {"path": {"type": "string"}},
         });
         Ls {
             spec: spec("LS", include_str!("ls.md"), parameters),
-            desk: Arc::clone(desk),
+            context: Arc::clone(context),
         }
     }
 }
@@ -59,7 +59,7 @@ impl Tool for Ls {
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
-        self.desk.to_look_at(arguments::place(parameters)?)
+        self.context.to_look_at(arguments::place(parameters)?)
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
@@ -70,17 +70,17 @@ impl Tool for Ls {
         Box::pin(async move {
             let asked = || -> Result<_, String> {
                 let name = arguments::place(call.parameters)?;
-                Ok((name.to_owned(), self.desk.paths.judged(name)?.path))
+                Ok((name.to_owned(), self.context.paths.judged(name)?.path))
             };
             let (name, path) = match asked() {
                 Ok(asked) => asked,
                 Err(error) => return Output::failure(error),
             };
-            let desk = Arc::clone(&self.desk);
-            apart(call.interrupt, move |interrupt| {
-                match list(&path, interrupt, |path| desk.paths.show(path)) {
+            let context = Arc::clone(&self.context);
+            run_blocking(call.interrupt, move |interrupt| {
+                match list(&path, interrupt, |path| context.paths.show(path)) {
                     Ok(text) => Output::success(text),
-                    Err(why) => desk.fail(&name, &path, &why),
+                    Err(why) => context.fail(&name, &path, &why),
                 }
             })
             .await

@@ -1,6 +1,6 @@
 //! `Note`: a line that stays. The conversation keeps it, and tells it at the head of every summary.
 
-use crate::desk::spec;
+use crate::tool_context::spec;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};

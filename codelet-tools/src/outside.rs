@@ -1,9 +1,9 @@
 //! What the user's own programs get that run outside of the sandbox: nothing that a command in it could have changed decides what is
 //! started.
 
-use crate::desk::{Desk, PATH, program_folders};
 use crate::owned::on_the_way;
 use crate::sandbox::Sandbox;
+use crate::tool_context::{PATH, ToolContext, program_folders};
 use crate::{Options, TEMPORARY, environment};
 use rustix::fs::Access;
 use std::ffi::{OsStr, OsString};
@@ -39,7 +39,7 @@ const STARTS_CODE: [&str; 22] = [
 
 /// Where such programs start, and what they are told.
 pub struct Outside {
-    desk: Desk,
+    context: ToolContext,
     /// The one in which a command may write the most.
     sandbox: Sandbox,
     /// Folders in which earlier commands may have left anything.
@@ -54,10 +54,10 @@ impl Outside {
     }
 
     fn beside(options: &Options, open: Vec<PathBuf>) -> Self {
-        let desk = Desk::new(options.clone());
-        let sandbox = desk.widest();
+        let context = ToolContext::new(options.clone());
+        let sandbox = context.widest();
         let mut outside = Outside {
-            desk,
+            context,
             sandbox,
             open,
             environment: Vec::new(),
@@ -67,7 +67,7 @@ impl Outside {
             let starts_code = STARTS_CODE.iter().any(|known| name == known);
             name != "PATH" && !(starts_code && outside.names_changeable(value))
         });
-        let mut path = outside.desk.safe_path();
+        let mut path = outside.context.safe_path();
         if path.is_empty() {
             // With none at all, programs are looked for where one starts.
             path = PATH.into();
@@ -115,7 +115,7 @@ impl Outside {
     /// # Errors
     /// Says why there is no place for it.
     pub fn folder(&self, name: &str) -> Result<PathBuf, String> {
-        self.desk.within_private(|private| {
+        self.context.within_private(|private| {
             let folder = private.join(name);
             // Without one of its own, `npx` takes packages from folders further up.
             for folder in [&folder, &folder.join("node_modules")] {

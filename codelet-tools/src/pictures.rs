@@ -3,7 +3,7 @@
 use crate::files;
 use crate::text::counted;
 use base64::Engine;
-use codelet_agent::mention::{self, Mention};
+use codelet_agent::file_reference::{self, Mention};
 use codelet_agent::picture::{self, HEAD};
 use codelet_agent::tool::PICTURE;
 use codelet_context::body::Body;
@@ -104,7 +104,7 @@ pub fn mentioned(prompt: &str, directory: &Path, home: Option<&Path>) -> Mention
         seen: Vec::new(),
         bytes: 0,
     };
-    for mention in mention::read(prompt) {
+    for mention in file_reference::read(prompt) {
         if let Err(why) = looked.look(mention, directory, home) {
             let name = shown(mention);
             looked.found.troubles.push(format!("{name}: {why}"));

@@ -1,8 +1,8 @@
 //! Runs a program in a session of its own until it ends, takes too long, or is interrupted. All of its output comes
 //! through one pipe, in the order in which it was printed.
 
-use crate::family::{Adoption, Family, MARK, Member};
-use crate::orphans;
+use crate::process_tree::{Adoption, MARK, Member, ProcessTree};
+use crate::reaper;
 use crate::sandbox::{Sandbox, Sandboxing, hand_on_nothing};
 use crate::spawn::Start;
 use command_fds::FdMapping;
@@ -82,7 +82,7 @@ pub(crate) struct Ended {
     pub elapsed: Duration,
     /// What it left running.
     pub left: Vec<Member>,
-    pub family: Arc<Family>,
+    pub family: Arc<ProcessTree>,
     /// How well it was shut in.
     pub sandboxing: Option<Sandboxing>,
     /// Where it was when it was last seen, which is not always where it ended.
@@ -105,12 +105,12 @@ pub(crate) fn run(
     let mark = format!("{:016x}", fastrand::u64(..));
     let _adoption = Adoption::begin();
     // Jobs of earlier programs may have ended meanwhile.
-    orphans::look();
+    reaper::look();
     let (mut output, ours) = io::pipe()?;
     let flags = fcntl_getfl(&output).map_err(io::Error::from)? | OFlags::NONBLOCK;
     fcntl_setfl(&output, flags).map_err(io::Error::from)?;
     let deadline = began + program.timeout;
-    let (family, sandboxing) = Family::begin(&mark, || start(program, mark.clone(), ours))?;
+    let (family, sandboxing) = ProcessTree::begin(&mark, || start(program, mark.clone(), ours))?;
     let pid = family.leader;
     let mut buffer = vec![0; PIECE];
     let mut is_open = true;
@@ -119,7 +119,7 @@ pub(crate) fn run(
         if let Some(directory) = family.directory() {
             seen_in = Some(directory);
         }
-        orphans::look();
+        reaper::look();
     };
     let pipe = (&mut output, &mut is_open, &mut buffer[..]);
     let watched = watch(pid, deadline, pipe, stop, sink, &mut see);
@@ -132,7 +132,7 @@ pub(crate) fn run(
             _ => IMPATIENCE,
         };
         let mut drain = || {
-            orphans::look();
+            reaper::look();
             is_open = is_open && drained(&mut output, &mut buffer, sink);
         };
         family.end(patience, &mut drain);

@@ -1,15 +1,15 @@
 //! `Read`: a part of a text file with line numbers, the cells of a notebook, or a picture.
 
-use crate::apart::{Watched, apart};
 use crate::arguments;
-use crate::desk::{Desk, spec};
 use crate::files::{self, LARGEST, Stamp};
 use crate::notebook::Notebook;
 use crate::path::Place;
 use crate::pictures;
+use crate::run_blocking::{Watched, run_blocking};
 use crate::secrets::Secrets;
 use crate::seen::Look;
 use crate::text::{self, CUT, Encoding, counted};
+use crate::tool_context::{ToolContext, spec};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::picture;
@@ -34,11 +34,11 @@ const SCANNED: u64 = 1 << 30;
 /// The tool.
 pub(crate) struct Read {
     spec: ToolSpec,
-    desk: Arc<Desk>,
+    context: Arc<ToolContext>,
 }
 
 impl Read {
-    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+    pub(crate) fn new(context: &Arc<ToolContext>) -> Self {
         let parameters = json!({
             "type": "object",
             "properties": {
@@ -50,7 +50,7 @@ impl Read {
         });
         Read {
             spec: spec("Read", include_str!("read.md"), parameters),
-            desk: Arc::clone(desk),
+            context: Arc::clone(context),
         }
     }
 }
@@ -71,7 +71,7 @@ impl Tool for Read {
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         arguments::number(parameters, "offset")?;
         arguments::number(parameters, "limit")?;
-        self.desk.to_look_at(arguments::file(parameters)?)
+        self.context.to_look_at(arguments::file(parameters)?)
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
@@ -88,22 +88,23 @@ impl Tool for Read {
                 let name = arguments::file(call.parameters)?;
                 let from = arguments::number(call.parameters, "offset")?.unwrap_or(1).max(1);
                 let limit = arguments::number(call.parameters, "limit")?.unwrap_or(LINES).max(1);
-                Ok((name.to_owned(), self.desk.paths.judged(name)?, from, limit))
+                Ok((name.to_owned(), self.context.paths.judged(name)?, from, limit))
             };
             let (name, place, from, limit) = match asked() {
                 Ok(asked) => asked,
                 Err(error) => return Output::failure(error),
             };
-            let desk = Arc::clone(&self.desk);
-            apart(call.interrupt, move |interrupt| {
-                read(&desk, &place, (from, limit), interrupt).unwrap_or_else(|why| desk.fail(&name, &place.path, &why))
+            let context = Arc::clone(&self.context);
+            run_blocking(call.interrupt, move |interrupt| {
+                read(&context, &place, (from, limit), interrupt)
+                    .unwrap_or_else(|why| context.fail(&name, &place.path, &why))
             })
             .await
         })
     }
 }
 
-fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> Result<Output, String> {
+fn read(context: &ToolContext, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> Result<Output, String> {
     let (mut file, metadata) = files::open(&place.path).map_err(|why| {
         if why == "this is a folder" {
             "this is a folder; LS lists it".to_owned()
@@ -119,7 +120,7 @@ fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> 
     let is_whole = bytes.len() as u64 <= LARGEST;
     let size = metadata.len().max(bytes.len() as u64);
     if let Some(media_type) = picture::media_type(&bytes) {
-        return picture(desk, &bytes, size, media_type);
+        return picture(context, &bytes, size, media_type);
     }
     if let Some(kind) = text::binary_kind(&bytes) {
         let how = match bytes.starts_with(b"%PDF-") {
@@ -135,7 +136,7 @@ fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> 
         true => Look::at(&bytes),
         false => Look::Outside(Stamp::of(&metadata)),
     };
-    let secrets = &desk.secrets();
+    let secrets = &context.secrets();
     let is_notebook = place.path.extension().is_some_and(|extension| extension == "ipynb");
     let notebook = (is_notebook && is_whole).then(|| Notebook::of(&bytes)).flatten();
     let page = if let Some(Notebook { text, what }) = notebook {
@@ -158,13 +159,13 @@ fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> 
         large(file, &bytes, part, secrets, interrupt)?
     };
     let shown = page.show(size)?;
-    desk.seen.note(&place.path, look);
+    context.seen.note(&place.path, look);
     Ok(Output::success(shown))
 }
 
-fn picture(desk: &Desk, bytes: &[u8], size: u64, media_type: &str) -> Result<Output, String> {
+fn picture(context: &ToolContext, bytes: &[u8], size: u64, media_type: &str) -> Result<Output, String> {
     let what = format!("a picture ({media_type}, {})", counted(size as usize, "byte"));
-    if !desk.sees_images() {
+    if !context.sees_images() {
         return Err(format!("this is {what}, and this model does not take pictures"));
     }
     if let Some(why) = pictures::too_large(size) {

@@ -1,12 +1,12 @@
 //! Git itself, with all settings of a repository: for what the user has agreed to, and for questions whose answers start no program.
 
 use crate::bash;
-use crate::desk::{Desk, program_folders};
 use crate::files;
 use crate::git;
 use crate::handed::{self, Numbers};
 use crate::process::{self, End, Program, Unstarted};
 use crate::sandbox::Sandbox;
+use crate::tool_context::{ToolContext, program_folders};
 use command_fds::FdMapping;
 use std::ffi::OsString;
 use std::io::PipeReader;
@@ -53,7 +53,7 @@ const NO_FETCH: (&str, &str) = ("GIT_ALLOW_PROTOCOL", "none");
 
 /// Git with the settings of the repository, at its root.
 pub(crate) struct RealGit<'a> {
-    pub desk: &'a Desk,
+    pub context: &'a ToolContext,
     pub root: &'a Path,
     /// Whether what it starts may fetch: hooks that the user has agreed to.
     pub fetches: bool,
@@ -137,14 +137,14 @@ impl RealGit<'_> {
         sandbox: Option<Sandbox>,
         timeout: Duration,
     ) -> Result<Ran, String> {
-        let mut environment = bash::environment(self.desk, sandbox.as_ref(), self.root);
+        let mut environment = bash::environment(self.context, sandbox.as_ref(), self.root);
         environment.retain(|(name, _)| !ELSEWHERE.iter().any(|elsewhere| name == elsewhere));
         let own = [Some(NO_LAZY_FETCH), (!self.fetches).then_some(NO_FETCH)];
         for (name, value) in own.into_iter().flatten() {
             environment.retain(|(known, _)| known != name);
             environment.push((name.into(), value.into()));
         }
-        let widest = self.desk.widest();
+        let widest = self.context.widest();
         let folders = program_folders(&environment, git::USUAL, &widest);
         let found = git::program(folders, self.root, &widest);
         let program = found.ok_or("Git is not installed, or lies where commands can change it.")?;
@@ -178,7 +178,7 @@ impl RealGit<'_> {
         let printed = String::from_utf8_lossy(&printed);
         Ok(Ran {
             end: ended.end,
-            output: self.desk.secrets().hide_with_parts(&printed).into_owned(),
+            output: self.context.secrets().hide_with_parts(&printed).into_owned(),
         })
     }
 }

@@ -1,9 +1,9 @@
 //! `Recall`: what was removed from the conversation, byte for byte.
 
 use crate::arguments;
-use crate::desk::spec;
 use crate::removed;
 use crate::text::count_lines;
+use crate::tool_context::spec;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::Parameters;

@@ -188,8 +188,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::family::MARK;
     use crate::handed::hand;
+    use crate::process_tree::MARK;
     use rustix::io::fcntl_dupfd_cloexec;
     use std::io::Read as _;
     use std::os::fd::AsRawFd as _;

@@ -1,6 +1,6 @@
 //! `Todo`: the list of what is to be done. The conversation keeps it; the answer shows how it was understood.
 
-use crate::desk::spec;
+use crate::tool_context::spec;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};

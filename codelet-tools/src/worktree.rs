@@ -4,11 +4,11 @@
 //! hook, no monitor of files, none of its own filters; and in the sandbox, where it can write to the repository and to that folder alone.
 
 use crate::Options;
-use crate::desk::Desk;
 use crate::git::{Git, Repository};
 use crate::process::End;
 use crate::real_git::RealGit;
 use crate::sandbox::Sandbox;
+use crate::tool_context::ToolContext;
 use codelet_agent::permission::Permission;
 use codelet_text::short::on_one_line;
 use std::ffi::OsStr;
@@ -67,17 +67,17 @@ impl Worktree {
     /// # Errors
     /// Says in a sentence why there can be none.
     pub fn enter(options: &Options, name: &str) -> Result<Worktree, String> {
-        let desk = Desk::new(options.clone());
-        let directory = desk.paths.directory().to_owned();
+        let context = ToolContext::new(options.clone());
+        let directory = context.paths.directory().to_owned();
         let repository = Repository::of(&directory).ok_or("--worktree needs a git repository, and this is none")?;
         if !repository.is_of_its_tree() {
             return Err("the repository of this folder does not name it as its working tree".to_owned());
         }
         let root = repository.root().to_owned();
         let maker = Maker {
-            desk: &desk,
+            context: &context,
             git: RealGit {
-                desk: &desk,
+                context: &context,
                 root: &root,
                 fetches: false,
                 stop: None,
@@ -123,7 +123,7 @@ impl Worktree {
             base,
             notices: Vec::new(),
         };
-        tree.notices = tree.told(options, &desk);
+        tree.notices = tree.told(options, &context);
         Ok(tree)
     }
 
@@ -132,7 +132,7 @@ impl Worktree {
         holds(&self.path, Some(&self.base), options)
     }
 
-    fn told(&self, options: &Options, desk: &Desk) -> Vec<String> {
+    fn told(&self, options: &Options, context: &ToolContext) -> Vec<String> {
         let verb = if self.is_reused { "continues in" } else { "works in" };
         let (branch, path) = (&self.branch, self.path.display());
         let mut told = vec![format!("this session {verb} {path}, on branch {branch}")];
@@ -153,7 +153,7 @@ impl Worktree {
                 "submodules are not filled in a new working tree; `! git submodule update --init` does that".to_owned(),
             );
         }
-        let writable = crate::committed::Committed::of(&self.path, desk.options.home.as_deref());
+        let writable = crate::committed::Committed::of(&self.path, context.options.home.as_deref());
         if writable.is_part {
             told.push(
                 "other folders lie in this repository's, so commands can commit here, but not merge or rebase"
@@ -166,10 +166,10 @@ impl Worktree {
 
 /// What a tree holds that is not committed, and how many commits since that one.
 fn holds(tree: &Path, base: Option<&str>, options: &Options) -> Option<Holds> {
-    let desk = Desk::new(options.clone());
+    let context = ToolContext::new(options.clone());
     let repository = Repository::of(tree).filter(Repository::is_of_its_tree)?;
     let environment = crate::environment(options);
-    let git = Git::new(&repository, tree, &environment, &desk, TIME, None)?;
+    let git = Git::new(&repository, tree, &environment, &context, TIME, None)?;
     let status = [
         "status",
         "--porcelain=v1",
@@ -227,7 +227,7 @@ fn known(answer: &str) -> Vec<Known> {
 }
 
 struct Maker<'a> {
-    desk: &'a Desk,
+    context: &'a ToolContext,
     git: RealGit<'a>,
 }
 
@@ -281,7 +281,7 @@ impl Maker<'_> {
         let common = repository.common().canonicalize();
         let common = common.map_err(|error| crate::files::reason(&error))?;
         let sandbox =
-            || (self.desk.permission() != Permission::All).then(|| Sandbox::new([trees.to_owned(), common.clone()]));
+            || (self.context.permission() != Permission::All).then(|| Sandbox::new([trees.to_owned(), common.clone()]));
         let run = |git: &RealGit<'_>, arguments: &[&str]| {
             let made = git.run(&[&QUIET, arguments].concat(), None, None, sandbox())?;
             made.succeeded("git could not make the working tree").map(|_| ())
@@ -297,7 +297,7 @@ impl Maker<'_> {
         run(&self.git, &add)?;
         // Settings may hold in the new tree alone, so they are looked up there before a file is written.
         let within = Maker {
-            desk: self.desk,
+            context: self.context,
             git: RealGit { root: path, ..self.git },
         };
         let filled = within.filters().and_then(|filters| {

@@ -1,16 +1,16 @@
 //! `Write`: a whole file at once.
 
-use crate::apart::apart;
 use crate::arguments;
 use crate::copies::Old;
-use crate::desk::{Desk, spec};
 use crate::diff;
 use crate::files::{self, Standing};
 use crate::masked::Masked;
 use crate::path::Place;
+use crate::run_blocking::run_blocking;
 use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
 use crate::text::{self, Decoded, Encoding, count_lines, counted};
+use crate::tool_context::{ToolContext, spec};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};
@@ -22,11 +22,11 @@ use std::sync::Arc;
 /// The tool.
 pub(crate) struct Write {
     spec: ToolSpec,
-    desk: Arc<Desk>,
+    context: Arc<ToolContext>,
 }
 
 impl Write {
-    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+    pub(crate) fn new(context: &Arc<ToolContext>) -> Self {
         let parameters = json!({
             "type": "object",
             "properties": {
@@ -37,7 +37,7 @@ impl Write {
         });
         Write {
             spec: spec("Write", include_str!("write.md"), parameters),
-            desk: Arc::clone(desk),
+            context: Arc::clone(context),
         }
     }
 }
@@ -45,10 +45,11 @@ impl Write {
 impl Write {
     /// What would change, for whoever permits it.
     fn diff(&self, path: &Path, content: &str) -> String {
-        let name = self.desk.paths.show(path);
-        let unified = |old: &str, new: &str| diff::unified(&name, old, new, &self.desk.secrets());
+        let name = self.context.paths.show(path);
+        let unified = |old: &str, new: &str| diff::unified(&name, old, new, &self.context.secrets());
         // What cannot be written is answered by the call.
-        let restored = |old: &str| restored(old, content, &self.desk.secrets()).unwrap_or_else(|_| content.to_owned());
+        let restored =
+            |old: &str| restored(old, content, &self.context.secrets()).unwrap_or_else(|_| content.to_owned());
         let Ok(there) = path.symlink_metadata() else {
             return match content.is_empty() {
                 // Without a line, its diff would say that nothing changes.
@@ -87,9 +88,9 @@ impl Tool for Write {
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let content = arguments::text(parameters, "content")?;
-        let place = self.desk.paths.judge(arguments::file(parameters)?)?;
+        let place = self.context.paths.judge(arguments::file(parameters)?)?;
         let diff = self.diff(&place.path, content);
-        Ok(self.desk.to_change(place, diff))
+        Ok(self.context.to_change(place, diff))
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
@@ -101,28 +102,28 @@ impl Tool for Write {
             let asked = || -> Result<_, String> {
                 let name = arguments::file(call.parameters)?;
                 let content = arguments::text(call.parameters, "content")?;
-                Ok((name.to_owned(), self.desk.paths.judged(name)?, content.to_owned()))
+                Ok((name.to_owned(), self.context.paths.judged(name)?, content.to_owned()))
             };
             let (name, place, content) = match asked() {
                 Ok(asked) => asked,
                 Err(error) => return Output::failure(error),
             };
-            let desk = Arc::clone(&self.desk);
-            apart(call.interrupt, move |_| match write(&desk, &place, &content) {
+            let context = Arc::clone(&self.context);
+            run_blocking(call.interrupt, move |_| match write(&context, &place, &content) {
                 Ok(done) => Output::success(done),
-                Err(why) => desk.fail(&name, &place.path, &why),
+                Err(why) => context.fail(&name, &place.path, &why),
             })
             .await
         })
     }
 }
 
-fn write(desk: &Desk, Place { path, .. }: &Place, content: &str) -> Result<String, String> {
-    let shown = desk.paths.show(path);
+fn write(context: &ToolContext, Place { path, .. }: &Place, content: &str) -> Result<String, String> {
+    let shown = context.paths.show(path);
     let lines = counted(count_lines(content.as_bytes()), "line");
     if path.symlink_metadata().is_err() {
-        desk.put(path, content.as_bytes(), None)?;
-        desk.seen.note(path, Look::at(content.as_bytes()));
+        context.put(path, content.as_bytes(), None)?;
+        context.seen.note(path, Look::at(content.as_bytes()));
         return Ok(format!("Created {shown} ({lines})"));
     }
     let (standing, look, old) = match files::read(path)? {
@@ -137,10 +138,10 @@ fn write(desk: &Desk, Place { path, .. }: &Place, content: &str) -> Result<Strin
         }
     };
     if old.as_deref() == Some(content.as_bytes()) {
-        desk.seen.note(path, look);
+        context.seen.note(path, look);
         return Ok(already(&shown, &lines));
     }
-    match desk.seen.last(path) {
+    match context.seen.last(path) {
         // Nothing is lost with an empty file.
         None if old.as_ref().is_some_and(Vec::is_empty) => {}
         None => return Err("it exists, and was not read in this session: Read it before replacing it".to_owned()),
@@ -150,19 +151,19 @@ fn write(desk: &Desk, Place { path, .. }: &Place, content: &str) -> Result<Strin
         Some(_) => {}
     }
     let (new, changed) = match &old {
-        Some(old) => renewed(old, content, &desk.secrets())?,
+        Some(old) => renewed(old, content, &context.secrets())?,
         None => (content.as_bytes().to_vec(), ""),
     };
     if old.as_ref() == Some(&new) {
-        desk.seen.note(path, look);
+        context.seen.note(path, look);
         return Ok(already(&shown, &lines));
     }
     let replaced = Old {
         standing: &standing,
         bytes: old.as_deref(),
     };
-    desk.put(path, &new, Some(replaced))?;
-    desk.seen.note(path, Look::at(&new));
+    context.put(path, &new, Some(replaced))?;
+    context.seen.note(path, Look::at(&new));
     let before = match &old {
         Some(old) => format!(
             "before: {}",

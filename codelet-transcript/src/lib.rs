@@ -89,7 +89,7 @@ mod mini_swe_agent;
 mod node;
 mod notes;
 mod objects;
-mod observed;
+mod observations;
 mod openai;
 mod opencode;
 mod opencode2;
@@ -112,11 +112,11 @@ mod sharegpt;
 mod sketch;
 mod skim;
 mod source;
-mod spoken;
 mod status;
 mod success;
 mod swe_agent;
 mod take;
+mod text_tool_calls;
 mod told;
 mod tools;
 mod trajectory;
@@ -297,7 +297,7 @@ pub fn write_slices(document: &Document, encoded: &mut Encoded) -> Result<Vec<By
 
 /// The document with calls that stood in words in words again.
 fn in_words(document: &Document) -> Cow<'_, Document> {
-    match spoken::put_back(&document.messages) {
+    match text_tool_calls::put_back(&document.messages) {
         Cow::Borrowed(_) => Cow::Borrowed(document),
         Cow::Owned(messages) => Cow::Owned(Document {
             format: document.format,

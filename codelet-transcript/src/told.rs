@@ -10,7 +10,7 @@
 //! a prompt.
 
 use crate::harness::{complains, is_block, is_event, is_fragment, is_frame, is_interruption, is_opening};
-use crate::{observed, spoken};
+use crate::{observations, text_tool_calls};
 use codelet_context::compact::{Frame, frame};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 
@@ -29,7 +29,7 @@ pub(crate) fn mark_rest(messages: &mut Vec<Message>) -> bool {
     // First, as a summary may stand before what a harness has said at the head.
     let is_compacted = mark_endings(messages);
     let observed = mark_behind(messages, false);
-    spoken::take(messages, &observed);
+    text_tool_calls::take(messages, &observed);
     if is_compacted {
         *messages = std::mem::take(messages).into_iter().flat_map(each_prompt).collect();
     }
@@ -43,7 +43,7 @@ pub(crate) fn mark_behind(messages: &mut [Message], is_begun: bool) -> Vec<usize
     mark_complaints(messages);
     mark_blocks(messages);
     // First, as what came of an action is nothing that the user says behind an opening.
-    let observed = observed::mark(messages);
+    let observed = observations::mark(messages);
     if !is_begun {
         mark_openings(messages);
     }
@@ -246,7 +246,7 @@ fn mark_each(messages: &mut [Message], is_it: impl Fn(&str) -> bool) {
 
 /// Whether a reply without calls holds one action in text, and nothing else that would be run.
 pub(crate) fn is_action(message: &Message) -> bool {
-    message.calls().next().is_none() && spoken::start(&words(message)).is_some()
+    message.calls().next().is_none() && text_tool_calls::start(&words(message)).is_some()
 }
 
 /// The words in a message.

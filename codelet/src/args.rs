@@ -19,7 +19,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Green.on_default())
     .placeholder(AnsiColor::Yellow.on_default());
 
-// Paragraphs stand on one line: they are broken where the terminal ends.
+// One line per paragraph: clap wraps them to the terminal's width.
 const AFTER_HELP: &str = "\
 Example: compact a recorded session to 40,000 tokens, show what happens to each message, and save what is removed:
 

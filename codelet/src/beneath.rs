@@ -1,4 +1,4 @@
-//! A folder and what lies below it, reached by names alone: no link in it is followed, also none that is put there meanwhile.
+//! A folder tree, accessed by names only: no link inside it is followed, not even one created meanwhile.
 
 use crate::draft::{Access, DRAFT, Draft};
 use crate::input;
@@ -11,42 +11,42 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-/// Folders within folders are looked into this deep.
+/// The maximum depth of nested folders that is searched.
 const DEEPEST: usize = 100;
 const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// A folder that is held, whatever becomes of its name. All other names are relative to it.
+/// A folder held open, even if it is renamed. All other names are relative to it.
 pub struct Beneath(OwnedFd);
 
-/// What lies below a folder.
+/// The contents of a folder tree.
 #[derive(Default)]
 pub struct Listed {
-    /// The regular files that were asked for, sorted.
+    /// The wanted regular files, sorted.
     pub files: Vec<PathBuf>,
-    /// Folders that could not be looked into, and why.
+    /// Folders that could not be read, with the errors.
     pub closed: Vec<(PathBuf, io::Error)>,
-    /// How many other files, and things that are no file, there are.
+    /// The number of other files and non-files.
     pub others: usize,
-    /// How many links there are.
+    /// The number of links.
     pub links: usize,
-    /// Files that were in the making when a process ended.
+    /// Drafts left by processes that ended while writing.
     drafts: Vec<PathBuf>,
 }
 
 impl Beneath {
-    /// Holds the folder of this name, which may be a link.
+    /// Opens the folder of this name, which may be a link.
     ///
     /// # Errors
-    /// When there is none, or it may not be read.
+    /// If it does not exist or cannot be read.
     pub fn open(folder: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Beneath(rustix::fs::open(folder, flags, Mode::empty())?))
     }
 
-    /// The files whose names are asked for, and how much else there is.
+    /// Lists the files whose names are wanted, and counts the rest.
     pub fn list(&self, is_wanted: &dyn Fn(&OsStr) -> bool) -> Listed {
         let mut listed = Listed::default();
         look_into(&self.0, Path::new(""), 0, is_wanted, &mut listed);
@@ -54,10 +54,10 @@ impl Beneath {
         listed
     }
 
-    /// Whether nothing is in it, but for these names.
+    /// Returns whether the folder is empty apart from these names.
     ///
     /// # Errors
-    /// When it cannot be looked into.
+    /// If it cannot be read.
     pub fn is_empty_but_for(&self, names: &[&str]) -> io::Result<bool> {
         let mut entries = Dir::read_from(&self.0)?;
         let is_other = |entry: rustix::io::Result<rustix::fs::DirEntry>| match entry {
@@ -70,7 +70,7 @@ impl Beneath {
         Ok(!entries.any(is_other))
     }
 
-    /// Takes away what processes left that ended in the middle. Nobody else may write there now.
+    /// Removes the drafts of processes that ended while writing. No other process may be writing there.
     pub fn clear(&self, listed: &Listed) {
         for draft in &listed.drafts {
             if let (Ok(folder), Some(name)) = (self.folder_of(draft, false), draft.file_name()) {
@@ -79,16 +79,16 @@ impl Beneath {
         }
     }
 
-    /// Opens a regular file to be read.
+    /// Opens a regular file for reading.
     ///
     /// # Errors
-    /// When there is none by this name, or a link.
+    /// If no file has this name, or it is a link.
     pub fn read(&self, file: &Path) -> io::Result<(File, Metadata)> {
         let folder = self.folder_of(file, false)?;
         read_in(&folder, file.file_name().unwrap_or_default())
     }
 
-    /// The bytes, so many at most, of the file in the same folder that has such a name.
+    /// Reads at most `most` bytes of the file in the same folder whose name satisfies `is_it`.
     pub fn beside(&self, file: &Path, most: u64, is_it: &dyn Fn(&str) -> bool) -> Option<Vec<u8>> {
         let folder = self.folder_of(file, false).ok()?;
         let mut entries = Dir::read_from(&folder).ok()?.flatten();
@@ -97,10 +97,10 @@ impl Beneath {
         input::all_of(file, &found, most)
     }
 
-    /// Opens a file of this folder itself to be read and written, and makes it where there is none.
+    /// Opens a file directly in this folder for reading and writing, and creates it if missing.
     ///
     /// # Errors
-    /// When it cannot be opened, or something else has the name.
+    /// If it cannot be opened, or the name belongs to something other than a file.
     pub fn own(&self, name: &str) -> io::Result<File> {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -109,10 +109,10 @@ impl Beneath {
         Ok(file)
     }
 
-    /// Replaces a file of this folder itself by one with this text, and hands over that file, open for more.
+    /// Replaces a file directly in this folder with this text, and returns the new file, open for more writes.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn replace(&self, name: &str, text: &[u8]) -> io::Result<File> {
         use io::Write as _;
         let mut draft = Draft::within(&self.0, Access::AsUsual)?;
@@ -122,18 +122,18 @@ impl Beneath {
         Ok(file)
     }
 
-    /// Takes away a file of this folder itself.
+    /// Removes a file directly in this folder.
     ///
     /// # Errors
-    /// When there is none, or it cannot be taken away.
+    /// If it does not exist or cannot be removed.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
     }
 
-    /// Puts there what `fill` writes, with the folders above it: all of it, or nothing.
+    /// Creates a file with the content that `fill` writes, and its parent folders: all of it or nothing.
     ///
     /// # Errors
-    /// When something has this name already, stands where a folder is to be, or when it cannot be written.
+    /// If the name is taken, a parent is not a folder, or the file cannot be written.
     pub fn create(&self, file: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         let folder = self.folder_of(file, true)?;
         let mut draft = Draft::unnamed(&folder)?;
@@ -141,7 +141,7 @@ impl Beneath {
         draft.become_new_file(file.file_name().unwrap_or_default())
     }
 
-    /// The folder in which a file lies; with `is_made`, it is made where there is none.
+    /// Opens the folder that contains a file; `is_made` creates it if missing.
     fn folder_of(&self, file: &Path, is_made: bool) -> io::Result<OwnedFd> {
         let mut folder = self.0.try_clone()?;
         for component in file.parent().into_iter().flat_map(Path::components) {
@@ -151,7 +151,7 @@ impl Beneath {
             folder = match rustix::fs::openat(&folder, name, FOLDER, Mode::empty()) {
                 Err(Errno::NOENT) if is_made => {
                     match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
-                        // Another thread was faster.
+                        // Another thread created it first.
                         Ok(()) | Err(Errno::EXIST) => {}
                         Err(error) => return Err(error.into()),
                     }
@@ -209,7 +209,7 @@ fn look_into(folder: &OwnedFd, at: &Path, depth: usize, is_wanted: &dyn Fn(&OsSt
     }
 }
 
-/// What an entry is; some file systems tell only when they are asked.
+/// Returns the type of an entry; some file systems report it only through `stat`.
 fn kind(folder: &OwnedFd, entry: &rustix::fs::DirEntry) -> FileType {
     match entry.file_type() {
         FileType::Unknown => {
@@ -220,7 +220,7 @@ fn kind(folder: &OwnedFd, entry: &rustix::fs::DirEntry) -> FileType {
     }
 }
 
-/// Whether it is a file in the making: sixteen digits behind what the names of all of them begin with.
+/// Returns whether a name is that of a draft: the common prefix and sixteen hexadecimal digits.
 fn is_draft(name: &OsStr) -> bool {
     let number = name.to_str().and_then(|name| name.strip_prefix(DRAFT));
     number.is_some_and(|number| number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))

@@ -1,4 +1,5 @@
-//! What a cloud has to be told besides a key: its region, its project, and what its own tools keep in the user's home.
+//! Cloud settings besides the API key: region, project, and the credentials that the cloud's own tools keep in the
+//! user's home.
 
 use crate::input;
 use crate::secrets;
@@ -8,24 +9,25 @@ use codelet_providers::host::google::GoogleCredentials;
 use codelet_providers::{Host, Secret, Site, Vendor};
 use std::path::{Path, PathBuf};
 
-/// The most of a file that is read, in bytes: files of many profiles have some kilobytes.
+/// The maximum number of bytes read from a file; files with many profiles have a few kilobytes.
 const MOST: u64 = 1 << 20;
 
-/// Names under which people keep Bedrock's region, Vertex' location and project, the usual one first.
+/// Environment variables for Bedrock's region and Vertex' location and project, the most common first.
 const AWS_REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
 const LOCATIONS: [&str; 2] = ["CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION"];
 const PROJECTS: [&str; 3] = ["GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID", "GCLOUD_PROJECT"];
 
-/// How somebody is let in at a cloud.
+/// Access to a cloud.
 #[derive(Default)]
 pub struct Access {
-    /// Where and as whom a model is asked.
+    /// The endpoint and identity for requests.
     pub site: Site,
-    /// Where the credentials come from that are no key; none where there are none.
+    /// The source of credentials other than a key, if there are any.
     pub from: Option<String>,
 }
 
-/// What the environment and the user's home say of a vendor that is a cloud; nothing for others. No project's file is read.
+/// Reads a cloud vendor's settings from the environment and the user's home; returns defaults for other vendors. Reads
+/// no file of the project.
 pub fn access(vendor: &Vendor, variable: &LookUp<'_>) -> Access {
     match vendor.host {
         Some(Host::Bedrock) => bedrock(variable),
@@ -34,7 +36,7 @@ pub fn access(vendor: &Vendor, variable: &LookUp<'_>) -> Access {
     }
 }
 
-/// The files with profiles of AWS, there or not.
+/// Returns the paths of the AWS profile files, whether they exist or not.
 pub fn aws_files(variable: &LookUp<'_>) -> impl Iterator<Item = PathBuf> {
     let files = AwsFiles::find(variable);
     files.credentials.into_iter().chain(files.config)
@@ -80,7 +82,7 @@ fn profile_name(variable: &LookUp<'_>) -> String {
     first(&PROFILES, variable).unwrap_or_else(|| "default".to_owned())
 }
 
-/// Why a profile is of no use.
+/// Explains why a profile cannot be used.
 fn missing(name: &str, profile: &Profile, is_named: bool) -> String {
     match profile {
         Profile { elsewhere: Some(from), .. } => format!(
@@ -95,7 +97,7 @@ fn missing(name: &str, profile: &Profile, is_named: bool) -> String {
     }
 }
 
-/// Where AWS' tools keep profiles.
+/// The files in which the AWS tools keep profiles.
 #[derive(Clone)]
 struct AwsFiles {
     credentials: Option<PathBuf>,
@@ -152,7 +154,7 @@ fn vertex(variable: &LookUp<'_>) -> Access {
 /// The variable that names the file of Google's credentials.
 const CREDENTIALS: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 
-/// Where Google's tools keep what lets programs in, there or not.
+/// Returns the path of Google's application default credentials, whether the file exists or not.
 pub fn google_file(variable: &LookUp<'_>) -> Option<PathBuf> {
     let folder = || {
         let named = variable("CLOUDSDK_CONFIG").map(PathBuf::from);

@@ -1,5 +1,5 @@
-//! Prompts that begin with a dash, as lists and diffs do: scripts hand them over as they are, and a parser of options would
-//! take them for some.
+//! Prompts that begin with a dash, as lists and diffs do: scripts pass them unquoted, and clap would parse them as
+//! options.
 
 use crate::args::Codelet;
 use crate::opening;
@@ -7,11 +7,11 @@ use clap::CommandFactory as _;
 use clap::error::{ContextKind, ErrorKind};
 use std::ffi::{OsStr, OsString};
 
-/// What ends the options.
+/// The end of the options.
 const END: &str = "--";
 
-/// The command line with a prompt that begins with a dash joined to its `-p`: one that stands behind it and cannot be an
-/// option, or all that stands behind `--` where `-p` has none.
+/// Joins a prompt that begins with a dash to its `-p`: either the next argument, if it cannot be an option, or
+/// everything after `--` if `-p` has no value.
 pub fn joined(mut args: Vec<OsString>) -> Vec<OsString> {
     let end = end(&args);
     let Some(at) = args[..end].iter().position(|arg| is_print(arg)) else {
@@ -28,7 +28,7 @@ pub fn joined(mut args: Vec<OsString>) -> Vec<OsString> {
     args
 }
 
-/// What to tell whoever seems to have meant a prompt by what is refused; none where nobody did.
+/// Returns advice for a rejected command line that seems to contain a prompt, if it does.
 pub fn advice(refusal: &clap::Error, args: &[OsString]) -> Option<String> {
     let all = args;
     let args = &args[..end(args)];
@@ -50,7 +50,7 @@ pub fn advice(refusal: &clap::Error, args: &[OsString]) -> Option<String> {
     Some(advice.to_owned())
 }
 
-/// Whether words that belong to no option are part of what is refused.
+/// Returns whether the error names positional arguments.
 fn concerns_prompt(refusal: &clap::Error) -> bool {
     let mut named = [ContextKind::InvalidArg, ContextKind::PriorArg]
         .into_iter()
@@ -58,7 +58,7 @@ fn concerns_prompt(refusal: &clap::Error) -> bool {
     named.any(|named| ["[PROMPT]", "REST"].iter().any(|name| named.to_string().contains(name)))
 }
 
-/// Where the options end.
+/// Returns the index at which the options end.
 fn end(args: &[OsString]) -> usize {
     args.iter().position(|arg| arg == END).unwrap_or(args.len())
 }
@@ -67,13 +67,13 @@ fn is_print(arg: &OsStr) -> bool {
     arg == "-p" || arg == "--print"
 }
 
-/// Whether it begins as an option does. A dash alone is standard input.
+/// Returns whether an argument begins like an option. A single dash is standard input.
 fn is_dashed(arg: &OsStr) -> bool {
     arg != "-" && arg.as_encoded_bytes().starts_with(b"-")
 }
 
-/// Whether it begins as an option does and cannot be one. A name that is written wrongly is no prompt: it is better
-/// refused than sent.
+/// Returns whether an argument begins like an option but cannot be one. A misspelled option is not a prompt: rejecting
+/// it is better than sending it.
 fn is_prompt(arg: &OsStr) -> bool {
     let text = arg.to_string_lossy();
     let Some(bare) = text.strip_prefix("--").or_else(|| text.strip_prefix('-')) else {
@@ -84,14 +84,14 @@ fn is_prompt(arg: &OsStr) -> bool {
     !is_word && !has_value(&text)
 }
 
-/// Whether it is an option with its value in the same word, which may hold anything.
+/// Returns whether an argument is an option joined to its value, which may contain anything.
 fn has_value(text: &str) -> bool {
     Codelet::command().get_arguments().any(|known| {
         let is_long = known.get_long().is_some_and(|name| {
             let value = text.strip_prefix("--").and_then(|bare| bare.strip_prefix(name));
             value.is_some_and(|value| value.starts_with('='))
         });
-        // A second prompt is never meant.
+        // A second prompt is never intended.
         let is_short = known.get_id() != "prompt"
             && known.get_short().is_some_and(|name| {
                 let value = text.strip_prefix('-').and_then(|bare| bare.strip_prefix(name));

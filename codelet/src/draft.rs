@@ -1,4 +1,4 @@
-//! Files in the making, which appear under their names whole or not at all.
+//! Draft files, which appear under their final names complete or not at all.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::ffi::OsStr;
@@ -7,33 +7,33 @@ use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 
-/// Who may read a new file.
+/// The readers of a new file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Whoever the user lets read new files.
+    /// Those that the user's umask permits.
     AsUsual,
-    /// Its owner alone.
+    /// The owner only.
     OwnerOnly,
 }
 
-/// A file in the making. Unless it becomes the file that it is for, it vanishes.
+/// A draft file. It is deleted on drop unless it becomes its target.
 pub struct Draft<'a> {
-    /// What is written so far.
+    /// The content so far.
     pub file: File,
     folder: &'a OwnedFd,
     name: Option<String>,
 }
 
-/// How the names of drafts begin.
+/// The prefix of draft names.
 pub const DRAFT: &str = ".codelet-";
 
 impl<'a> Draft<'a> {
-    /// A new one in this folder, under a name that nobody can know before: what was put there is never opened.
+    /// Creates a draft in this folder under an unpredictable name; an existing file is never opened.
     ///
     /// # Errors
-    /// When the folder takes no file.
+    /// If no file can be created in the folder.
     pub fn within(folder: &'a OwnedFd, access: Access) -> io::Result<Self> {
-        // Not made from the target's name, which may be as long as names can be.
+        // Not derived from the target's name, which may already have the maximum length.
         let name = format!("{DRAFT}{:016x}", fastrand::u64(..));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(match access {
@@ -45,12 +45,12 @@ impl<'a> Draft<'a> {
         Ok(Draft { file, folder, name })
     }
 
-    /// Takes the place of whatever has this name now: a link, a pipe, another name of a file. A folder stays.
+    /// Replaces whatever has this name: a link, a pipe, another hard link. Folders are not replaced.
     ///
     /// # Errors
-    /// When a folder has the name, or nothing can be renamed there.
+    /// If the name belongs to a folder, or renaming fails.
     pub fn become_file(mut self, target: &OsStr) -> io::Result<()> {
-        // Only a name can take the place of another one.
+        // Only a named file can replace another one.
         let name = self.name.as_deref().ok_or(ErrorKind::InvalidInput)?;
         rustix::fs::renameat(self.folder, name, self.folder, target).map_err(|error| match error {
             rustix::io::Errno::ISDIR => is_folder(),
@@ -60,11 +60,11 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// A new one without a name, where the system has such files: nothing is left of it, however this process ends. Else as
-    /// [`within`](Draft::within).
+    /// Creates a draft without a name where the system supports that, so that nothing remains of it however this
+    /// process ends. Otherwise the same as [`within`](Draft::within).
     ///
     /// # Errors
-    /// When the folder takes no file.
+    /// If no file can be created in the folder.
     pub fn unnamed(folder: &'a OwnedFd) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if Path::new(OPEN_FILES).exists() {
@@ -81,10 +81,10 @@ impl<'a> Draft<'a> {
         Draft::within(folder, Access::AsUsual)
     }
 
-    /// Takes this name, which nothing has yet.
+    /// Gives the draft this name, which must be free.
     ///
     /// # Errors
-    /// When something has it: that stays. When the folder takes no file.
+    /// If the name is taken, in which case the existing file stays, or if the folder accepts no file.
     pub fn become_new_file(mut self, target: &OsStr) -> io::Result<()> {
         match self.name.as_deref() {
             Some(name) => rename_to_new(self.folder, name, target)?,
@@ -98,7 +98,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Where this process finds its open files by their numbers.
+/// The folder that lists this process's open files by descriptor.
 const OPEN_FILES: &str = "/proc/self/fd";
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
@@ -115,7 +115,7 @@ fn rename_to_new(folder: &OwnedFd, from: &str, to: &OsStr) -> rustix::io::Result
     rename_unless_there(folder, from, to)
 }
 
-/// For file systems that know no other way.
+/// Renames with a check first, for file systems without `RENAME_NOREPLACE`.
 fn rename_unless_there(folder: &OwnedFd, from: &str, to: &OsStr) -> rustix::io::Result<()> {
     match rustix::fs::statat(folder, to, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(_) => Err(rustix::io::Errno::EXIST),
@@ -127,13 +127,13 @@ fn rename_unless_there(folder: &OwnedFd, from: &str, to: &OsStr) -> rustix::io::
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
-            // It is in nobody's way under this name.
+            // A draft under this name disturbs nobody if it cannot be removed.
             let _ = rustix::fs::unlinkat(self.folder, name.as_str(), AtFlags::empty());
         }
     }
 }
 
-/// That a folder stands where a file is to be.
+/// The error for a folder in place of a file.
 pub fn is_folder() -> io::Error {
     io::Error::new(ErrorKind::IsADirectory, "is a folder, expected a file")
 }

@@ -1,15 +1,15 @@
-//! Texts of recordings on a terminal: what it would obey, and what nobody sees, is written as an escape.
+//! Recorded text for a terminal: control characters and invisible characters are written as escapes.
 
 use codelet_text::unseen::hides;
 use std::io::{self, Write};
 
-/// What JSON leaves as it is, and some terminals take for the beginning of an order (U+0080 to U+009F) or nobody sees, as JSON
-/// escapes it (`\u009b`); so it says the same as before.
+/// Escapes the characters that JSON leaves alone but that some terminals interpret as control sequences (U+0080 to
+/// U+009F) or do not show, as JSON escapes (`\u009b`), so the value stays the same.
 pub fn json(text: &str) -> String {
     escaped(text, |c| (c.is_control() && c > '\u{1f}') || hides(c))
 }
 
-/// The same of a text that is no JSON, in which other orders begin with U+001B. Lines and tabs stay.
+/// Does the same for text that is not JSON, where control sequences also begin with U+001B. Newlines and tabs stay.
 pub fn text(text: &str) -> String {
     escaped(text, |c| (c.is_control() && !matches!(c, '\n' | '\t')) || hides(c))
 }
@@ -28,15 +28,15 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     escaped
 }
 
-/// Writes JSON with [escapes](json), however its bytes are cut.
+/// A writer of JSON with [escapes](json), which accepts bytes split anywhere.
 pub struct Json<W> {
     out: W,
-    /// The beginning of a character.
+    /// The beginning of an incomplete character.
     begun: Vec<u8>,
 }
 
 impl<W: Write> Json<W> {
-    /// Writes to this one.
+    /// Creates a writer to `out`.
     pub fn to(out: W) -> Self {
         Json { out, begun: Vec::new() }
     }
@@ -60,7 +60,7 @@ impl<W: Write> Write for Json<W> {
                 }
             };
             self.out.write_all(json(whole).as_bytes())?;
-            // What is no text is no character either.
+            // Invalid UTF-8 becomes the replacement character.
             self.out.write_all("\u{fffd}".repeat(bad.min(1)).as_bytes())?;
             rest = &rest[whole.len() + bad..];
         }

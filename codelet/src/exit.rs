@@ -1,4 +1,4 @@
-//! How the program ends: the exit statuses, and the failures that lead to them.
+//! Exit statuses, and the failures that lead to them.
 
 use crate::paint::clean;
 use std::fmt::Display;
@@ -6,27 +6,27 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The exit statuses. A pipe that the reader closed is a success: whoever reads has seen enough.
+/// The exit statuses. A closed output pipe is a success: the reader has seen enough.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// Done, also when there was nothing to do. Of a run: the model gave its final answer.
+    /// Done, even if there was nothing to do. For a run: the model gave its final answer.
     Done = 0,
-    /// The task failed: the model declined, a limit was reached, the same call failed again and again, or what it wanted to do was
-    /// not permitted. Of a trial of servers: one does not work.
+    /// The task failed: the model refused, a limit was reached, the same call failed again and again, or a needed
+    /// action was not permitted. For a test of MCP servers: one does not work.
     Failed = 1,
     /// Bad usage or settings, unreadable input, or output that could not be written.
     Usage = 2,
-    /// The provider gave no answer.
+    /// The provider did not answer.
     Provider = 3,
-    /// The conversation is too long, and cannot be made to fit.
+    /// The conversation is too long and cannot be made to fit.
     TooLong = 4,
-    /// The model gave an answer, but none that is known to fit the schema.
+    /// The model answered, but the answer is not known to match the schema.
     Unfit = 5,
     /// The user interrupted.
     Interrupted = 130,
 }
 
-/// The exit status of a program that broke down: Rust's own after a panic.
+/// The exit status after a panic, as Rust sets it.
 pub const BROKEN: u8 = 101;
 
 impl From<Exit> for ExitCode {
@@ -35,22 +35,22 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command stopped.
+/// The reason why a command stopped.
 #[derive(Debug)]
 pub enum Failure {
-    /// Something is wrong; the words are for the user.
+    /// An error, with a message for the user.
     Told(String),
-    /// Nobody reads our standard output any more.
+    /// The reader of standard output closed the pipe.
     PipeClosed,
 }
 
 impl Failure {
-    /// A failure that concerns a file.
+    /// Creates a failure that concerns a file.
     pub fn at(file: impl Display, problem: impl Display) -> Self {
         Failure::Told(format!("{}: {problem}", clean(&file.to_string())))
     }
 
-    /// Why, for whoever goes on all the same.
+    /// Returns the message, for callers that continue regardless.
     pub fn words(self) -> String {
         match self {
             Failure::Told(why) => why,
@@ -58,13 +58,13 @@ impl Failure {
         }
     }
 
-    /// An operating system's refusal that concerns a file.
+    /// Creates a failure from an I/O error that concerns a file.
     pub fn io(file: &Path, error: &io::Error) -> Self {
         Failure::at(file.display(), words(error))
     }
 }
 
-/// An operating system's refusal in plain words, without its number.
+/// Describes an I/O error in plain words, without its number.
 pub fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_owned(),

@@ -1,5 +1,5 @@
-//! The picture of a compaction: before and after in shape notation, a line for each message, with what happened to it and
-//! why. In a terminal, long stretches that tell the same are folded.
+//! The picture of a compaction: before and after in shape notation, one line per message, with its fate and the reason.
+//! In a terminal, long runs with the same fate are folded.
 
 use crate::paint::{self, Ink, Look, clean, clip, count, fit, number};
 use codelet_context::compact::{Compaction, FateKind};
@@ -11,23 +11,23 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// A list with more lines than this is folded, where somebody looks at it.
+/// The number of lines above which a list is folded in a terminal.
 const FOLD_ABOVE: usize = 60;
-/// Lines that a folded list keeps at its beginning.
+/// Lines kept at the beginning of a folded list.
 const HEAD_LINES: usize = 18;
-/// Lines that a folded list keeps at its end, where the newest messages are.
+/// Lines kept at the end of a folded list, where the newest messages are.
 const TAIL_LINES: usize = 30;
-/// A stretch of messages with the same fate is folded from this length on.
+/// The minimum length at which a run of messages with the same fate is folded.
 const RUN: usize = 4;
-/// Below this width there is no room for reasons; the signs before the lines tell what happened all the same.
+/// The minimum width for showing reasons; below it, the signs in front of the lines still show the fates.
 const REASONS_FROM: usize = 64;
-/// From this width on there is room to spell out what the signs mean.
+/// The minimum width for spelling out the signs' meanings.
 const WIDE: usize = 100;
-/// Between the parts of a message.
+/// The separator between the parts of a message.
 const SEPARATOR: &str = " · ";
-/// Columns below which a part of a message is not worth showing beside others.
+/// The minimum number of columns for showing a part of a message next to others.
 const LEAST: usize = 22;
-/// Columns of a line that goes to a file, where nobody has said otherwise.
+/// The default line width for a file, in columns.
 const FILE_WIDTH: usize = 120;
 
 /// Draws what a compaction did to a conversation.
@@ -52,7 +52,7 @@ pub fn picture(look: &Look, before: &[Arc<Message>], done: &Compaction) -> Strin
     text
 }
 
-/// What became of a message, as a sign before its line.
+/// The fate of a message, shown as a sign in front of its line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Mark {
     Kept,
@@ -83,26 +83,26 @@ impl Mark {
     }
 }
 
-/// A message of one side of the picture.
+/// A message on one side of the picture.
 struct Entry<'a> {
     message: &'a Message,
     mark: Mark,
     note: String,
 }
 
-/// A line of a list: one message, or several that are folded.
+/// A line of a list: one message, or several folded ones.
 enum Row {
     One(usize),
     Fold(usize, usize),
 }
 
-/// The history, with what became of each message.
+/// Returns the messages of the history with their fates.
 fn what_became<'a>(look: &Look, before: &'a [Arc<Message>], done: &Compaction) -> Vec<Entry<'a>> {
     let entry = |(index, message): (usize, &'a Arc<Message>)| {
         let fate = done.fates.get(index);
         let mark = fate.map_or(Mark::Kept, |fate| Mark::of(fate.kind));
         let note = match fate.map(|fate| clean(&fate.why)) {
-            // The sign says what happened already; in a narrow list the reason needs the room.
+            // The sign already shows the fate; in a narrow list the reason needs the room.
             Some(why) if !why.is_empty() && look.width < WIDE => why,
             Some(why) if !why.is_empty() => format!("{} · {why}", mark.look().1),
             _ => mark.look().1.to_owned(),
@@ -112,8 +112,8 @@ fn what_became<'a>(look: &Look, before: &'a [Arc<Message>], done: &Compaction) -
     before.iter().enumerate().map(entry).collect()
 }
 
-/// The view, with where each message comes from. A kept message is the history's own; a shortened one stands in the place
-/// of the next one of its speaker that was shortened.
+/// Returns the messages of the view with their sources. A kept message is identical to the history's; a shortened one
+/// corresponds to the next shortened message of the same role.
 fn where_from<'a>(before: &[Arc<Message>], done: &'a Compaction) -> Vec<Entry<'a>> {
     let mut own: HashMap<*const Message, usize> = HashMap::new();
     let mut shortened: HashMap<Role, Vec<usize>> = HashMap::new();
@@ -239,7 +239,7 @@ fn section(text: &mut String, look: &Look, title: &str, entries: &[Entry<'_>]) {
     }
 }
 
-/// All messages, or where somebody looks at too many of them, those that tell something.
+/// Returns all messages or, if there are too many for a terminal, the informative ones.
 fn rows(look: &Look, entries: &[Entry<'_>]) -> Vec<Row> {
     let all = (0..entries.len()).map(Row::One);
     if !look.terminal || entries.len() <= FOLD_ABOVE {
@@ -266,7 +266,7 @@ fn rows(look: &Look, entries: &[Entry<'_>]) -> Vec<Row> {
         };
         let tail = rows.split_off(rows.len() - TAIL_LINES);
         let middle = rows.split_off(HEAD_LINES);
-        // Both ends are there: the list is longer than its head and its tail together.
+        // The list is longer than its head and tail together, so both ends exist.
         if let (Some(first), Some(last)) = (middle.first(), middle.last()) {
             rows.push(Row::Fold(begin(first), end(last)));
         }
@@ -275,12 +275,12 @@ fn rows(look: &Look, entries: &[Entry<'_>]) -> Vec<Row> {
     rows
 }
 
-/// How wide the columns of a list are.
+/// The column widths of a list.
 struct Columns {
     index: usize,
     tokens: usize,
     words: usize,
-    /// 0 where there is no room; a file has room for all.
+    /// 0 if there is no room; a file has room for everything.
     note: usize,
 }
 
@@ -302,7 +302,7 @@ impl Columns {
             false => longest.min(room * 2 / 5),
         };
         let words = room.saturating_sub(if note > 0 { note + 2 } else { 0 });
-        // The last column of a file may be as long as it likes.
+        // The last column of a file may have any width.
         let note = if note > 0 && !look.terminal { longest } else { note };
         Columns {
             index,
@@ -347,7 +347,7 @@ impl Columns {
                 let all: Vec<String> = marks.iter().map(one).collect();
                 all.join(if spelled { ", " } else { "  " })
             };
-            // The signs are explained above the list, so they may stand for the words where these have no room.
+            // The signs are explained above the list, so they can replace the words if those do not fit.
             Some(counts(true))
                 .filter(|words| paint::width(words) <= self.note)
                 .unwrap_or_else(|| counts(false))
@@ -381,7 +381,7 @@ impl Columns {
     }
 }
 
-/// A message in shape notation, cut to these columns. Where it does more than think, what it does is shown.
+/// Formats a message in shape notation, cut to `columns`. Thinking is shown only if there is nothing else.
 fn words(message: &Message, columns: usize) -> String {
     let thinks = |part: &&Part| matches!(part, Part::Thinking(_));
     let mut parts: Vec<&Part> = message.parts.iter().filter(|part| !thinks(part)).collect();
@@ -391,7 +391,7 @@ fn words(message: &Message, columns: usize) -> String {
     if parts.is_empty() {
         return shape::line(message, columns);
     }
-    // As many parts as have room to say something, in equal shares.
+    // As many parts as fit at a readable width, in equal shares.
     let counted = format!(" +{}", parts.len()).len();
     let shown = ((columns + SEPARATOR.len()).saturating_sub(counted) / (LEAST + SEPARATOR.len())).clamp(1, parts.len());
     let rest = if shown < parts.len() {
@@ -407,7 +407,7 @@ fn words(message: &Message, columns: usize) -> String {
             left = left.saturating_sub(paint::width(SEPARATOR));
         }
         let share = left / (shown - at);
-        // Wider than it is shown, so that the notation does not spend the room on telling its length.
+        // Wider than its share, so that the notation does not spend the room on the part's length.
         let piece = shape::part_line(message.role, part, share * 2 + 40);
         let piece = clip(&codelet_text::short::words(&piece), share);
         left = left.saturating_sub(paint::width(&piece));
@@ -416,7 +416,7 @@ fn words(message: &Message, columns: usize) -> String {
     line + &rest
 }
 
-/// What is in a fold: `3–40: 38 messages, 19 calls, 18 results`, as much of it as has room in these columns.
+/// Describes a fold within `columns`: `3–40: 38 messages, 19 calls, 18 results`.
 fn told(range: &str, entries: &[Entry<'_>], columns: usize) -> String {
     let calls: usize = entries.iter().map(|entry| entry.message.calls().count()).sum();
     let results: usize = entries.iter().map(|entry| entry.message.tool_results().count()).sum();

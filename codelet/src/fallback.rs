@@ -1,4 +1,4 @@
-//! The fallback: which model is asked where the provider stays overloaded, and where that is.
+//! The fallback model: which one takes over while the provider stays overloaded, and how it is connected.
 
 use crate::exit::Failure;
 use crate::place::variable;
@@ -11,7 +11,7 @@ use codelet_providers::{Loading, vendor};
 use codelet_text::short::grouped;
 use codelet_tools::Reach;
 
-/// The model that waits for its turn, if one does.
+/// The fallback model, if there is one.
 #[derive(Default)]
 pub struct Standby {
     model: Option<(Box<dyn Model>, String)>,
@@ -19,11 +19,11 @@ pub struct Standby {
 }
 
 impl Standby {
-    /// Connects to the fallback that the settings name. One of a settings file that cannot be asked here is left out, with a notice: the
-    /// file is for every machine.
+    /// Connects to the fallback that the settings name. One from a settings file that cannot be used here is skipped
+    /// with a notice, since the file applies to every machine.
     ///
     /// # Errors
-    /// When the command line names one that cannot be asked.
+    /// If the command line names one that cannot be used.
     pub async fn connect(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)) -> Result<Self, Failure> {
         let Some(name) = &settings.fallback.value else {
             return Ok(Standby::default());
@@ -52,7 +52,8 @@ impl Standby {
         }
     }
 
-    /// Has the session fall back to it; the tools work for whichever model is asked. Returns what the user should know.
+    /// Registers the fallback with the session and keeps the tools in line with the active model. Returns a notice for
+    /// the user.
     pub fn serve(self, session: &mut Session, tools: Reach) -> Option<String> {
         if let Some((model, shown)) = self.model {
             let changed = move |model: &dyn Model| tools.show_images(model.profile().sees_images);
@@ -62,7 +63,7 @@ impl Standby {
     }
 }
 
-/// What is taken for granted of a model that no catalogue knows.
+/// Returns the notice of the assumptions for a fallback that is not in the catalogue.
 fn assumed(model: &dyn Model) -> Option<String> {
     let profile = model.profile();
     profile.is_unknown.then(|| {
@@ -75,8 +76,8 @@ fn assumed(model: &dyn Model) -> Option<String> {
     })
 }
 
-/// The settings under which a model of this name is asked beside the one of the settings. An address is for the vendor that it was given
-/// for, and an effort that was asked of the first is one that the other takes or not.
+/// Returns the settings for this fallback model. The base URL is dropped if it belongs to another vendor; a requested
+/// effort applies only if the fallback supports it.
 fn settings_for(settings: &Settings, name: &str) -> Settings {
     let mut there = settings.clone();
     if is_elsewhere(&settings.model.value, name) {
@@ -88,8 +89,8 @@ fn settings_for(settings: &Settings, name: &str) -> Settings {
     there
 }
 
-/// Whether this model is not asked at the address that was given for the first one. Names without a known vendor are the
-/// server's own.
+/// Returns whether this model is not served from the base URL of the first one. Names without a known vendor belong to
+/// the same server.
 pub fn is_elsewhere(first: &str, name: &str) -> bool {
     let vendor = |name: &str| vendor::find(name.split_once('/')?.0).map(|vendor| vendor.name);
     vendor(first) != vendor(name)

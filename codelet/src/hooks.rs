@@ -1,5 +1,5 @@
-//! Hooks: programs of the user's and of the project's that are told what happens in a session, and may object. Here they are found
-//! and chosen; [`runner`] runs them when the loop tells of something, and [`consent`] asks about those of a project.
+//! Hooks: programs of the user or the project that are notified of session events and may object. This module finds and
+//! selects them; [`runner`] runs them on the agent loop's events, and [`consent`] asks about a project's hooks.
 
 mod answer;
 pub mod consent;
@@ -17,9 +17,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 pub use written::Hook;
 
-/// The largest file of another agent's settings that is read, in bytes.
+/// The size limit for another agent's settings file, in bytes.
 const MOST: u64 = 1024 * 1024;
-/// Where other agents keep the settings of a project, from its folder.
+/// Project settings files of other agents, relative to the project's folder.
 const OTHERS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 
 /// The hooks of one file.
@@ -27,28 +27,28 @@ const OTHERS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json
 pub struct Source {
     /// The file.
     pub file: PathBuf,
-    /// What it says, as it is written.
+    /// The parsed JSON value of its hooks.
     pub value: Value,
     /// The hooks in it.
     pub hooks: Vec<Hook>,
 }
 
-/// The hooks that are found for a session.
+/// The hooks found for a session.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Found {
-    /// The user's own, from the user's settings.
+    /// The user's hooks, from the user's settings.
     pub own: Vec<Source>,
-    /// Those of the project, which run only with the user's consent.
+    /// The project's hooks, which run only with the user's consent.
     pub project: Vec<Source>,
-    /// What the user should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
-/// The hooks that a session at this place has: the user's own, and those of the project where the user has permitted them, who is asked
-/// if that can be. What the user should know joins the notices of the settings.
+/// Returns the hooks of a session at this place: the user's own, and the project's if the user has permitted them,
+/// asking if possible. Notices are added to those of the settings.
 ///
 /// # Errors
-/// When those in the user's own settings file are not as they have to be, or nobody can be asked on the terminal that is there.
+/// If hooks in the user's own settings file are invalid, or the question cannot be asked on the terminal.
 pub fn of_session(settings: &mut Settings, place: &Place, can_ask: bool) -> Result<Vec<Hook>, Failure> {
     let mut found = Found::look(settings, place)?;
     if !consent::permitted(&mut found, settings, place, can_ask)? {
@@ -60,10 +60,10 @@ pub fn of_session(settings: &mut Settings, place: &Place, can_ask: bool) -> Resu
 }
 
 impl Found {
-    /// Looks for the hooks of a session at this place.
+    /// Finds the hooks of a session at this place.
     ///
     /// # Errors
-    /// When those in the user's own settings file are not as they have to be: one that is left out may guard something.
+    /// If hooks in the user's own settings file are invalid: a skipped hook might guard something.
     pub fn look(settings: &Settings, place: &Place) -> Result<Found, Failure> {
         let mut found = Found::default();
         if let (Some(value), Some(file)) = (&settings.hooks, &settings.user_file) {
@@ -89,7 +89,7 @@ impl Found {
         }
         for folder in folders(&place.root, &place.directory) {
             for file in OTHERS.map(|name| folder.join(name)) {
-                // In a home that is the workspace this is the user's own file.
+                // If the home folder is the workspace, this is the user's own file.
                 if others.as_ref() != Some(&file) && file.symlink_metadata().is_ok() {
                     let source = match is_plain(&file, &place.root) {
                         true => found.of_file(&file),
@@ -113,7 +113,7 @@ impl Found {
         }
     }
 
-    /// The hooks in another agent's settings file; none where there is none or it is none.
+    /// Reads the hooks of another agent's settings file; `None` if it is missing, has no hooks or is invalid.
     fn of_file(&mut self, file: &Path) -> Option<Source> {
         let value = match hooks_of(file) {
             Ok(value) => value?,
@@ -126,7 +126,8 @@ impl Found {
         source.map_err(|why| self.notices.push(unusable(file, &why))).ok()
     }
 
-    /// The hooks of a file. What is not supported is noticed, and so is a wish to be free where it is not the user's.
+    /// Reads the hooks of a file. Adds a notice for unsupported ones, and for a request to leave the sandbox by a hook
+    /// that is not the user's.
     fn read(&mut self, file: &Path, value: &Value, is_shut_in: bool) -> Result<Source, String> {
         let mut written = written::read(value)?;
         for unsupported in &written.unsupported {
@@ -149,7 +150,7 @@ impl Found {
     }
 }
 
-/// What another agent's settings file says of hooks; nothing where it says nothing or is not there.
+/// Returns the value of `hooks` in another agent's settings file; `None` if the file or the value is missing.
 fn hooks_of(file: &Path) -> Result<Option<Value>, String> {
     let bytes = match input::regular(file, MOST) {
         Ok(bytes) => bytes,
@@ -163,7 +164,7 @@ fn hooks_of(file: &Path) -> Result<Option<Value>, String> {
     Ok(settings.get("hooks").filter(|hooks| !hooks.is_null()).cloned())
 }
 
-/// The folders from a project's root down to where a session works.
+/// Returns the folders from the project's root down to the session's working directory.
 fn folders(root: &Path, directory: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = directory
         .ancestors()
@@ -174,7 +175,7 @@ fn folders(root: &Path, directory: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a file of the project lies there itself, and no link leads elsewhere: what is asked about is the project's.
+/// Returns whether a file is at this path without links in between: consent covers only the project's own files.
 fn is_plain(file: &Path, root: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     let below = file.strip_prefix(root).ok();
@@ -263,7 +264,8 @@ mod tests {
         );
         let (_, project, notices) = files(&place(&root, "linked", "home"), &Settings::default());
         assert_eq!((project.len(), notices.len()), (1, 1), "{notices:?}");
-        // The user's own file is read where the user says so, and is not the project's where both are one.
+        // The user's own file is read if the user's settings say so, and does not count as the project's where both are
+        // the same.
         let settings = Settings {
             hooks_from: crate::settings::Set {
                 value: HooksFrom::Claude,

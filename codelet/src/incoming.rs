@@ -1,4 +1,4 @@
-//! `--input stream-json`: prompts on standard input, one JSON line each, for programs that hold a conversation.
+//! `--input stream-json`: prompts on standard input, one JSON object per line, for programs that hold a conversation.
 //! `docs/scripts.md` describes the lines.
 
 use crate::exit::{Failure, words};
@@ -10,14 +10,15 @@ use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
 
-/// The most of a line, in bytes: as many pictures as a prompt may have, and more text than any window takes.
+/// The maximum length of a line, in bytes: all images that a prompt may have, and more text than any context window
+/// holds.
 const LONGEST: u64 = 32 * 1024 * 1024;
-/// Between two looks at an input that cannot be waited for.
+/// The polling interval for non-blocking input.
 const PAUSE: Duration = Duration::from_millis(20);
-/// The most that an error repeats of a line, in characters.
+/// The maximum characters of a line that an error quotes.
 const SHOWN: usize = 60;
 
-/// The lines of standard input. A thread of their own reads them, so that an interruption need not wait for the next one.
+/// The lines of standard input, read by a separate thread so that an interruption need not wait for the next line.
 pub struct Incoming {
     lines: Receiver<io::Result<Vec<u8>>>,
     /// The number of the last line, from 1.
@@ -25,10 +26,10 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Begins to read.
+    /// Starts reading.
     ///
     /// # Errors
-    /// When no thread can be started.
+    /// If no thread can be started.
     pub fn start() -> io::Result<Self> {
         let (taken, lines) = channel(1);
         let read = move || {
@@ -46,10 +47,10 @@ impl Incoming {
         Ok(Incoming { lines, number: 0 })
     }
 
-    /// The next prompt; `None` at the end of the input.
+    /// Returns the next prompt; `None` at the end of the input.
     ///
     /// # Errors
-    /// When a line is none or cannot be read; the message names it.
+    /// If a line is not a prompt or cannot be read; the message names the line.
     pub async fn next(&mut self) -> Result<Option<Prompt>, Failure> {
         while let Some(line) = self.lines.recv().await {
             self.number += 1;
@@ -67,20 +68,20 @@ impl Incoming {
     }
 }
 
-/// Reads one line, of which no more than is needed to see that it is too long.
+/// Reads one line, up to the point where it is known to be too long.
 fn read_line(input: &mut BufReader<io::StdinLock<'_>>, line: &mut Vec<u8>) -> io::Result<()> {
     loop {
         let room = LONGEST + 1 - line.len() as u64;
         match input.take(room).read_until(b'\n', line) {
             Ok(_) => return Ok(()),
-            // Whoever shares it has said that nobody shall wait for it.
+            // Another process that shares the input has made it non-blocking.
             Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(PAUSE),
             Err(error) => return Err(error),
         }
     }
 }
 
-/// The prompt of a line: `{"type": "user", "message": {"role": "user", "content": …}}`. Other fields are ignored.
+/// Parses a prompt: `{"type": "user", "message": {"role": "user", "content": …}}`. Other fields are ignored.
 fn prompt(line: &[u8]) -> Result<Prompt, String> {
     let line: Value = serde_json::from_slice(line).map_err(|error| {
         format!(
@@ -112,7 +113,7 @@ fn prompt(line: &[u8]) -> Result<Prompt, String> {
     })
 }
 
-/// The text of content blocks, and the data of their pictures.
+/// Returns the text of content blocks, and the data of their images.
 fn content(blocks: &[Value]) -> Result<(String, Vec<&str>), String> {
     let (mut texts, mut images) = (Vec::new(), Vec::new());
     for block in blocks {

@@ -1,4 +1,4 @@
-//! Where conversations come from: a file or standard input, read whole, with clear words where that cannot be.
+//! Input of conversations: a file or standard input, read whole, with clear error messages.
 
 use crate::args::Reading;
 use crate::exit::Failure;
@@ -17,44 +17,44 @@ use std::path::{Path, PathBuf};
 use std::string::FromUtf8Error;
 use std::time::{Duration, Instant, SystemTime};
 
-/// No conversation is larger; a device that never ends is not read until the memory is full.
+/// The size limit of an input; prevents reading an endless device until memory is full.
 pub const MAX_BYTES: u64 = 1 << 30;
-/// Enough of the beginning to tell a text from anything else.
+/// Bytes at the beginning used to tell text from other content.
 const HEAD_BYTES: u64 = 64 * 1024;
 
-/// Of so many conversations of a data set it is told what is wrong with them.
+/// The number of conversations of a data set whose errors are reported.
 const TOLD: usize = 8;
 
-/// What an input holds.
+/// The content of an input.
 pub enum Conversations {
     One(Input),
-    /// A data set, or the store of an agent.
+    /// A data set, or an agent's session store.
     Many(Input),
 }
 
-/// What was read.
+/// An input that was read.
 pub struct Input {
     /// The file's name, for messages to the user.
     pub name: String,
-    /// All of it; nothing of a store.
+    /// The whole content; empty for a store.
     pub bytes: Vec<u8>,
-    /// When it was written last, where that is known.
+    /// The modification time, if known.
     pub written: Option<SystemTime>,
-    /// The store that it is, whose sessions are read when they are asked for.
+    /// The store, if it is one; its sessions are read on demand.
     held: Option<Held>,
 }
 
-/// A store with what is in it.
+/// A store with its sessions.
 struct Held {
     store: Store,
     sessions: Vec<Session>,
 }
 
 impl Input {
-    /// Reads the file, or standard input where none or `-` is named.
+    /// Reads the file, or standard input if the name is missing or `-`.
     ///
     /// # Errors
-    /// When it cannot be read, is obviously no text, or is a store of several sessions.
+    /// If it cannot be read, is clearly not text, or is a store of several sessions.
     pub fn read(file: Option<&Path>) -> Result<Self, Failure> {
         let input = Input::read_any(file)?;
         match &input.held {
@@ -63,10 +63,10 @@ impl Input {
         }
     }
 
-    /// Reads the file as [`read`](Input::read) does, which may also be a store of an agent with any number of sessions.
+    /// Reads a file like [`read`](Input::read), but also accepts an agent's store with any number of sessions.
     ///
     /// # Errors
-    /// When it cannot be read, or is neither text nor a store.
+    /// If it cannot be read, or is neither text nor a store.
     pub fn read_any(file: Option<&Path>) -> Result<Self, Failure> {
         match file.filter(|path| *path != Path::new("-")) {
             Some(path) => match (!path.exists()).then(|| within(path)).flatten() {
@@ -77,10 +77,10 @@ impl Input {
         }
     }
 
-    /// Reads the file as [`read_any`](Input::read_any) does, and tells what is read where that takes long.
+    /// Reads a file like [`read_any`](Input::read_any), and shows progress if that takes long.
     ///
     /// # Errors
-    /// As there.
+    /// The same as for [`read_any`](Input::read_any).
     pub fn read_any_telling(file: Option<&Path>) -> Result<(Self, Progress), Failure> {
         let progress = Progress::start("reading");
         let input = Input::read_any(file)?;
@@ -97,7 +97,7 @@ impl Input {
             return Err(Failure::at(&name, "is a folder, expected a file with one conversation"));
         }
         let mut magic = [0; stores::MAGIC.len()];
-        // What cannot be gone back in is no file that SQLite could open.
+        // SQLite cannot open input that is not seekable.
         if found.is_file() && file.read_exact(&mut magic).is_ok() && magic == stores::MAGIC {
             return Input::open_store(path, name);
         }
@@ -111,8 +111,8 @@ impl Input {
         Ok(input)
     }
 
-    /// Puts what a session goes on from before it. `own` is the name of its file; `beside` is the bytes, so many at most, of a file in
-    /// the same folder with a name that fits.
+    /// Prepends the earlier sessions that a session continues. `own` is the name of its file; `beside` returns the
+    /// bytes, up to a limit, of a file in the same folder with a matching name.
     pub fn with_earlier(
         &mut self,
         own: Option<&OsStr>,
@@ -129,7 +129,7 @@ impl Input {
         }
     }
 
-    /// A store; where it holds one session, that one.
+    /// Opens a store; returns the session itself if there is only one.
     fn open_store(path: &Path, name: String) -> Result<Self, Failure> {
         let failed = |error| Failure::at(&name, stores::words(&error));
         let store = stores::open(path).map_err(failed)?;
@@ -145,7 +145,7 @@ impl Input {
         }
     }
 
-    /// A conversation that was read already.
+    /// Wraps a conversation that was already read.
     pub fn of(name: String, bytes: Vec<u8>) -> Self {
         Input {
             name,
@@ -155,7 +155,7 @@ impl Input {
         }
     }
 
-    /// The one with this id, or with this number.
+    /// Selects the session with this id or number.
     fn named(self, id: &str) -> Result<Self, Failure> {
         let at = id.parse::<usize>().ok();
         if let Some(held) = &self.held {
@@ -165,7 +165,7 @@ impl Input {
                 id: id.to_owned(),
                 ..Session::default()
             };
-            // Not all that are in it are listed: those of sub-agents are read when they are asked for.
+            // The list is incomplete: sub-agent sessions are read only on request.
             return match named.or_else(numbered) {
                 Some(session) => held.conversation(&self.name, session),
                 None => held.conversation(&self.name, &unlisted()),
@@ -191,16 +191,16 @@ impl Input {
         Input::fill("standard input".to_owned(), stdin.lock(), 0)
     }
 
-    /// Reads all there is; `size` is how much that may be, as far as it is known.
+    /// Reads everything; `size` is the expected size, as far as it is known.
     ///
     /// # Errors
-    /// When it cannot be read, is obviously no text, or is too much.
+    /// If it cannot be read, is clearly not text, or is too large.
     pub fn fill(name: String, mut from: impl Read, size: u64) -> Result<Self, Failure> {
         if size > MAX_BYTES {
             return Err(too_large(&name));
         }
         let refused = |error: io::Error| Failure::at(&name, crate::exit::words(&error));
-        // One byte more, so that the end is met without another growth.
+        // One extra byte, so that the end is detected without another reallocation.
         let mut bytes = Vec::with_capacity(size as usize + 1);
         from.by_ref()
             .take(HEAD_BYTES)
@@ -220,15 +220,15 @@ impl Input {
         Ok(Input::of(name, bytes))
     }
 
-    /// Reads the conversation in it.
+    /// Parses the conversation.
     ///
     /// # Errors
-    /// When it is none in this form.
+    /// If it is not a conversation in this format.
     pub fn parse(&self, from: Option<Format>) -> Result<Document, Failure> {
         codelet_transcript::read(&self.bytes, from).map_err(|error| Failure::at(&self.name, self.unread(&error)))
     }
 
-    /// Why no conversation could be read from it: it may hold many.
+    /// Explains why no conversation could be read: there may be several.
     pub fn unread(&self, error: &ReadError) -> String {
         match codelet_transcript::conversations(&self.bytes) {
             Some(_) => self.several(),
@@ -236,7 +236,7 @@ impl Input {
         }
     }
 
-    /// That one of several must be chosen.
+    /// Returns the message that one of several sessions must be chosen.
     pub fn several(&self) -> String {
         match &self.held {
             Some(held) => format!(
@@ -251,15 +251,15 @@ impl Input {
         }
     }
 
-    /// The sessions of a store.
+    /// Returns the sessions of a store.
     pub fn sessions(&self) -> Option<&[Session]> {
         self.held.as_ref().map(|held| &*held.sessions)
     }
 
-    /// The conversations in it: all of a data set, or the one with this number, counted from 0.
+    /// Returns the conversations: all of a data set, or the one with this index, counted from 0.
     ///
     /// # Errors
-    /// When there is none with this number.
+    /// If there is none with this index.
     pub fn conversations(self, index: Option<usize>) -> Result<Conversations, Failure> {
         if let Some(held) = &self.held {
             let Some(at) = index else {
@@ -289,10 +289,10 @@ impl Input {
         }))
     }
 
-    /// The only conversation in it, or the one with this number.
+    /// Returns the only conversation, or the one with this index.
     ///
     /// # Errors
-    /// When there are several and no number, or none with it.
+    /// If there are several and no index is given, or none has this index.
     pub fn one(self, index: Option<usize>) -> Result<Input, Failure> {
         match self.conversations(index)? {
             Conversations::One(input) => Ok(input),
@@ -300,10 +300,10 @@ impl Input {
         }
     }
 
-    /// Hands over each conversation of a data set or a store, and tells of those with which something is wrong.
+    /// Passes each conversation of a data set or store to `take`, and reports those with errors.
     ///
     /// # Errors
-    /// When something is wrong with any, behind all others.
+    /// If any has an error, after all others were passed on.
     pub fn each(&self, mut take: impl FnMut(usize, Input) -> Result<(), Failure>) -> Result<(), Failure> {
         let lines = codelet_transcript::conversations(&self.bytes).unwrap_or_default();
         let all = self.held.as_ref().map_or(lines.len(), |held| held.sessions.len());
@@ -333,10 +333,10 @@ impl Input {
         }
     }
 
-    /// Reads the conversation in it with what was recorded of its requests.
+    /// Parses the conversation together with the usage recorded for its requests.
     ///
     /// # Errors
-    /// When it is none in this form, or less than nine tenths of it is understood and that is not enough.
+    /// If it is not in this format, or less than nine tenths of it is understood and `--force` is not given.
     pub fn record(&self, reading: &Reading) -> Result<Recording, Failure> {
         let from = reading.from.0;
         let read = match reading.force {
@@ -352,14 +352,14 @@ impl Input {
         })
     }
 
-    /// The name, without the bytes.
+    /// Returns the name and drops the bytes.
     pub fn into_name(self) -> String {
         self.name
     }
 }
 
 impl Held {
-    /// The conversation of a session.
+    /// Reads the conversation of a session.
     fn conversation(&self, name: &str, session: &Session) -> Result<Input, Failure> {
         let read = self.store.conversation(&session.id);
         let bytes = read.map_err(|error| Failure::at(name, stores::words(&error)))?;
@@ -371,10 +371,10 @@ impl Held {
     }
 }
 
-/// A session goes on from so many others at most, one after another.
+/// The maximum number of earlier sessions that a session can continue, one after another.
 const MOST_EARLIER: usize = 20;
 
-/// The bytes of the regular file in the same folder that has such a name. No link is followed.
+/// Reads the regular file in the same folder whose name satisfies `is_it`. Links are not followed.
 fn beside(path: &Path, most: u64, is_it: &dyn Fn(&str) -> bool) -> Option<Vec<u8>> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
@@ -385,7 +385,7 @@ fn beside(path: &Path, most: u64, is_it: &dyn Fn(&str) -> bool) -> Option<Vec<u8
     all_of(file, &found, most)
 }
 
-/// All bytes of a file that has no more than so many.
+/// Reads a whole file of at most `most` bytes.
 pub fn all_of(file: File, found: &Metadata, most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let is_small = found.len() <= most;
@@ -395,7 +395,7 @@ pub fn all_of(file: File, found: &Metadata, most: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// What `FILE#ID` names: a file, and what is meant in it.
+/// Splits `FILE#ID` into the file and the id within it.
 fn within(path: &Path) -> Option<(PathBuf, String)> {
     let text = path.to_str()?;
     let mut marks = text.match_indices('#');
@@ -403,14 +403,14 @@ fn within(path: &Path) -> Option<(PathBuf, String)> {
     Some((PathBuf::from(&text[..at]), text[at + 1..].to_owned()))
 }
 
-/// Whether a file is a database.
+/// Returns whether a file is an SQLite database.
 pub fn is_store(file: &Path) -> bool {
     let mut magic = [0; stores::MAGIC.len()];
     let begins = opened(file, OFlags::empty()).and_then(|(mut file, _)| file.read_exact(&mut magic));
     begins.is_ok() && magic == stores::MAGIC
 }
 
-/// The file that is read for what stands on the command line: without what is meant in it.
+/// Returns the file to be read for a command-line argument, without a `#ID`.
 pub fn file_of(path: &Path) -> PathBuf {
     let inner = || within(path).map(|(file, _)| file);
     (!path.exists())
@@ -427,7 +427,7 @@ fn none_with(at: usize, held: usize) -> String {
     }
 }
 
-/// Where a text ends: a crash leaves zeros behind the last line.
+/// Returns the length of the text: a crash leaves zero bytes after the last line.
 fn end(bytes: &[u8]) -> usize {
     let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     match bytes[..end].trim_ascii_end() {
@@ -436,10 +436,10 @@ fn end(bytes: &[u8]) -> usize {
     }
 }
 
-/// That it is a regular file.
+/// Checks that this is a regular file.
 ///
 /// # Errors
-/// When it is anything else.
+/// If it is anything else.
 pub fn is_regular(found: &Metadata) -> io::Result<()> {
     match found.is_file() {
         true => Ok(()),
@@ -447,10 +447,10 @@ pub fn is_regular(found: &Metadata) -> io::Result<()> {
     }
 }
 
-/// A regular file, opened to be read and waited for by nobody, with what is known of it. `flags` are further ones.
+/// Opens a regular file for reading without blocking, and returns it with its metadata. `flags` are added.
 ///
 /// # Errors
-/// When it cannot be opened, or is anything else.
+/// If it cannot be opened, or is not a regular file.
 pub fn opened(path: &Path, flags: OFlags) -> io::Result<(File, Metadata)> {
     let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -459,13 +459,12 @@ pub fn opened(path: &Path, flags: OFlags) -> io::Result<(File, Metadata)> {
     Ok((file, found))
 }
 
-/// The bytes of a regular file, with an error where it is anything else or has more than so many: whoever wrote a repository may
-/// have put a pipe in its place, or a link to a device.
+/// Reads a regular file of at most `most` bytes: a repository may contain a pipe or a link to a device in its place.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it is not a regular file, is larger, or cannot be read.
 pub fn regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    // A device may do something when it is opened.
+    // Opening a device may have side effects.
     is_regular(&path.metadata()?)?;
     let (file, _) = opened(path, OFlags::empty())?;
     let mut bytes = Vec::new();
@@ -476,43 +475,43 @@ pub fn regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The most of a prompt that is read from standard input, in bytes: no window takes more.
+/// The size limit of a prompt on standard input, in bytes: no context window holds more.
 const MAX_PROMPT: u64 = 16 * 1024 * 1024;
 
-/// How long the first byte of a pipe may take where there is a prompt already: what stands before it in a pipeline may have
+/// The timeout for the first byte from a pipe if there is already a prompt: an earlier command of the pipeline may have
 /// to be built first.
 const FIRST_OF_PIPE: Duration = Duration::from_secs(60);
-/// The same for what else is inherited: many programs start others with an input that they neither write to nor close.
+/// The same for other inherited input: many programs start others with an input that they neither write nor close.
 const FIRST: Duration = Duration::from_secs(3);
-/// After so long a silence it is said what is waited for.
+/// The silence after which the user is told that input is awaited.
 const SILENCE: Duration = Duration::from_secs(1);
-/// Between two looks at an input that cannot be waited for.
+/// The polling interval for non-blocking input.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What comes by standard input.
+/// Text from standard input.
 #[derive(Default)]
 pub struct Piped {
-    /// As text; empty where nothing came.
+    /// The text; empty if there was none.
     pub text: String,
-    /// What the user should know: it was not waited for any longer, or is not as it came.
+    /// A notice for the user: reading timed out, or bytes were replaced.
     pub notice: Option<String>,
 }
 
-/// What is piped into standard input. Where there is a prompt already, nothing need come.
+/// Reads piped standard input. If there is already a prompt, input is optional.
 ///
 /// # Errors
-/// When it cannot be read, is no text, or is more than any window takes.
+/// If it cannot be read, is not text, or is larger than any context window.
 pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
     const NAME: &str = "standard input";
     let mut stdin = io::stdin().lock();
     let first = first(&stdin);
-    // More than the lock would keep for itself, where nobody could wait for it.
+    // Larger than the lock's buffer, so nothing is buffered where polling cannot see it.
     let mut piece = vec![0; 64 * 1024];
     let mut bytes = Vec::new();
     let mut is_told = false;
     while bytes.len() as u64 <= MAX_PROMPT {
         let may_miss = has_prompt && bytes.is_empty();
-        // Where it is soon given up, nobody need be told before.
+        // If the wait is short, no message is needed.
         let silence = if may_miss && first <= FIRST { first } else { SILENCE };
         let mut has_come = if is_told {
             false
@@ -547,7 +546,7 @@ pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
             Ok(0) => break,
             Ok(read) => bytes.extend_from_slice(&piece[..read]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Whoever shares it has said that nobody shall wait for it.
+            // Another process that shares the input has made it non-blocking.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(PAUSE),
             Err(error) => return Err(Failure::at(NAME, crate::exit::words(&error))),
         }
@@ -565,8 +564,8 @@ pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
     }
 }
 
-/// Text in which some bytes are no UTF-8, with these replaced: one file in another encoding should not end the review of a
-/// whole change. What holds a zero byte too is no text at all.
+/// Replaces invalid UTF-8: one file in another encoding should not prevent the review of a whole change. Input that
+/// also contains a zero byte is rejected as binary.
 fn mended(name: &str, error: &FromUtf8Error) -> Result<Piped, Failure> {
     let bytes = error.as_bytes();
     let at = error.utf8_error().valid_up_to();
@@ -584,13 +583,14 @@ fn mended(name: &str, error: &FromUtf8Error) -> Result<Piped, Failure> {
     })
 }
 
-/// How long the first byte of an input is waited for where it may be left out.
+/// Returns the timeout for the first byte of optional input.
 fn first(input: impl AsFd) -> Duration {
     let is_pipe = rustix::fs::fstat(input).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_fifo());
     if is_pipe { FIRST_OF_PIPE } else { FIRST }
 }
 
-/// Whether there is something to read within this time, or ever, be it the end. Where that cannot be known, reading will tell.
+/// Returns whether there is something to read, including the end of input, within this time or ever. If polling fails,
+/// returns true and leaves it to the read.
 fn comes_within(input: &io::StdinLock<'_>, most: Option<Duration>) -> bool {
     let until = most.map(|most| Instant::now() + most);
     loop {
@@ -612,14 +612,14 @@ fn too_large(name: &str) -> Failure {
     Failure::at(name, format!("is larger than {limit}, expected one conversation"))
 }
 
-/// What a text begins with, behind white space and zeros.
+/// Returns the first byte after white space and zeros.
 fn begins(head: &[u8]) -> Option<u8> {
     head.iter()
         .copied()
         .find(|byte| *byte != 0 && !byte.is_ascii_whitespace())
 }
 
-/// What the first bytes say about a file that is no text.
+/// Identifies a file that is not text by its first bytes.
 fn foreign(head: &[u8]) -> Option<String> {
     let kind = match head {
         [0x1f, 0x8b, ..] => "is compressed with gzip; unpack it first (gunzip)",
@@ -629,7 +629,7 @@ fn foreign(head: &[u8]) -> Option<String> {
         b"SQLite format 3\0" | [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => {
             "is an SQLite database, which is read from its file: name that"
         }
-        // Zeros among entries are what a crash left of some; the reader tells what is lost.
+        // Zeros among entries are the remains of a crash; the reader reports what is lost.
         _ if matches!(begins(head), Some(b'{' | b'[')) => return None,
         _ => {
             let at = head.iter().position(|&byte| byte == 0)?;
@@ -640,7 +640,7 @@ fn foreign(head: &[u8]) -> Option<String> {
     Some(kind.to_owned())
 }
 
-/// Why a conversation could not be read, and what can be done about it here.
+/// Explains why a conversation could not be read, and suggests a remedy.
 fn unread(error: &ReadError) -> String {
     match error {
         ReadError::OtherForm { found, .. } => format!("{error}, expected --from {found}"),

@@ -1,4 +1,4 @@
-//! The report of a session that is under way: sees each request, and makes the page when it is asked for.
+//! The report of a running session: observes each request, and builds the page on demand.
 
 use crate::side_by_side::{cores, side_by_side};
 use codelet_agent::event::Witness;
@@ -14,19 +14,19 @@ use codelet_replay::report::{Live, Told, page};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// The figures of a session's requests. A clone has the same ones.
+/// The figures of a session's requests. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Page(Arc<Mutex<Sent>>);
 
 #[derive(Debug)]
 struct Sent {
     live: Live,
-    /// What stands in every request beside the messages.
+    /// The tokens of every request apart from the messages.
     fixed: Tokens,
 }
 
 impl Page {
-    /// Nothing sent. `tools` is what the tools' definitions weigh, in tokens.
+    /// Creates an empty page. `tools` is the size of the tool definitions, in tokens.
     pub fn new(tools: Tokens) -> Self {
         Page(Arc::new(Mutex::new(Sent {
             live: Live::new(tools),
@@ -34,7 +34,7 @@ impl Page {
         })))
     }
 
-    /// The page as things stand.
+    /// Returns the page for the current state.
     pub fn html(&self, session: &Session) -> String {
         let profile = session.model().profile();
         let conversation = session.conversation();
@@ -48,13 +48,13 @@ impl Page {
         let runs = live.session(conversation, &told);
         let runs = runs.map_or_else(Vec::new, |(played, settings)| {
             let policies = Policy::USUAL;
-            // On all cores, since somebody waits for it.
+            // On all cores, since the user is waiting.
             side_by_side(policies.len(), cores(), |at| play(&played, policies[at], &settings))
         });
         page(&live.report(conversation, &told, runs))
     }
 
-    /// Whether a text is such a page, of whatever session and version.
+    /// Returns whether a text is such a page, of any session and version.
     pub fn is_one(text: &str) -> bool {
         let head = &text[..text.floor_char_boundary(16_000)];
         let begins = "<!DOCTYPE html>\n<html lang=\"en\"><head>";
@@ -66,7 +66,7 @@ impl Page {
     }
 }
 
-/// The first line of the first prompt.
+/// Returns the first line of the first prompt.
 fn title(conversation: &Conversation) -> &str {
     let prompts = conversation
         .history()
@@ -103,7 +103,7 @@ impl Witness for Page {
     }
 }
 
-/// Milliseconds since 1970-01-01 UTC.
+/// Returns the milliseconds since 1970-01-01 UTC.
 fn now() -> Option<u64> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok();
     now.and_then(|since| u64::try_from(since.as_millis()).ok())

@@ -1,12 +1,11 @@
-//! Says that a server is waited for which is not ready yet, as one that still loads its model.
+//! Reports the wait for a server that is not ready yet, for example because it is still loading its model.
 
 use crate::paint::{Ink, Look};
 use crate::progress::Progress;
 use codelet_agent::event::Event;
 use codelet_providers::Loading;
 
-/// Tells whoever looks at standard error: on a terminal a line that counts the seconds and is gone afterwards, in a log
-/// one line.
+/// Reports a wait on standard error: on a terminal as a transient line that counts seconds, in a log as one line.
 #[derive(Default)]
 pub struct Told {
     progress: Option<Progress>,
@@ -14,7 +13,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// The server is waited for.
+    /// Reports that the server is being waited for.
     pub fn on(&mut self, loading: &Loading) {
         if std::mem::replace(&mut self.is_told, true) {
             return;
@@ -28,13 +27,13 @@ impl Told {
     }
 }
 
-/// What is waited for, and how long at most.
+/// Describes the wait and its maximum length.
 pub fn words(loading: &Loading) -> String {
     let seconds = loading.left.as_secs_f64().round() as u64;
     format!("{}; waiting up to {seconds} s", cause(loading))
 }
 
-/// The same for programs that follow what happens.
+/// Returns the wait as an event.
 pub fn event(loading: Loading) -> Event {
     Event::Waiting {
         cause: cause(&loading),

@@ -1,4 +1,4 @@
-//! Servers on this machine that run models: looked for where they usually listen, and asked which model they have.
+//! Local model servers: looked up at their usual ports, and asked for their models.
 
 use codelet_providers::vendor;
 use serde_json::Value;
@@ -6,11 +6,11 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// A server on this machine answers at once, or nobody waits for it.
+/// The timeout for a server on this machine.
 const PATIENCE: Duration = Duration::from_millis(150);
-/// More of an answer is not read, in bytes: a list of models is short.
+/// The size limit of a response, in bytes: a list of models is short.
 const MOST: u64 = 256 * 1024;
-/// Where such servers usually listen, and what that port's usual server is asked as.
+/// The usual ports of local servers, with the server's name and its vendor name.
 pub const USUAL: [(u16, &str, &str); 4] = [
     (8080, "llama.cpp", "llamacpp"),
     (11434, "Ollama", "ollama"),
@@ -18,7 +18,7 @@ pub const USUAL: [(u16, &str, &str); 4] = [
     (8000, "vLLM", "vllm"),
 ];
 
-/// A server that has answered, and its first model.
+/// A server that responded, and its first model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Server {
     port: u16,
@@ -26,7 +26,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// What is typed to work with it.
+    /// Returns the command for using this server.
     pub fn command(&self) -> String {
         let usual = USUAL.iter().find(|(port, ..)| *port == self.port);
         let known = usual.filter(|(_, _, name)| vendor::find(name).is_some());
@@ -40,7 +40,7 @@ impl Server {
     }
 }
 
-/// The servers that answer at these ports, all asked at once.
+/// Returns the servers that respond at these ports, queried in parallel.
 pub fn servers(ports: &[u16]) -> Vec<Server> {
     std::thread::scope(|scope| {
         let asked: Vec<_> = ports.iter().map(|&port| scope.spawn(move || ask(port))).collect();
@@ -49,7 +49,7 @@ pub fn servers(ports: &[u16]) -> Vec<Server> {
     })
 }
 
-/// Whoever answers with a list of models is a server of models; whatever else listens there is none.
+/// Queries a port. Only a response with a list of models identifies a model server.
 fn ask(port: u16) -> Option<Server> {
     let end = Instant::now() + PATIENCE;
     let model = get(port, "/v1/models", end)
@@ -58,8 +58,8 @@ fn ask(port: u16) -> Option<Server> {
     Some(Server { port, model })
 }
 
-/// The first name in a list. It comes from whoever listens there and stands in a command that is typed, so a name with
-/// anything but letters and the marks of names is none.
+/// Returns the first name in a list. It comes from an arbitrary listener and becomes part of a command, so a name with
+/// characters other than letters, digits and a few marks is rejected.
 fn first(list: &Value, key: &str) -> Option<String> {
     let is_name = |name: &&str| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/@+-".contains(c);
@@ -76,7 +76,7 @@ fn get(port: u16, path: &str, end: Instant) -> Option<Value> {
     };
     let mut stream = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), left()?).ok()?;
     stream.set_write_timeout(Some(left()?)).ok()?;
-    // In this version of the protocol an answer comes in one piece and ends with the connection.
+    // With HTTP/1.0 a response comes in one piece and ends with the connection.
     let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\n\r\n");
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = Vec::new();
@@ -91,7 +91,7 @@ fn get(port: u16, path: &str, end: Instant) -> Option<Value> {
         if answer.len() as u64 > MOST {
             return None;
         }
-        // Some keep the connection open all the same.
+        // Some servers keep the connection open regardless.
         if let Some(value) = body(&answer) {
             return Some(value);
         }
@@ -99,7 +99,7 @@ fn get(port: u16, path: &str, end: Instant) -> Option<Value> {
     body(&answer)
 }
 
-/// What a whole answer says, if it is one that succeeded.
+/// Returns the JSON body of a complete response with status 200.
 fn body(answer: &[u8]) -> Option<Value> {
     let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
     let status = std::str::from_utf8(&answer[..end]).ok()?.split(' ').nth(1)?;

@@ -1,4 +1,4 @@
-//! The menu: what was asked for, who does it, and how that ended.
+//! The entry point: parses the arguments, runs the command, and sets the exit status.
 
 mod args;
 mod beneath;
@@ -49,19 +49,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes of stack: as many as most systems give a program. `ulimit -s` may give fewer.
+/// Stack size in bytes: the usual size of a main thread. `ulimit -s` may allow less.
 const STACK: usize = 8 * 1024 * 1024;
 
 fn main() -> ExitCode {
     let began = Instant::now();
     codelet_tools::sandbox::hand_on_nothing();
-    // A file that may grow no further (`ulimit -f`) is an error of the write, not the end of the program in the middle of it.
+    // Exceeding the file size limit (`ulimit -f`) becomes a write error instead of ending the process midway.
     let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
     let main = std::thread::Builder::new().name("codelet".to_owned()).stack_size(STACK);
     let done = main.spawn(move || menu(began)).map(|main| main.join());
     match done {
         Ok(Ok(status)) => status,
-        // The panic has been told.
+        // The panic has already been reported.
         Ok(Err(_)) => exit::BROKEN.into(),
         Err(error) => {
             tell(
@@ -85,7 +85,7 @@ fn menu(began: Instant) -> ExitCode {
             }
             return Exit::Usage.into();
         }
-        // Help is an error to the parser, but not to the user who asked for it.
+        // clap treats help as an error; the user who asked for it does not.
         Err(help) => {
             let done = output::stdout().and_then(|mut out| output::printed(help.print().and_then(|()| out.flush())));
             return ended(done.map(|()| Exit::Done));
@@ -95,7 +95,7 @@ fn menu(began: Instant) -> ExitCode {
         args.command,
         None | Some(Command::Acp(_) | Command::Mcp(_) | Command::Gateway(_) | Command::Run(_) | Command::Doctor(_))
     ) {
-        // A session has keys, and so has who reaches servers.
+        // A session holds keys, and so do commands that connect to servers.
         codelet_tools::sandbox::conceal_process();
     }
     let has_command = args.command.is_some();
@@ -139,12 +139,12 @@ fn menu(began: Instant) -> ExitCode {
         let _ = writeln!(std::io::stderr(), "{advice}");
         return status;
     }
-    // An interrupted run does not wait for its tools, and what they were about to end is not to live on.
+    // An interrupted run does not wait for its tools, so processes that they were about to end are ended here.
     codelet_tools::end_all();
     ended(done)
 }
 
-/// The exit status of what was done, which is told if it failed.
+/// Returns the exit status, and reports a failure.
 fn ended(done: Result<Exit, Failure>) -> ExitCode {
     match done {
         Ok(exit) => exit.into(),
@@ -156,7 +156,7 @@ fn ended(done: Result<Exit, Failure>) -> ExitCode {
     }
 }
 
-/// A line on standard error. If nobody can read it, there is nobody to tell.
+/// Prints a line on standard error, ignoring errors: there is nowhere left to report them.
 fn tell(label: &str, ink: Ink, text: &str) {
     let label = Look::stderr().ink(ink, &format!("{label}:"));
     let _ = writeln!(std::io::stderr(), "{label} {text}");

@@ -1,5 +1,5 @@
-//! How servers are reached, by the variables that curl reads: proxies, and whose certificates are trusted. A project's file
-//! can set none of it.
+//! Network settings from the environment variables that curl reads: proxies and trusted certificates. A project's file
+//! cannot set them.
 
 use codelet_network::{Named, Network, Proxies, Trust};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 const CERTIFICATES: &str = "SSL_CERT_FILE";
 const FOLDERS: &str = "SSL_CERT_DIR";
 
-/// The network as these variables name it.
+/// Returns the network settings from these variables.
 pub fn network(variable: &dyn Fn(&str) -> Option<String>) -> Network {
     Network {
         proxies: proxies(variable),
@@ -15,7 +15,7 @@ pub fn network(variable: &dyn Fn(&str) -> Option<String>) -> Network {
     }
 }
 
-/// The proxies that these variables name, in small letters or in capitals.
+/// Returns the proxies from these variables, in lower or upper case.
 pub fn proxies(variable: &dyn Fn(&str) -> Option<String>) -> Proxies {
     let named = |name: &str| {
         let name = name.to_owned();
@@ -25,7 +25,7 @@ pub fn proxies(variable: &dyn Fn(&str) -> Option<String>) -> Proxies {
         })
     };
     let either = |small: &str| named(small).or_else(|| named(&small.to_uppercase()));
-    // Whoever sends a request to a CGI program sets this variable by a header of it.
+    // In a CGI program, any client can set this variable through a request header.
     let is_cgi = variable("REQUEST_METHOD").is_some();
     let http = named("http_proxy").or_else(|| named("HTTP_PROXY").filter(|_| !is_cgi));
     let all = || either("all_proxy");
@@ -36,7 +36,7 @@ pub fn proxies(variable: &dyn Fn(&str) -> Option<String>) -> Proxies {
     }
 }
 
-/// The certificates that these variables name, in place of the system's.
+/// Returns the certificates from these variables, which replace the system's.
 fn trust(variable: &dyn Fn(&str) -> Option<String>) -> Trust {
     let file = variable(CERTIFICATES).map(|file| (CERTIFICATES.to_owned(), PathBuf::from(file)));
     let folders = variable(FOLDERS).map(|list| {
@@ -49,7 +49,7 @@ fn trust(variable: &dyn Fn(&str) -> Option<String>) -> Trust {
     }
 }
 
-/// The variables that name certificates, as far as they are set.
+/// Returns the names of the certificate variables that are set.
 pub fn certificate_variables(variable: &dyn Fn(&str) -> Option<String>) -> Vec<&'static str> {
     let names = [CERTIFICATES, FOLDERS].into_iter();
     names.filter(|name| variable(name).is_some()).collect()

@@ -1,5 +1,5 @@
-//! Words behind `codelet` that belong to no option: the first prompt of a session, or a command that was mistyped. A prompt
-//! costs money, so what may have been meant as a command is refused, with the words that send it all the same.
+//! Positional words after `codelet`: the first prompt of a session, or a mistyped command. A prompt costs money, so a
+//! likely command is rejected, with advice on how to send it as a prompt.
 
 use crate::args::{Chat, Codelet};
 use crate::exit::Failure;
@@ -8,15 +8,15 @@ use clap::{CommandFactory as _, Parser as _};
 use codelet_text::near;
 use std::ffi::OsString;
 
-/// The longest prompt that a message repeats, in characters.
+/// The maximum length of a prompt quoted in a message, in characters.
 const SHOWN: usize = 120;
-/// Commands whose first argument is a name and no file: what fails behind them was hardly meant as a prompt.
+/// Commands whose first argument is a name rather than a file: an error after them hardly means a prompt.
 const WITH_NAMES: [&str; 4] = ["help", "man", "mcp", "completions"];
 
-/// The prompt that a session starts with; none where there are no words.
+/// Returns the first prompt of a session; `None` without words.
 ///
 /// # Errors
-/// When the words may have been meant as a command.
+/// If the words may have been meant as a command.
 pub fn prompt(chat: &Chat) -> Result<Option<String>, Failure> {
     let words = [chat.words.as_slice(), &chat.rest].concat();
     let Some(first) = words.first() else {
@@ -29,7 +29,7 @@ pub fn prompt(chat: &Chat) -> Result<Option<String>, Failure> {
         ));
     }
     let is_command_of_session = first.starts_with('/') && !first[1..].contains(['/', '.']) || first.starts_with('!');
-    // What was quoted, and what is written without spaces between words, is said to somebody.
+    // Quoted text, or text in a script without spaces between words, is a prompt.
     let is_said = first.contains(char::is_whitespace) || !first.is_ascii() || is_command_of_session;
     if chat.words.is_empty() || is_said {
         return Ok(Some(prompt));
@@ -43,7 +43,7 @@ pub fn prompt(chat: &Chat) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Where a session with a first prompt cannot be had: how to have the prompt answered.
+/// The error for an interactive session without a terminal: suggests `-p`.
 pub fn without_terminal(prompt: &str) -> Failure {
     Failure::Told(format!(
         "an interactive session needs a terminal; for a single answer: codelet -p {}",
@@ -51,7 +51,7 @@ pub fn without_terminal(prompt: &str) -> Failure {
     ))
 }
 
-/// How to say it as a prompt, for whoever seems to have begun one with the name of a command.
+/// Returns how to send the arguments as a prompt if it seems to begin with the name of a command.
 pub fn said_as_command(args: &[OsString]) -> Option<String> {
     let words: Option<Vec<&str>> = args.iter().skip(1).map(|word| word.to_str()).collect();
     let words = words?;
@@ -67,7 +67,7 @@ pub fn said_as_command(args: &[OsString]) -> Option<String> {
         .then(|| format!("If that is a prompt, quote it: codelet {}", spelled(&words.join(" "))))
 }
 
-/// Why these words are more likely a command than a prompt.
+/// Returns why these words are more likely a command than a prompt.
 fn mistake(words: &[String]) -> Option<String> {
     let first = words.first()?;
     let shown = clean(&clip(first, SHOWN));
@@ -78,7 +78,7 @@ fn mistake(words: &[String]) -> Option<String> {
         ));
     }
     let meant = near::nearest(first, names.iter().copied().filter(|name| name.len() > 3));
-    // What that command would not take either was not meant for it: `format the code`.
+    // Arguments that the command would reject were not meant for it: `format the code`.
     let meant = meant.filter(|meant| {
         let line = std::iter::once("codelet").chain(std::iter::once(*meant));
         Codelet::try_parse_from(line.chain(words[1..].iter().map(String::as_str))).is_ok()
@@ -92,13 +92,13 @@ fn mistake(words: &[String]) -> Option<String> {
     }
 }
 
-/// A prompt as a shell takes it.
+/// Quotes a prompt for a shell.
 fn spelled(prompt: &str) -> String {
     let prompt = clean(&clip(prompt, SHOWN));
     format!("'{}'", prompt.replace('\'', r"'\''"))
 }
 
-/// The names of the commands.
+/// Returns the names of the commands.
 fn names() -> Vec<&'static str> {
     static NAMES: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
     let names = NAMES.get_or_init(|| {

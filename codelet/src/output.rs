@@ -1,4 +1,4 @@
-//! Where results go: standard output, or a file that appears whole or not at all.
+//! Output of results: to standard output, or to a file that appears complete or not at all.
 
 pub use crate::draft::Access;
 use crate::draft::{Draft, is_folder};
@@ -13,10 +13,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-/// Bytes gathered before they are written.
+/// The size of the write buffer, in bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// A place for one result.
+/// A destination for one result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Output {
     /// Standard output.
@@ -26,7 +26,7 @@ pub enum Output {
 }
 
 impl Output {
-    /// The place that a user names: `-` and the system's own names of it are standard output.
+    /// Returns the destination that a user names: `-` and the system's names for it mean standard output.
     pub fn named(path: &Path) -> Self {
         let stdout = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
         if stdout.iter().any(|name| path == Path::new(name)) {
@@ -36,7 +36,7 @@ impl Output {
         }
     }
 
-    /// Whether both are the same place, as far as their names tell.
+    /// Returns whether both are the same destination, as far as their names tell.
     pub fn is_same(&self, other: &Output) -> bool {
         match (self, other) {
             (Output::File(a), Output::File(b)) => is_same_file(a, b),
@@ -44,11 +44,11 @@ impl Output {
         }
     }
 
-    /// Finds the place and holds on to it: whatever is put under its name from now on, nothing else is written to.
+    /// Resolves the destination and holds it open: if its name is redirected later, nothing else is written to.
     ///
     /// # Errors
-    /// When there can be no file, or when a link on the way stands in one of the `fenced` folders: somebody else may have
-    /// put it there.
+    /// If no file can be there, or if a link on the path is inside one of the `fenced` folders, where others may have
+    /// created it.
     pub fn pin(&self, access: Access, fenced: &[PathBuf]) -> Result<Pinned, Failure> {
         let Output::File(path) = self else {
             return Ok(Pinned {
@@ -62,20 +62,20 @@ impl Output {
         Ok(Pinned { path, access, target })
     }
 
-    /// Writes what `fill` writes. A file that exists keeps what it holds until all of the new content is there; pipes and
-    /// devices are written to as they are.
+    /// Writes what `fill` writes. An existing file keeps its content until the new content is complete; pipes and
+    /// devices are written to directly.
     ///
     /// # Errors
-    /// When the place takes no more or cannot be written to at all; nothing is left half-written in a file then.
+    /// If the destination is full or not writable; no half-written file remains.
     pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         self.pin(Access::AsUsual, &[])?.write(fill)
     }
 }
 
-/// A place that was found, and is the same one whatever becomes of its name.
+/// A resolved destination, which stays the same even if its name is redirected.
 #[derive(Debug)]
 pub struct Pinned {
-    /// As the user has named it.
+    /// The path as the user gave it.
     path: PathBuf,
     access: Access,
     target: Target,
@@ -84,16 +84,16 @@ pub struct Pinned {
 #[derive(Debug)]
 enum Target {
     Stdout,
-    /// What is written to as it is: a pipe, a device, an open file of this process, or a file in a folder that takes no
-    /// new ones.
+    /// A destination written to directly: a pipe, a device, an open file of this process, or a file in a folder that
+    /// accepts no new files.
     Held(OwnedFd),
-    /// A file that is replaced or made.
+    /// A file that is replaced or created.
     Named {
         folder: OwnedFd,
-        /// By which name the folder was found, without links.
+        /// The resolved path of the folder, without links.
         at: PathBuf,
         name: OsString,
-        /// Of the file that stood there at first.
+        /// The permissions of the existing file.
         permissions: Option<Permissions>,
     },
 }
@@ -120,7 +120,7 @@ impl Target {
         }
         let (at, name) = (folder.to_owned(), name.to_owned());
         let folder = open_plainly(&at, FOLDER, Mode::empty())?;
-        // In a folder that takes no new files, an existing one may still be written to.
+        // In a folder that accepts no new files, an existing one may still be writable.
         let takes_no_new = rustix::fs::accessat(&folder, ".", rustix::fs::Access::WRITE_OK, AtFlags::EACCESS)
             .is_err_and(|error| error == rustix::io::Errno::ACCESS);
         if takes_no_new && found.is_some() {
@@ -139,15 +139,15 @@ impl Target {
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 
 impl Pinned {
-    /// Looks whether it can be written to, and leaves it as it is.
+    /// Checks that the destination is writable, without changing it.
     ///
     /// # Errors
-    /// When it cannot.
+    /// If it is not.
     pub fn check(&self) -> Result<(), Failure> {
         let Target::Named { folder, name, .. } = &self.target else {
             return Ok(());
         };
-        // A name may be too long for a file system.
+        // A name may be too long for the file system.
         let tried = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(error) if error != rustix::io::Errno::NOENT => Err(error.into()),
             _ => Draft::within(folder, self.access).map(drop),
@@ -161,7 +161,7 @@ impl Pinned {
     /// Writes what `fill` writes, all of it or nothing.
     ///
     /// # Errors
-    /// When the place takes no more or cannot be written to at all; nothing is left half-written in a file then.
+    /// If the destination is full or not writable; no half-written file remains.
     pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         let done = match &self.target {
             Target::Stdout => return print(fill),
@@ -176,23 +176,23 @@ impl Pinned {
         match done {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::PipeClosed),
             other => other.map_err(|error| match error.kind() {
-                // It was there when it was pinned.
+                // The folder existed when it was pinned.
                 ErrorKind::NotFound => self.failed("its folder was removed"),
                 _ => Failure::io(&self.path, &error),
             }),
         }
     }
 
-    /// That this place did not take it, and why.
+    /// Returns the failure to write to this destination.
     pub fn failed(&self, why: &str) -> Failure {
         Failure::at(self.path.display(), why)
     }
 
-    /// An empty file of its own in the place of whatever stands there now, to be written bit by bit; none where it is no file. What is
-    /// put under its name later is not written to.
+    /// Replaces the existing file by a new empty one for incremental writes; `None` if the destination is not a file. A
+    /// file later created under its name is not written to.
     ///
     /// # Errors
-    /// When the place takes no file.
+    /// If the file cannot be created.
     pub fn begin(&self) -> io::Result<Option<File>> {
         let Target::Named {
             folder,
@@ -212,7 +212,7 @@ impl Pinned {
         Ok(Some(file))
     }
 
-    /// Whether a file stands there that holds something.
+    /// Returns whether the file exists and is not empty.
     pub fn has_content(&self) -> bool {
         let found = match &self.target {
             Target::Named { folder, name, .. } => rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW),
@@ -222,7 +222,7 @@ impl Pinned {
         found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && found.st_size > 0)
     }
 
-    /// What the file that stands there holds, up to so many bytes; none where there is no such file, or more in it.
+    /// Returns the content of the existing file; `None` if there is none, or it has more than `most` bytes.
     pub fn text(&self, most: u64) -> Option<String> {
         let Target::Named { folder, name, .. } = &self.target else {
             return None;
@@ -237,17 +237,17 @@ impl Pinned {
         (read as u64 <= most).then_some(text)
     }
 
-    /// Whether it is a pipe, or something else that is written to as it is, and no device.
+    /// Returns whether this is a pipe or another destination written to directly, but not a device.
     pub fn is_stream(&self) -> bool {
         matches!(self.target, Target::Held(_)) && !is_descriptor(&self.path) && !self.path.starts_with("/dev")
     }
 
-    /// Whether a new file takes the place of what is there, so that all of it is written or nothing.
+    /// Returns whether a new file replaces the old one, so that all of it is written or nothing.
     pub fn is_replaced(&self) -> bool {
         matches!(self.target, Target::Named { .. })
     }
 
-    /// The same place, for a file that nobody but its owner reads or writes, whatever the one before it permitted.
+    /// Returns the same destination with access for the owner only, whatever the existing file permits.
     pub fn for_owner_only(mut self) -> Self {
         if let Target::Named { permissions, .. } = &mut self.target {
             *permissions = permissions.take().map(|_| Permissions::from_mode(0o600));
@@ -255,7 +255,7 @@ impl Pinned {
         self
     }
 
-    /// Removes this file, if it is the one that has the name.
+    /// Removes this file if it still has the name.
     pub fn remove(&self, file: &File) {
         let Target::Named { folder, name, .. } = &self.target else {
             return;
@@ -268,7 +268,7 @@ impl Pinned {
         }
     }
 
-    /// Whether its name still leads to the folder that was found: another one may have it by now, or nothing.
+    /// Returns whether the path still leads to the folder that was resolved; it may have been replaced or removed.
     pub fn is_in_place(&self) -> bool {
         let Target::Named { folder, at, .. } = &self.target else {
             return true;
@@ -279,7 +279,7 @@ impl Pinned {
         }
     }
 
-    /// Whether there is something by its name now.
+    /// Returns whether the file exists now.
     pub fn exists(&self) -> bool {
         match &self.target {
             Target::Named { folder, name, .. } => rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok(),
@@ -295,7 +295,7 @@ fn told(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// Whether a name stands for something that this process, or another one, has open: a new file would not replace that.
+/// Returns whether a name stands for an open file of this or another process, which a new file would not replace.
 fn is_descriptor(path: &Path) -> bool {
     let is_in_fd = path.parent().is_some_and(|folder| folder.ends_with("fd"));
     let is_named = ["/dev/stdin", "/dev/stdout", "/dev/stderr"]
@@ -304,7 +304,7 @@ fn is_descriptor(path: &Path) -> bool {
     is_named || is_in_fd && (path.starts_with("/dev") || path.starts_with("/proc"))
 }
 
-/// Holds what is there without opening it: a pipe would wait for its reader.
+/// Holds the existing file without opening it: opening a pipe would block until it has a reader.
 #[cfg(target_os = "linux")]
 fn hold(path: &Path) -> io::Result<Target> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -321,12 +321,12 @@ fn hold(path: &Path) -> io::Result<Target> {
     Ok(Target::Held(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
-/// Where a name leads, through all links. What is missing lies in what there is of the folders above it.
+/// Resolves a path through all links. Missing components are appended to the existing folders above them.
 ///
 /// # Errors
-/// When that cannot be looked up, or a link on the way stands in one of the `fenced` folders.
+/// If that fails, or a link on the path is inside one of the `fenced` folders.
 pub fn resolve(path: &Path, fenced: &[PathBuf]) -> io::Result<PathBuf> {
-    /// Links on the way to one file (as the kernel counts them on Linux).
+    /// The maximum number of links on a path (the same as in the Linux kernel).
     const LINKS: usize = 40;
     fn pieces(path: &Path) -> Vec<OsString> {
         let names = path.components().filter_map(|component| match component {
@@ -368,7 +368,7 @@ pub fn resolve(path: &Path, fenced: &[PathBuf]) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-/// Whether two names lead to the same file, as far as can be told without opening it.
+/// Returns whether two names lead to the same file, as far as that is known without opening it.
 pub fn is_same_file(a: &Path, b: &Path) -> bool {
     match (fs::canonicalize(a), fs::canonicalize(b)) {
         // Everything may be sent to the same device.
@@ -389,10 +389,10 @@ fn print(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fail
     printed(filled.and_then(|()| out.flush()))
 }
 
-/// Standard output.
+/// Returns standard output.
 ///
 /// # Errors
-/// When it was closed when the program was started, since what is written there is lost.
+/// If it was closed at startup, since output would be lost.
 pub fn stdout() -> Result<Stdout, Failure> {
     match codelet_stdio::stdout_was_closed() {
         true => Err(Failure::at("standard output", "it is closed")),
@@ -400,10 +400,10 @@ pub fn stdout() -> Result<Stdout, Failure> {
     }
 }
 
-/// How printing on standard output ended.
+/// Converts the result of printing to standard output.
 ///
 /// # Errors
-/// When it takes no more.
+/// If writing failed.
 pub fn printed(done: io::Result<()>) -> Result<(), Failure> {
     done.map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::PipeClosed,
@@ -427,7 +427,7 @@ fn replace(
     out.flush()?;
     drop(out);
     if permissions.is_some() {
-        // The old content must not be given up before the new one is safe.
+        // The old content must not be lost before the new content is safe.
         draft.file.sync_all()?;
     }
     draft.become_file(name)
@@ -437,7 +437,7 @@ fn replace(
 fn fill_in_place(held: &OwnedFd, path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     let opened = match File::create(format!("/proc/self/fd/{}", held.as_raw_fd())) {
-        // Only where there is no /proc; a socket is no file that could be opened either.
+        // Reached only without /proc, or for a socket, which cannot be opened as a file.
         Err(error) if error.kind() == ErrorKind::NotFound && is_descriptor(path) => File::create(path),
         opened => opened,
     };
@@ -556,7 +556,7 @@ mod tests {
         assert!(!pinned.is_in_place() && write(&pinned));
         assert_eq!(other.read_dir().unwrap().count(), 0);
         assert_eq!(fs::read(place.work.join("moved/t.json")).unwrap(), b"new");
-        // It is gone.
+        // The folder is gone.
         fs::remove_dir_all(place.work.join("moved")).unwrap();
         assert!(!write(&pinned));
     }
@@ -580,7 +580,7 @@ mod tests {
             let why = place.pin(name).unwrap_err();
             assert!(why.contains("name the link's target instead"), "{why}");
         }
-        // The user's own.
+        // The user's own links.
         symlink(&place.precious, outside.join("c.json")).unwrap();
         symlink("../d.json", outside.join("d.json")).unwrap();
         for (name, leads_to) in [("c.json", "precious"), ("d.json", "d.json")] {

@@ -1,4 +1,5 @@
-//! How things look outside a session: colour, width, bars. Figures, cuts and what makes texts harmless are the terminal's.
+//! Formatting of output outside a session: colours, width, bars. Number formatting, clipping and sanitizing come from
+//! codelet-terminal.
 
 use codelet_terminal::render::{clean, figures};
 use std::ffi::OsStr;
@@ -8,27 +9,28 @@ use terminal_size::{Width, terminal_size_of};
 pub use codelet_terminal::render::figures::{bytes, number, percent};
 pub use codelet_terminal::render::wrap::{clip, clip_left as clip_path, columns as width, fit};
 
-/// What is assumed of an output whose width nobody knows, in columns.
+/// The default width of an output whose width is unknown, in columns.
 const DEFAULT_WIDTH: usize = 80;
-/// Wider lines than this are hard to read.
+/// The maximum width used: longer lines are hard to read.
 const MAX_WIDTH: usize = 160;
-/// Narrower than this nothing fits; lines are then broken by the terminal.
+/// The minimum width used: below it, the terminal wraps the lines.
 const MIN_WIDTH: usize = 32;
 
-/// The look of one output stream.
+/// The formatting capabilities of one output stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Look {
-    /// Whether a person is likely to be looking: long lists are folded then, and what is written can be erased again.
+    /// True if the output is a terminal, so a person is likely to be reading: long lists are folded, and output can be
+    /// erased again.
     pub terminal: bool,
-    /// Whether colours may be used.
+    /// True if colours may be used.
     pub colour: bool,
-    /// Columns.
+    /// The width in columns.
     pub width: usize,
-    /// Whether the terminal is of the simplest kind, which knows neither colours nor fine bars.
+    /// True for a terminal of the simplest kind, without colours and fine bars.
     pub dumb: bool,
 }
 
-/// The environment variables that have a say, as values.
+/// The relevant environment variables.
 #[derive(Clone, Copy, Default, Debug)]
 struct Wishes {
     no_color: bool,
@@ -50,19 +52,19 @@ impl Wishes {
 }
 
 impl Look {
-    /// The look of standard output.
+    /// Returns the capabilities of standard output.
     pub fn stdout() -> Self {
         let out = std::io::stdout();
         Look::of(out.is_terminal(), terminal_size_of(&out), Wishes::from_environment())
     }
 
-    /// The look of standard error.
+    /// Returns the capabilities of standard error.
     pub fn stderr() -> Self {
         let err = std::io::stderr();
         Look::of(err.is_terminal(), terminal_size_of(&err), Wishes::from_environment())
     }
 
-    /// No colour, nothing folded.
+    /// Returns an output without colour or folding.
     #[cfg(test)]
     pub fn plain(width: usize) -> Self {
         Look {
@@ -74,7 +76,7 @@ impl Look {
     }
 
     fn of(terminal: bool, size: Option<(Width, terminal_size::Height)>, wishes: Wishes) -> Self {
-        // A terminal that cannot tell its size says 0.
+        // A terminal that does not know its size reports 0.
         let told = size.map(|(Width(columns), _)| usize::from(columns)).filter(|&w| w > 0);
         let width = told.or(wishes.columns).unwrap_or(DEFAULT_WIDTH);
         Look {
@@ -85,7 +87,7 @@ impl Look {
         }
     }
 
-    /// The text in this ink, where there is colour.
+    /// Returns the text in this ink if colours are used.
     pub fn ink(&self, ink: Ink, text: &str) -> String {
         if self.colour && !text.is_empty() {
             format!("\x1b[{}m{text}\x1b[0m", ink.code())
@@ -94,8 +96,8 @@ impl Look {
         }
     }
 
-    /// A bar of at most this many columns: `value` of `whole`, to an eighth of a column. Nothing has no bar, and something
-    /// always has one.
+    /// Returns a bar for `value` out of `whole`, with at most `columns` columns and a resolution of an eighth of a
+    /// column. Zero has no bar, and any other value has a visible one.
     pub fn bar(&self, value: u64, whole: u64, columns: usize) -> String {
         const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
         if value == 0 || whole == 0 || columns == 0 {
@@ -109,22 +111,22 @@ impl Look {
     }
 }
 
-/// The few inks in use.
+/// The inks in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ink {
-    /// Stands out.
+    /// Emphasis.
     Bold,
-    /// Steps back.
+    /// De-emphasis.
     Dim,
     /// Failures.
     Red,
-    /// What stays.
+    /// Kept content.
     Green,
-    /// Warnings, and what was shortened.
+    /// Warnings, and shortened content.
     Yellow,
-    /// What the user says.
+    /// The user's text.
     Cyan,
-    /// Bars, and what became part of a summary.
+    /// Bars, and summarized content.
     Blue,
     /// Anchors.
     Magenta,
@@ -145,13 +147,13 @@ impl Ink {
     }
 }
 
-/// A text that cannot harm a terminal: what it would obey is shown instead, on one line.
+/// Returns the text on one line and safe for a terminal: control characters are shown instead of sent.
 pub fn clean(text: &str) -> String {
     clean::clean(text, 1).into_owned()
 }
 
-/// Parts on one line, or where that is too narrow, on as few lines as will do. Each part comes with its columns, which
-/// colour codes do not count among; lines after the first begin with `indent`.
+/// Joins parts on one line or, if they do not fit, on as few lines as possible. Each part comes with its width, which
+/// excludes colour codes; lines after the first begin with `indent`.
 pub fn flow(parts: impl IntoIterator<Item = (usize, String)>, separator: &str, columns: usize, indent: &str) -> String {
     let mut text = String::new();
     let mut used = 0;
@@ -170,7 +172,7 @@ pub fn flow(parts: impl IntoIterator<Item = (usize, String)>, separator: &str, c
     text
 }
 
-/// A number with its noun: `1 turn`, `1,200 turns`.
+/// Formats a number with its noun: `1 turn`, `1,200 turns`.
 pub fn count(value: usize, noun: &str) -> String {
     figures::count(value as u64, noun)
 }

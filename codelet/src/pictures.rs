@@ -1,4 +1,4 @@
-//! The pictures that a prompt mentions: which of them go with it, and what is said of that.
+//! Images mentioned in a prompt: selects those to attach, and words the messages about them.
 
 use crate::paint;
 use crate::place::Place;
@@ -6,14 +6,14 @@ use codelet_agent::model::Profile;
 use codelet_agent::session::Prompt;
 use codelet_tools::pictures::{self, Picture};
 
-/// The pictures of a prompt.
+/// The images of a prompt.
 pub struct Pictures {
     found: Vec<Picture>,
-    /// Why others cannot be sent, each beginning with the file.
+    /// The reasons why others cannot be attached, each beginning with the file.
     pub troubles: Vec<String>,
 }
 
-/// The pictures that a prompt mentions, as they are now.
+/// Loads the images that a prompt mentions.
 pub fn of(prompt: &str, place: &Place) -> Pictures {
     let mentioned = pictures::mentioned(prompt, &place.directory, place.home.as_deref());
     Pictures {
@@ -22,7 +22,7 @@ pub fn of(prompt: &str, place: &Place) -> Pictures {
     }
 }
 
-/// What is said where a model does not take these pictures.
+/// Returns the message for a model that does not accept images.
 pub fn unseen(model: &Profile, pictures: &str) -> String {
     let name = &model.name;
     format!(
@@ -31,7 +31,7 @@ pub fn unseen(model: &Profile, pictures: &str) -> String {
 }
 
 impl Pictures {
-    /// Leaves them all out if the model does not take any, and says so.
+    /// Drops all images if the model accepts none, and returns a message about it.
     pub fn unseen_by(&mut self, model: &Profile) -> Option<String> {
         if model.sees_images || self.found.is_empty() {
             return None;
@@ -41,14 +41,14 @@ impl Pictures {
         Some(unseen(model, &names))
     }
 
-    /// Which ones go with the prompt; `None` where there are none.
+    /// Lists the attached images; `None` without any.
     pub fn told(&self) -> Option<String> {
         let shown = |picture: &Picture| format!("{} ({})", picture.name, paint::bytes(picture.bytes));
         let shown: Vec<String> = self.found.iter().map(shown).collect();
         (!shown.is_empty()).then(|| format!("Attached {}.", shown.join(", ")))
     }
 
-    /// The prompt with them.
+    /// Returns the prompt with the images.
     pub fn with(self, text: String) -> Prompt {
         Prompt {
             text,

@@ -1,34 +1,35 @@
-//! Where a session works: the folder, the repository around it, and the user's own folders.
+//! The location of a session: its directory, the repository around it, and the user's folders.
 
 use crate::exit::Failure;
 use crate::settings::{self, Settings};
 use std::path::{Path, PathBuf};
 
-/// Where a session works.
+/// The location of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The working directory, with links resolved.
     pub directory: PathBuf,
-    /// The workspace: the root of its repository; the directory itself outside of one, or where that would hold the home.
+    /// The workspace: the root of the repository, or the directory itself if there is none or if it would contain the
+    /// home folder.
     pub root: PathBuf,
-    /// The user's home.
+    /// The user's home folder.
     pub home: Option<PathBuf>,
-    /// The user's folder of settings.
+    /// The user's configuration folder.
     pub config: Option<PathBuf>,
-    /// Folders that were added to the workspace, with links resolved.
+    /// Folders added to the workspace, with links resolved.
     pub added: Vec<PathBuf>,
-    /// What the user's settings let commands write to besides.
+    /// Additional folders that the user's settings let commands write to.
     pub write: Vec<PathBuf>,
 }
 
-/// So many links lead from one to the next at most, as on Linux.
+/// The maximum number of links followed in a row, as on Linux.
 const LINKS: usize = 40;
 
 impl Place {
-    /// The place at this folder, or at the one where the process was started.
+    /// Returns the location at this folder, or at the process's working directory.
     ///
     /// # Errors
-    /// When there is no such folder.
+    /// If the folder does not exist.
     pub fn find(folder: Option<&Path>) -> Result<Self, Failure> {
         let folder = folder.unwrap_or(Path::new("."));
         let directory = folder.canonicalize().map_err(|error| match error.kind() {
@@ -38,12 +39,12 @@ impl Place {
         if !directory.is_dir() {
             return Err(Failure::at(folder.display(), "expected a folder"));
         }
-        // Found out here, or it would be told of the first file that is looked for in it.
+        // Checked here, since otherwise the error would name the first file looked up in it.
         std::fs::metadata(directory.join(".")).map_err(|error| Failure::io(folder, &error))?;
         let home = absolute(variable("HOME")).or_else(|| absolute(variable("USERPROFILE")));
         let config = absolute(variable("XDG_CONFIG_HOME")).or_else(|| home.as_ref().map(|home| home.join(".config")));
-        let repository = codelet_tools::surroundings::root(&directory);
-        // Whoever keeps the home itself in git works on a part of it all the same.
+        let repository = codelet_tools::environment::root(&directory);
+        // A user with a git repository in the home folder still works on a part of it.
         let repository = repository.filter(|root| !holds(root, home.as_deref()));
         Ok(Place {
             root: repository.unwrap_or_else(|| directory.clone()),
@@ -55,10 +56,10 @@ impl Place {
         })
     }
 
-    /// Takes what the settings say of folders, and those that the command line adds.
+    /// Adds the folders from the settings and from the command line.
     ///
     /// # Errors
-    /// When a folder of the command line cannot be added; one of a settings file is left out, with a notice.
+    /// If a folder from the command line cannot be added; one from a settings file is skipped with a notice.
     pub fn widen(&mut self, settings: &mut Settings, named: &[PathBuf]) -> Result<(), Failure> {
         let write = &settings.write;
         for folder in &write.value {
@@ -89,7 +90,8 @@ impl Place {
         Ok(())
     }
 
-    /// The first link on the way to a folder that stands where commands of an earlier session could have put it.
+    /// Returns the first link on the path to a folder that is in a place where commands of an earlier session could
+    /// have created it.
     fn planted(&self, folder: &Path, write: &[PathBuf]) -> Option<PathBuf> {
         let temporary = codelet_tools::TEMPORARY.map(PathBuf::from);
         let named = variable("TMPDIR").map(PathBuf::from);
@@ -105,7 +107,7 @@ impl Place {
 
     fn add(&mut self, folder: &Path) -> Result<(), String> {
         let real = self.addable(folder)?;
-        // What lies in another one needs no second mention.
+        // A folder inside another one is already covered.
         let is_held = self.added.iter().chain([&self.root]).any(|held| real.starts_with(held));
         self.added.extend((!is_held).then_some(real));
         Ok(())
@@ -130,18 +132,18 @@ impl Place {
         }
     }
 
-    /// Whether the workspace is the user's home, or holds it.
+    /// Returns whether the workspace is the user's home folder or contains it.
     pub fn holds_home(&self) -> bool {
         holds(&self.root, self.home.as_deref())
     }
 
-    /// Where settings files are looked for.
+    /// Returns the paths of the settings files.
     pub fn settings(&self) -> settings::Places {
         settings::Places::new(self.config.as_deref(), &self.root)
     }
 }
 
-/// A folder or file as people write it.
+/// Formats a path with `~` for the home folder.
 pub fn shown(folder: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| folder.strip_prefix(home).ok()) {
         Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
@@ -150,24 +152,24 @@ pub fn shown(folder: &Path, home: Option<&Path>) -> String {
     }
 }
 
-/// Whether the home is this folder or in it.
+/// Returns whether the home folder is this folder or inside it.
 fn holds(folder: &Path, home: Option<&Path>) -> bool {
     let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     home.is_some_and(|home| whole(home).starts_with(whole(folder)))
 }
 
-/// A folder that a variable names. A relative one would be part of whatever project the session works in, and so would the
-/// user's own settings.
+/// Returns the folder that a variable names. A relative one is ignored: it would put the user's settings inside
+/// whichever project the session works in.
 fn absolute(named: Option<String>) -> Option<PathBuf> {
     named.map(PathBuf::from).filter(|folder| folder.is_absolute())
 }
 
-/// An environment variable that says something.
+/// Returns an environment variable that is set and not blank.
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// The first link on the way to a folder, however many links lead there, that stands in one of these places.
+/// Returns the first link on the path to a folder that is in one of these places, following at most `most` links.
 fn planted(folder: &Path, places: &[PathBuf], most: usize) -> Option<PathBuf> {
     let mut ways: Vec<&Path> = folder.ancestors().collect();
     ways.reverse();

@@ -1,4 +1,4 @@
-//! A line on standard error that says what is going on, if that takes longer than half a second.
+//! A status line on standard error for work that takes longer than half a second.
 
 use crate::paint::Look;
 use std::io::Write;
@@ -6,16 +6,16 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Nobody wants to read about what is over before they look.
+/// The delay before the line appears, so that short work shows none.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often the line is drawn again.
+/// The interval between updates.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Shows what is going on until it is dropped, and then erases what it showed. Does nothing where nobody looks.
+/// Shows a status line until dropped, then erases it. Does nothing without a terminal.
 pub struct Progress(Option<(Sender<String>, JoinHandle<()>)>);
 
 impl Progress {
-    /// Starts to wait.
+    /// Starts the timer.
     pub fn start(doing: &str) -> Self {
         let look = Look::stderr();
         if !look.terminal || look.dumb {
@@ -36,11 +36,11 @@ impl Progress {
                     Ok(next) => doing = next,
                     Err(RecvTimeoutError::Timeout) => {
                         shown = true;
-                        // Where there is little room, the time is what changes.
+                        // The elapsed time stays visible in a narrow terminal.
                         let time = format!(" … {:.1} s", began.elapsed().as_secs_f64());
                         let room = look.width.saturating_sub(time.chars().count() + 1);
                         let line = format!("{}{time}", crate::paint::clip(&doing, room));
-                        // Nothing can be done about a terminal that takes no more.
+                        // Errors are ignored: nothing can be done about a terminal that accepts no output.
                         let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
                     }
                     Err(RecvTimeoutError::Disconnected) => break,
@@ -50,7 +50,7 @@ impl Progress {
                 let _ = write!(std::io::stderr(), "\r\x1b[2K");
             }
         };
-        // Without a thread to spare, there is no line.
+        // If no thread can be started, no line is shown.
         Progress(
             std::thread::Builder::new()
                 .spawn(wait)
@@ -59,7 +59,7 @@ impl Progress {
         )
     }
 
-    /// Says what is going on now.
+    /// Changes the description of the work.
     pub fn tell(&self, doing: &str) {
         if let Some((tell, _)) = &self.0 {
             let _ = tell.send(doing.to_owned());

@@ -1,7 +1,7 @@
-//! What the agents on this machine have recorded: where each keeps its sessions, and which file a number or an id names.
+//! Sessions recorded by the agents on this machine: finds them, and resolves a number or an id to a file.
 //!
-//! Finding them looks at names and times only, and lists the sessions of databases. What is shown of a session is read from its
-//! head and its end, so many bytes and no more; links and whatever is no file are passed over.
+//! Finding them uses only file names and times, and the session lists of databases. Details of a session come from a
+//! bounded number of bytes at the beginning and end of its file; links and special files are skipped.
 
 mod peek;
 mod places;
@@ -20,35 +20,35 @@ use std::time::{Duration, SystemTime};
 /// A recorded session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Recorded {
-    /// Whose it is.
+    /// The agent that recorded it.
     pub agent: &'static str,
-    /// Its file, and behind `#` its id where the file is a database.
+    /// The file, followed by `#` and the session's id if the file is a database.
     pub file: PathBuf,
-    /// The name that tells it apart: its own, that of its file, or of its folder.
+    /// The identifier: the session's id, or the name of its file or folder.
     pub id: String,
-    /// When something was last written to it.
+    /// The time of the last write.
     pub modified: SystemTime,
-    /// The size of its file, where that holds nothing else.
+    /// The size of the file, if it contains nothing else.
     pub bytes: Option<u64>,
-    /// What its agent notes of it beside the conversation.
+    /// The agent's own metadata about the session.
     noted: Option<Peek>,
 }
 
-/// What was found.
+/// The sessions found.
 #[derive(Default)]
 pub struct Found {
-    /// All recorded sessions, the newest first. Their numbers are their places in this list, counted from 1.
+    /// All recorded sessions, newest first. Their numbers are their positions in this list, counted from 1.
     pub sessions: Vec<Recorded>,
-    /// What could not be looked into, a sentence each.
+    /// Places that could not be read, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// All recorded sessions.
+/// Returns all recorded sessions.
 pub fn all() -> Found {
     found(&variable)
 }
 
-/// The path that an environment variable names.
+/// Returns the path that an environment variable names.
 fn variable(name: &str) -> Option<PathBuf> {
     let named = std::env::var_os(name).filter(|value| !value.is_empty());
     named.map(PathBuf::from)
@@ -74,7 +74,7 @@ fn found(variable: &impl Fn(&str) -> Option<PathBuf>) -> Found {
     }
     found.add_saved(variable);
     let sessions = &mut found.sessions;
-    // What was written at the same moment stays in one order.
+    // Sessions written at the same time are ordered by file name, so the order is stable.
     sessions.sort_by(|one, other| {
         let newest = other.modified.cmp(&one.modified);
         newest.then_with(|| one.file.cmp(&other.file))
@@ -96,13 +96,13 @@ fn of_file(agent: &'static str, file: PathBuf, entry: &DirEntry) -> Option<Recor
 }
 
 impl Found {
-    /// Adds the sessions that the user's settings have saved.
+    /// Adds the sessions saved under the user's settings.
     fn add_saved(&mut self, variable: &impl Fn(&str) -> Option<PathBuf>) {
         let file = settings::user_file(variable);
         let folder = match file.as_deref().map(settings::transcripts_in) {
             Some(Ok(Some(folder))) => folder,
             Some(Ok(None)) | None => return,
-            // A session tells why; others need not end over it.
+            // A session reports the error; listing the others continues.
             Some(Err(failure)) => return self.notes.push(failure.words()),
         };
         for (file, data) in saved::files(&folder) {
@@ -131,7 +131,7 @@ impl Found {
     }
 }
 
-/// The project in which an agent keeps a database of its own.
+/// Returns the project for a database that an agent keeps inside a project.
 fn project_of(store: &Path) -> Option<String> {
     let folder = store.parent().filter(|folder| folder.ends_with(".crush"))?;
     Some(folder.parent()?.to_string_lossy().into_owned())
@@ -158,7 +158,7 @@ fn of_store(agent: &'static str, file: &Path, session: stores::Session) -> Recor
     }
 }
 
-/// The folder that an agent's sessions are under, by its environment variable or in its usual place.
+/// Returns an agent's base folder, from its environment variable or its usual location.
 fn base(base: &Base, variable: &impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let absolute = |path: PathBuf| path.is_absolute().then_some(path);
     match base.variable.and_then(variable).and_then(absolute) {
@@ -167,14 +167,15 @@ fn base(base: &Base, variable: &impl Fn(&str) -> Option<PathBuf>) -> Option<Path
     }
 }
 
-/// Whatever lies under a folder at the end of a way: names, and `*` for any piece of one. No link is followed.
+/// Finds the files below a folder that match a pattern of path components, in which `*` stands for any part of a name.
+/// Links are not followed.
 fn walk(folder: &Path, way: &[&str], found: &mut impl FnMut(PathBuf, &DirEntry)) {
     let [step, rest @ ..] = way else { return };
     let is_wanted = |kind: FileType| if rest.is_empty() { kind.is_file() } else { kind.is_dir() };
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        // What an agent does that the conversation started is a conversation of its own.
+        // Sub-agent conversations are separate.
         let is_other = |name: &str| rest.is_empty() && name.starts_with("agent-");
         let fits = name.to_str().is_some_and(|name| fits(name, step) && !is_other(name));
         if !fits || !entry.file_type().is_ok_and(is_wanted) {
@@ -187,7 +188,7 @@ fn walk(folder: &Path, way: &[&str], found: &mut impl FnMut(PathBuf, &DirEntry))
     }
 }
 
-/// Whether a name is what a step asks for, in which `*` stands for anything.
+/// Returns whether a name matches a pattern in which `*` stands for any text.
 fn fits(name: &str, step: &str) -> bool {
     match step.split_once('*') {
         None => name == step,
@@ -198,7 +199,8 @@ fn fits(name: &str, step: &str) -> bool {
     }
 }
 
-/// What tells a session apart: the name of its file without what all have, or that of its folder.
+/// Returns a session's identifier: the name of its file unless that is common to all sessions, else the name of its
+/// folder.
 fn id(file: &Path) -> String {
     const COMMON: [&str; 4] = ["events", "wire", "api_conversation_history", "ui_messages"];
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -209,10 +211,10 @@ fn id(file: &Path) -> String {
     }
 }
 
-/// The file that stands on the command line: for `@3` or `@id` that of a recorded session, unless a file has that name.
+/// Resolves a file argument: `@3` or `@id` is a recorded session, unless a file has that name.
 ///
 /// # Errors
-/// When there is no such session, or several have an id that begins so.
+/// If there is no such session, or several ids begin like this.
 pub fn named(path: PathBuf) -> Result<PathBuf, String> {
     let Some(name) = path.to_str().and_then(|name| name.strip_prefix('@')) else {
         return Ok(path);
@@ -223,7 +225,7 @@ pub fn named(path: PathBuf) -> Result<PathBuf, String> {
     pick(all().sessions, name)
 }
 
-/// How many characters of an id are enough to name a session.
+/// The minimum number of characters of an id that identify a session.
 const SHORTEST: usize = 4;
 
 fn pick(all: Vec<Recorded>, name: &str) -> Result<PathBuf, String> {
@@ -287,7 +289,7 @@ mod tests {
         let claude = write(home, "elsewhere/projects/-w/1111aaaa.jsonl", 30);
         let codex = write(home, ".codex/sessions/2026/11/28/rollout-2026-11-28-2222bbbb.jsonl", 10);
         let copilot = write(home, ".copilot/session-state/3333cccc/events.jsonl", 20);
-        // Left behind when the variable says where they are now; sub-agents; links.
+        // Left in the default location although the variable names another; sub-agents; links.
         write(home, ".claude/projects/-w/4444dddd.jsonl", 1);
         write(home, "elsewhere/projects/-w/agent-5555.jsonl", 1);
         std::os::unix::fs::symlink(&codex, home.join("elsewhere/projects/-w/6666.jsonl")).unwrap();

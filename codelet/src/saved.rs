@@ -1,8 +1,8 @@
-//! Sessions that are saved by themselves, in the folder that the user's settings name: what their files are called and say of
-//! themselves, and which is the newest of a project.
+//! Automatically saved sessions in the folder that the user's settings name: file names, metadata, and the newest
+//! session of a project.
 //!
-//! Whatever else lies in that folder is read as any recorded conversation is, if the user names it. Only regular files of the
-//! user's own are looked at; links are passed over.
+//! Other files in that folder are read like any recorded conversation if the user names them. Only regular files owned
+//! by the user are considered; links are skipped.
 
 use crate::input;
 use crate::place::Place;
@@ -21,35 +21,35 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use time::OffsetDateTime;
 
-/// The agent whose sessions these are, in lists.
+/// The agent name of these sessions in lists.
 pub const AGENT: &str = "codelet";
-/// How the name of such a file ends.
+/// The suffix of the file names.
 const END: &str = ".json";
-/// Characters of a project's name in that of a file.
+/// The maximum characters of the project's name in a file name.
 const PROJECT: usize = 40;
-/// What a file says of its session stands in so many bytes at its end.
+/// Bytes at the end of a file that contain the session's metadata.
 const NOTE: u64 = 64 * 1024;
-/// So many of the newest files are looked at for those of a project.
+/// The number of newest files searched for sessions of a project.
 const LOOKED_AT: usize = 2_000;
 
-/// What the file of a session says of it beside the conversation.
+/// The metadata of a session, stored in its file after the conversation.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Note {
-    /// The version of this program.
+    /// The version of Codelet.
     pub version: String,
-    /// The folder that the session works in.
+    /// The session's working directory.
     pub cwd: PathBuf,
-    /// The project around that: the workspace.
+    /// The workspace.
     pub project: PathBuf,
-    /// What fills the context window.
+    /// The tokens in the context window.
     pub tokens: Option<Tokens>,
-    /// What it has cost, in US dollars, as far as that is known.
+    /// The cost in US dollars, as far as it is known.
     pub cost_usd: Option<f64>,
 }
 
 impl Note {
-    /// Of a session that works at this place, and has cost so much before.
+    /// Returns the metadata of a session at this place that had cost `before` dollars earlier.
     pub fn of(session: &Session, place: &Place, before: Option<f64>) -> Self {
         let bill = session.bill();
         let spent = (bill.requests > bill.unpriced).then_some(bill.dollars);
@@ -65,8 +65,8 @@ impl Note {
         }
     }
 
-    /// The note at the end of a file, all of which or the end of which this is. In a text its quotes would be escaped, so nothing that
-    /// was said can stand for it.
+    /// Returns the metadata at the end of a file, given the whole file or its end. Quotes inside a text would be
+    /// escaped, so no text of the conversation can pose as metadata.
     pub fn in_bytes(bytes: &[u8]) -> Option<Self> {
         let end = &bytes[bytes.len().saturating_sub(NOTE as usize)..];
         let name = format!("\"{SESSION}\":");
@@ -78,7 +78,7 @@ impl Note {
         (rest[values.byte_offset()..].trim_ascii() == b"}").then_some(note)
     }
 
-    /// The note of an open file.
+    /// Reads the metadata of an open file.
     pub fn in_file(file: &mut File) -> Option<Self> {
         let length = file.metadata().ok()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(NOTE))).ok()?;
@@ -88,7 +88,7 @@ impl Note {
     }
 }
 
-/// The name of a new file: when the session began, the project, and something that no other session has.
+/// Returns the name for a new file: the start time, the project, and a unique suffix.
 pub fn new_name(place: &Place) -> String {
     let project = place
         .root
@@ -112,10 +112,10 @@ fn named(project: &str, began: OffsetDateTime, unique: u32) -> String {
     format!("{date}T{hour:02}-{minute:02}-{second:02}Z-{project}-{unique:08x}{END}")
 }
 
-/// Makes the folder ready to take sessions: it is made if it is not there, for its owner alone.
+/// Prepares the folder for sessions: creates it if missing, with access for its owner only.
 ///
 /// # Errors
-/// When nothing can be kept in it, or somebody else could change what is.
+/// If nothing can be saved in it, or other users could change its files.
 pub fn prepare(folder: &Path) -> Result<(), String> {
     if check(folder)? {
         return Ok(());
@@ -125,10 +125,10 @@ pub fn prepare(folder: &Path) -> Result<(), String> {
     check(folder).map(|_| ())
 }
 
-/// Whether the folder is there.
+/// Returns whether the folder exists.
 ///
 /// # Errors
-/// When it is, and nothing can be kept in it, or somebody else could change what is.
+/// If it exists but nothing can be saved in it, or other users could change its files.
 pub fn check(folder: &Path) -> Result<bool, String> {
     let found = match folder.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -161,20 +161,20 @@ fn is_own(found: &Metadata) -> bool {
     found.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// The files in the folder that may be sessions.
+/// Lists the files in the folder that may be sessions.
 pub fn files(folder: &Path) -> Vec<(PathBuf, Metadata)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.filter_map(|entry| {
         let name = entry.file_name();
         let fits = name.to_str().is_some_and(is_name);
-        // Of the entry itself: no link is followed.
+        // Metadata of the entry itself: links are not followed.
         let found = fits.then(|| entry.metadata().ok()).flatten()?;
         (found.is_file() && is_own(&found)).then(|| (entry.path(), found))
     });
     files.collect()
 }
 
-/// Whether a file is one of those in the folder.
+/// Returns whether a file is one of the sessions in the folder.
 pub fn holds(folder: &Path, file: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     let is_file = file
@@ -188,7 +188,7 @@ pub fn holds(folder: &Path, file: &Path) -> bool {
     is_file && is_named && lies_in
 }
 
-/// The sessions of this place's project, the one that was written to last first. Each is looked at when it is asked for.
+/// Returns the sessions of this place's project, most recently written first. Files are opened lazily.
 fn of_project(folder: &Path, place: &Place) -> impl Iterator<Item = (PathBuf, File)> {
     let mut files = files(folder);
     let written = |found: &Metadata| found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -203,18 +203,18 @@ fn of_project(folder: &Path, place: &Place) -> impl Iterator<Item = (PathBuf, Fi
     })
 }
 
-/// The session of this place's project that was written to last.
+/// Returns the most recently written session of this place's project.
 pub fn newest(folder: &Path, place: &Place) -> Option<PathBuf> {
     of_project(folder, place).map(|(path, _)| path).next()
 }
 
-/// So many of a project's newest sessions are read for what was said in them, and so many bytes of all of them.
+/// The maximum number of a project's sessions read for their prompts, and the bytes read from all of them.
 const READ: usize = 8;
 const READ_BYTES: u64 = 8 * 1024 * 1024;
-/// A prompt that is longer, in bytes, was hardly typed.
+/// The maximum length of a prompt that was probably typed, in bytes.
 const TYPED: usize = 4_000;
 
-/// What the user has said in the newest sessions of this place's project, oldest first.
+/// Returns the user's prompts from the newest sessions of this place's project, oldest first.
 pub fn prompts(folder: &Path, place: &Place) -> Vec<String> {
     let mut left = READ_BYTES;
     let newest = of_project(folder, place).take(READ);
@@ -242,12 +242,12 @@ fn prompts_in(file: &mut File, left: &mut u64) -> Option<Vec<String>> {
     Some(prompts.filter_map(said).collect())
 }
 
-/// Holds the file of a session, so that nobody else goes on in it; none where a session that still runs is written to it.
+/// Locks a session file, so that no other session continues it; `None` if a running session is writing to it.
 pub fn hold(path: &Path) -> Option<File> {
     let (file, _) = input::opened(path, OFlags::NOFOLLOW).ok()?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => None,
-        // Where a file system knows no locks, nobody waits for any.
+        // If the file system does not support locks, the file is used without one.
         Ok(()) | Err(TryLockError::Error(_)) => Some(file),
     }
 }

@@ -1,4 +1,4 @@
-//! `--schema`: the final answer is JSON that fits a JSON Schema.
+//! `--schema`: the final answer is JSON that matches a JSON Schema.
 
 mod numbers;
 
@@ -12,13 +12,13 @@ use serde_json::Value;
 use std::error::Error;
 use std::path::Path;
 
-/// The name under which the schema knows itself where it gives itself none.
+/// The base URL of a schema without an `$id`.
 const NAME: &str = "schema:///";
-/// Errors that are listed, and characters of each: an answer may be wrong in every line.
+/// The maximum number of errors listed, and of characters of each: an answer may be wrong in every line.
 const LISTED: usize = 8;
 const LONGEST: usize = 300;
 
-/// A JSON Schema that was read and is valid.
+/// A parsed and valid JSON Schema.
 pub struct Schema {
     value: Value,
     compiled: Schemas,
@@ -26,10 +26,10 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Takes the schema itself, or the name of a file that holds it.
+    /// Parses a schema given as JSON, or as the name of a file that contains it.
     ///
     /// # Errors
-    /// When it cannot be read, or is no JSON Schema.
+    /// If it cannot be read, or is not a JSON Schema.
     pub fn read(given: &str) -> Result<Self, Failure> {
         if given.trim_start().starts_with('{') {
             return Schema::parse(given).map_err(|why| Failure::at("--schema", why));
@@ -56,8 +56,8 @@ impl Schema {
         Ok(Schema { value, compiled, root })
     }
 
-    /// The prompt, with what its answer has to be. It stands there and not in the system prompt, which stays the same for every
-    /// run and is cached with the tools.
+    /// Returns the prompt with the schema for its answer. The schema is not part of the system prompt, which stays the
+    /// same for every run and is cached with the tools.
     pub fn asked_with(&self, prompt: &str) -> String {
         format!(
             "{prompt}\n\nWhen the work is done, answer with one JSON value that fits the JSON Schema below, and with nothing else: no text \
@@ -68,7 +68,7 @@ impl Schema {
 }
 
 impl AnswerCheck for Schema {
-    /// The JSON is handed on in one line, with what a terminal would obey and what nobody sees as escapes.
+    /// Returns the JSON on one line, with terminal control characters and invisible characters escaped.
     fn check(&self, answer: &str) -> Result<String, String> {
         let value: Value = serde_json::from_str(unfenced(answer))
             .map_err(|error| format!("it is not a single JSON value: {error}"))?;
@@ -83,7 +83,7 @@ impl AnswerCheck for Schema {
     }
 }
 
-/// Opens nothing: a schema that names others could be made to read files.
+/// A loader that refuses every URL: a schema with references could otherwise make it read files.
 struct Nowhere;
 
 impl UrlLoader for Nowhere {
@@ -92,7 +92,7 @@ impl UrlLoader for Nowhere {
     }
 }
 
-/// An answer that is one code fence, without the fence: many models cannot leave it out.
+/// Removes a code fence around the whole answer, which many models cannot avoid.
 fn unfenced(answer: &str) -> &str {
     let answer = answer.trim();
     let inner = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
@@ -102,18 +102,18 @@ fn unfenced(answer: &str) -> &str {
     }
 }
 
-/// Why a schema is none.
+/// Explains why a schema is invalid.
 fn invalid(error: &CompileError) -> String {
     let why = match error {
         CompileError::ValidationError { src, .. } => listed(src),
         CompileError::LoadUrlError { url, src } => format!("it refers to {}, and {src}", url.replace(NAME, "")),
         other => clip(&words(&other.to_string().replace(NAME, "")), LONGEST),
     };
-    // Somebody else may have written it.
+    // The schema may come from someone else.
     format!("not a valid JSON Schema: {}", clean(&why))
 }
 
-/// What is wrong with a value: each fault with its place.
+/// Lists the errors of a value, each with its place.
 fn listed(error: &ValidationError<'_, '_>) -> String {
     let mut faults = Vec::new();
     gather(error, &mut faults);
@@ -129,8 +129,8 @@ fn joined(mut faults: Vec<String>) -> String {
     faults.join("; ")
 }
 
-/// Whether a value does not fit: the validator divides doubles, and takes 19.99 for no multiple of 0.01. Where alternatives or a `not` stand
-/// above that, what they would have said otherwise is not known, and its word holds.
+/// Returns whether the error is real: the validator divides doubles, so it rejects 19.99 as a multiple of 0.01. Below
+/// alternatives or a `not`, the effect of such a correction is unknown, so the validator's verdict stands.
 fn is_fault(error: &ValidationError<'_, '_>) -> bool {
     match &error.kind {
         ErrorKind::MultipleOf { got, want } => !numbers::is_multiple(got, want),

@@ -1,5 +1,5 @@
-//! Everything that nobody is to see, as it is now: keys of settings and environment, and what stands in the files from which keys are taken.
-//! Programs, other sessions and the user renew those files while a session lasts.
+//! The current secrets, which are redacted everywhere: keys from settings and environment, and the contents of
+//! credential files. Programs, other sessions and the user may renew those files during a session.
 
 use crate::place::{Place, variable};
 use crate::settings::{self, Settings};
@@ -14,16 +14,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// The most of a file that is read, in bytes.
+/// The maximum number of bytes read from a file.
 const MOST: u64 = 1 << 20;
-/// A file that was written less than this before it was looked at is read again next time: clocks of file systems are coarse, and two
-/// changes may bear one time.
+/// A file modified less than this before it was read is read again next time: file system clocks are coarse, and two
+/// changes may have the same timestamp.
 const SETTLES: Duration = Duration::from_secs(2);
-/// A value of a file that has letters alone is taken for somebody's word unless it is this long, in bytes (`minioadmin` is a key, too).
+/// A value without digits, from a file, counts as a secret from this length on, in bytes; shorter ones may be ordinary
+/// words (although `minioadmin` is a key, too).
 const LONG: usize = 16;
 
-/// The keys of the settings and of the provider's address, the keys and other secrets of the environment, the tokens of logins at MCP
-/// servers, and the files of clouds: they are shown nowhere. What a file held once stays hidden.
+/// Returns a source of all secrets to redact: the keys of the settings and in the provider's URL, keys and other
+/// secrets of the environment, login tokens for MCP servers, and cloud credential files. Values once read from a file
+/// stay redacted.
 pub fn source(settings: &Settings, place: &Place) -> SecretSource {
     let values = fixed(settings);
     let known = Mutex::new(Known {
@@ -34,10 +36,10 @@ pub fn source(settings: &Settings, place: &Place) -> SecretSource {
     SecretSource::new(move || known.lock().unwrap_or_else(PoisonError::into_inner).now())
 }
 
-/// Tokens that a cloud has given to this program.
+/// Tokens that a cloud has issued to this program.
 static TOKENS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Has all sources hide a token that was got.
+/// Makes all sources redact a token that was issued.
 pub fn learn(token: &str) {
     TOKENS
         .lock()
@@ -45,7 +47,7 @@ pub fn learn(token: &str) {
         .push(token.to_owned());
 }
 
-/// What stays as it is while the program runs.
+/// Returns the secrets that do not change while the program runs.
 fn fixed(settings: &Settings) -> Vec<String> {
     let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
     secrets.extend(
@@ -72,20 +74,20 @@ fn files(settings: &Settings, place: &Place) -> Vec<Watched> {
     all.map(|(path, kind)| Watched { path, kind, seen: None }).collect()
 }
 
-/// The form of a file.
+/// The format of a file.
 enum Kind {
-    /// Profiles of AWS.
+    /// AWS profiles.
     Aws,
-    /// Credentials of Google, as JSON.
+    /// Google credentials as JSON.
     Google,
     /// The user's settings.
     Settings,
-    /// The folder of logins, which changes with each of them.
+    /// The folder of MCP logins, whose timestamp changes with each login.
     Logins(Logins),
 }
 
 impl Kind {
-    /// Every secret in it, whoever's it is.
+    /// Returns every secret in the file, for any vendor.
     fn secrets(&self, path: &Path) -> Vec<String> {
         let text = || String::from_utf8_lossy(&input::regular(path, MOST).unwrap_or_default()).into_owned();
         let mut found = match self {
@@ -99,12 +101,12 @@ impl Kind {
     }
 }
 
-/// By what a change of a file is told: the device, its number there, its size, and when it was written and changed.
+/// A fingerprint for detecting changes to a file: device, inode, size, modification time and change time.
 #[derive(PartialEq, Eq)]
 struct Stamp([i128; 5]);
 
 impl Stamp {
-    /// Of what is there, and when that changed last.
+    /// Returns the fingerprint of an existing file, and the time of its last change.
     fn at(path: &Path) -> Option<(Self, SystemTime)> {
         let found = path.metadata().ok()?;
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
@@ -124,16 +126,16 @@ impl Stamp {
     }
 }
 
-/// A file with secrets, there or not.
+/// A file with secrets, which may be missing.
 struct Watched {
     path: PathBuf,
     kind: Kind,
-    /// As it was when it was read, unless it may have changed since without a sign.
+    /// The fingerprint at the last read; `None` if a later change may have left it the same.
     seen: Option<Option<Stamp>>,
 }
 
 impl Watched {
-    /// What is in it, if it has changed since it was read.
+    /// Returns the secrets if the file has changed since it was last read.
     fn changed(&mut self) -> Option<Vec<String>> {
         let now = SystemTime::now();
         let (stamp, changed) = Stamp::at(&self.path).unzip();
@@ -146,7 +148,7 @@ impl Watched {
     }
 }
 
-/// What is known of them.
+/// The known secrets.
 struct Known {
     values: BTreeSet<String>,
     files: Vec<Watched>,

@@ -1,4 +1,4 @@
-//! MCP servers, as the user's settings name them, and what becomes of that at the beginning of a session.
+//! MCP servers from the user's settings, and their setup at the start of a session.
 
 use crate::exit::words;
 use crate::input;
@@ -14,49 +14,49 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a server may take to be ready where the settings do not say, in seconds.
+/// The default startup timeout, in seconds.
 const START: u64 = 10;
-/// How long a call may take where the settings do not say, in seconds.
+/// The default call timeout, in seconds.
 const TIMEOUT: u64 = 120;
 
-/// No more of a file of certificates is read, in bytes; those of a whole system are a quarter of it.
+/// The maximum number of bytes read from a certificate file; a whole system's certificates take a quarter of it.
 const MOST_CERTIFICATES: u64 = 1024 * 1024;
 
-/// What a settings file says of a server.
+/// A server's entry in a settings file.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerFile {
-    /// The program that is started.
+    /// The program to start.
     command: Option<String>,
     /// Its arguments.
     #[serde(default)]
     args: Vec<String>,
-    /// Variables of its environment; `${NAME}` stands for one of ours.
+    /// Environment variables for it; `${NAME}` is replaced by a variable of Codelet's environment.
     #[serde(default)]
     env: BTreeMap<String, Key>,
-    /// Where it works, seen from the session's directory; where nobody says, a folder apart, with nothing of a project's in it.
+    /// The working directory, relative to the session's; by default a separate folder without any files of the project.
     directory: Option<PathBuf>,
-    /// The address of a server that runs already.
+    /// The URL of a running server.
     url: Option<Key>,
-    /// Headers of each request to it; `${NAME}` stands for one of our variables.
+    /// Headers for each request; `${NAME}` is replaced by a variable of Codelet's environment.
     #[serde(default)]
     headers: BTreeMap<String, Key>,
-    /// A file of certificates that are trusted besides the usual ones.
+    /// A file of certificates trusted in addition to the usual ones.
     ca: Option<PathBuf>,
-    /// What Codelet is called where the server has its users log in.
+    /// Codelet's client id for servers that require a login.
     client_id: Option<String>,
-    /// Patterns of the tools that are wanted.
+    /// Patterns of the tools to use.
     tools: Option<Vec<String>>,
-    /// Seconds that it may take to be ready.
+    /// The startup timeout, in seconds.
     start: Option<u64>,
-    /// Seconds that a call may take.
+    /// The call timeout, in seconds.
     timeout: Option<u64>,
-    /// Whether it is used at all.
+    /// False if the server is not used.
     enabled: Option<bool>,
 }
 
 impl ServerFile {
-    /// A program, with variables of its environment as they are written.
+    /// Creates an entry for a program, with literal environment variables.
     pub fn program(command: String, args: Vec<String>, env: Vec<(String, String)>) -> Self {
         ServerFile {
             command: Some(command),
@@ -66,7 +66,7 @@ impl ServerFile {
         }
     }
 
-    /// A server that runs already, with headers as they are written.
+    /// Creates an entry for a running server, with literal headers.
     pub fn http(url: String, headers: Vec<(String, String)>) -> Self {
         ServerFile {
             url: Some(Key::new(url)),
@@ -75,7 +75,7 @@ impl ServerFile {
         }
     }
 
-    /// Says what makes no sense.
+    /// Returns an error if the entry is inconsistent.
     pub fn check(&self, name: &str) -> Result<(), String> {
         if !codelet_mcp::is_name(name) {
             return Err(
@@ -104,7 +104,7 @@ impl ServerFile {
             _ => {}
         }
         if let Some(name) = self.env.keys().find(|name| !is_variable(name)) {
-            // A key may stand in it.
+            // The name may contain a key.
             let name = name.split(['=', ':', ' ']).next().unwrap_or_default();
             return Err(format!(
                 "env: the name starting with {name:?} is not a valid variable name"
@@ -118,17 +118,17 @@ impl ServerFile {
         Ok(())
     }
 
-    /// Whether sessions use it.
+    /// Returns whether sessions use it.
     pub fn is_enabled(&self) -> bool {
         self.enabled != Some(false)
     }
 
-    /// The same, used by sessions.
+    /// Disables the server for sessions.
     pub fn disable(&mut self) {
         self.enabled = Some(false);
     }
 
-    /// The same, where it is not to be left out.
+    /// Returns the entry without its `enabled` field.
     pub fn enabled(&self) -> Self {
         ServerFile {
             enabled: None,
@@ -136,22 +136,22 @@ impl ServerFile {
         }
     }
 
-    /// Whether a key stands in it, and not only the name of the variable that holds it.
+    /// Returns whether it contains a key itself, rather than only the name of a variable.
     pub fn holds_keys(&self) -> bool {
         let is_there = |value: &str| !value.is_empty() && !value.contains("${");
         let mut values = self.headers.iter().chain(&self.env);
         values.any(|(name, value)| is_there(value.reveal()) && is_secret(name, value.reveal()))
     }
 
-    /// The keys that stand in it, also by the names of variables, which are shown nowhere, whether it is used or not. `look_up` finds the
-    /// variables.
+    /// Returns the keys in it, including those that variables contain, for redaction, whether the server is enabled or
+    /// not. `look_up` reads the variables.
     pub fn secrets(&self, look_up: &LookUp<'_>) -> Vec<String> {
         let part = |name: &str, value: &str| {
             let part = credential(value).filter(|_| !is_secret_name(name)).unwrap_or(value);
             is_secret(name, value).then(|| part.to_owned())
         };
         let named = self.headers.iter().chain(&self.env);
-        // The name of a variable that is not set is in many files.
+        // Many files name variables that are not set.
         let named = named.filter_map(|(name, value)| Some((name, expand(value.reveal(), look_up).ok()?)));
         let mut found: Vec<String> = named.filter_map(|(name, value)| part(name, &value)).collect();
         let mut before = "";
@@ -164,13 +164,13 @@ impl ServerFile {
         found
     }
 
-    /// It in one line, without anything that may be a secret.
+    /// Formats the entry on one line, without anything that may be a secret.
     pub fn show(&self) -> String {
         let mut shown = match (&self.command, &self.url) {
             (Some(command), _) => {
                 let mut words = Vec::new();
                 let mut hides = false;
-                // Some write the arguments behind the program.
+                // Some users write the arguments after the program.
                 let arguments = command.split(' ').chain(self.args.iter().map(String::as_str));
                 for argument in arguments {
                     // `--api-key=…`, or a header such as `Authorization: …`.
@@ -205,7 +205,7 @@ impl ServerFile {
     }
 
     fn server(&self, name: &str, directory: &Path, outside: &Outside, look_up: &LookUp) -> Result<Server, String> {
-        // Who puts a folder before `PATH` means the one that is searched.
+        // A user who prepends a folder to `PATH` means the `PATH` that is searched.
         let path = outside.environment().iter().find(|(name, _)| name == "PATH");
         let path = path.map(|(_, path)| path.to_string_lossy());
         let look_up = &|name: &str| match &path {
@@ -260,7 +260,7 @@ impl ServerFile {
     }
 }
 
-/// Values in which nothing stands for a variable of ours.
+/// Returns values in which `${` is escaped, so no variable is expanded.
 fn literal(values: Vec<(String, String)>) -> BTreeMap<String, Key> {
     let values = values.into_iter();
     values
@@ -268,10 +268,10 @@ fn literal(values: Vec<(String, String)>) -> BTreeMap<String, Key> {
         .collect()
 }
 
-/// The text of a file of certificates.
+/// Reads a file of certificates.
 fn certificates(path: &Path) -> Result<String, String> {
     let wrong = |why: String| format!("ca: {}: {why}", clean(&path.display().to_string()));
-    // Beginning anywhere else, it would name a file of whichever repository the session is in.
+    // A relative path would name a file of whichever repository the session is in.
     if !path.is_absolute() {
         return Err(wrong("expected an absolute path".to_owned()));
     }
@@ -284,7 +284,7 @@ fn certificates(path: &Path) -> Result<String, String> {
     }
 }
 
-/// An address without what looks like a key in its path, as some servers' addresses have one.
+/// Replaces path segments of a URL that look like keys, which some servers use.
 fn without_keys(address: &str) -> String {
     let piece = |piece| {
         if codelet_tools::secrets::is_made_by_machine(piece) {
@@ -298,7 +298,7 @@ fn without_keys(address: &str) -> String {
     format!("{host}{}", pieces.join("/"))
 }
 
-/// An argument as it may be shown; where it is an address, without what lets somebody in.
+/// Formats an argument for display; removes credentials from a URL.
 fn shown(argument: &str) -> String {
     match argument.contains("://") {
         true => address::shown(argument),
@@ -306,20 +306,20 @@ fn shown(argument: &str) -> String {
     }
 }
 
-/// What the settings come to.
+/// The servers of the settings.
 pub struct Named {
-    /// The servers that can be tried.
+    /// The usable servers.
     pub servers: Vec<Server>,
-    /// The names of those that cannot be, each with the reason.
+    /// The names of unusable ones, each with the reason.
     pub unusable: Vec<(String, String)>,
-    /// Their keys, which are to be shown nowhere.
+    /// Their keys, for redaction.
     pub secrets: Vec<String>,
-    /// What the user should know of the others.
+    /// Other notices for the user.
     pub notices: Vec<String>,
 }
 
 impl Named {
-    /// All that the user of a session should know.
+    /// Returns all notices for the user of a session.
     pub fn told(&self) -> Vec<String> {
         let unusable = self.unusable.iter();
         let unusable = unusable.map(|(name, why)| format!("MCP server {name}: {why}, so it is not used"));
@@ -327,8 +327,8 @@ impl Named {
     }
 }
 
-/// The servers of the settings, for a session in this directory, with what programs outside of the sandbox get. `look_up` finds the
-/// variables that the settings name.
+/// Resolves the servers of the settings for a session in this directory, with the environment for programs outside the
+/// sandbox. `look_up` reads the variables that the settings name.
 pub fn named(files: &BTreeMap<String, ServerFile>, directory: &Path, outside: &Outside, look_up: &LookUp<'_>) -> Named {
     let mut named = Named {
         servers: Vec::new(),
@@ -349,7 +349,7 @@ pub fn named(files: &BTreeMap<String, ServerFile>, directory: &Path, outside: &O
     named
 }
 
-/// What is said of a server that gets its headers, which hold keys, in the clear.
+/// Returns the warning about a server whose headers contain keys and are sent unencrypted.
 fn in_the_clear(name: &str, server: &Server) -> Option<String> {
     let Reach::Http { url, headers, .. } = &server.reach else {
         return None;
@@ -367,10 +367,10 @@ fn is_variable(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A text with `${NAME}` replaced by what the variable holds; `$${` stands for `${`.
+/// Replaces `${NAME}` by the variable's value; `$${` stands for `${`.
 ///
 /// # Errors
-/// When there is no such variable.
+/// If a variable is not set.
 fn expand(text: &str, look_up: &LookUp<'_>) -> Result<String, String> {
     let mut expanded = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Settings: from the user's file, the project's file and the command line, each value with where it comes from.
+//! Settings from the user's file, the project's file and the command line, each value with its source.
 
 mod files;
 pub mod kept;
@@ -30,17 +30,18 @@ use vendors::usual_model;
 pub use vendors::{Login, LookUp, address};
 pub use written::{LONGEST_WAIT, ModelFile};
 
-/// The smallest window that a user may name, in tokens: the system prompt and the definitions of tools fill a third of it.
+/// The smallest context window that can be set, in tokens: the system prompt and the tool definitions fill a third of
+/// it.
 pub const SMALLEST_WINDOW: u64 = 4_000;
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum From {
-    /// Nobody has set it.
+    /// The built-in default.
     Default,
     /// A settings file.
     File(PathBuf),
-    /// An environment variable of this name.
+    /// The environment variable with this name.
     Environment(String),
     /// The command line.
     CommandLine,
@@ -57,12 +58,12 @@ impl fmt::Display for From {
     }
 }
 
-/// A value, and where it comes from.
+/// A value with its source.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Set<T> {
     /// The value.
     pub value: T,
-    /// Where it comes from.
+    /// The source.
     pub from: From,
 }
 
@@ -72,7 +73,7 @@ impl<T> Set<T> {
         Set { value, from }
     }
 
-    /// Takes a value over the one there is.
+    /// Overrides the value if a new one is given.
     pub fn take(&mut self, value: Option<T>, from: &From) {
         if let Some(value) = value {
             self.value = value;
@@ -81,103 +82,104 @@ impl<T> Set<T> {
     }
 }
 
-/// What a session is set to.
+/// The settings of a session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// `vendor/name`.
     pub model: Set<String>,
-    /// The model that the project names where the user's own file names none: it holds once it is known whom the user would ask without it.
+    /// The project's model, used if the user's own file names none, once it is known which model would be used without
+    /// it.
     pub project_model: Option<Set<String>>,
-    /// Who is asked where the provider stays overloaded, by `vendor/name`.
+    /// The fallback model for an overloaded provider, as `vendor/name`.
     pub fallback: Set<Option<String>>,
-    /// Another address than the vendor's own.
+    /// The API base URL, if it is not the vendor's.
     pub base_url: Set<Option<String>>,
-    /// How much the model is to think; none leaves it to the provider.
+    /// The thinking effort; `None` leaves it to the provider.
     pub effort: Set<Option<Effort>>,
-    /// What the tools may do.
+    /// The permission level of the tools.
     pub permission: Set<Permission>,
-    /// Commands that may be run under `edit`.
+    /// Permission rules for commands allowed under `edit`.
     pub allow: Set<Vec<String>>,
-    /// What may be run and called in this project besides, by the user's own file.
+    /// Additional permission rules for this project, from the user's own file.
     pub project_allow: Set<Vec<String>>,
-    /// Folders that the tools may use as they do the workspace.
+    /// Folders that the tools may use like the workspace.
     pub add_dirs: Set<Vec<PathBuf>>,
     /// Folders that commands may write to besides the workspace.
     pub write: Set<Vec<PathBuf>>,
-    /// Whether commands reach the network.
+    /// True if commands have network access.
     pub network: Set<bool>,
-    /// Whether pages of the web can be fetched.
+    /// True if web pages can be fetched.
     pub web: Set<bool>,
-    /// Hosts that may lead to private addresses.
+    /// Hosts that may resolve to private addresses.
     pub web_private: Set<Vec<String>>,
-    /// Patterns of commands, servers' tools and hosts that are never run, called or fetched from; each place adds its own.
+    /// Patterns of commands, MCP tools and hosts that are never run, called or fetched; every source adds its own.
     pub deny: Set<Vec<String>>,
-    /// The most steps of a run.
+    /// The maximum steps of a run.
     pub max_steps: Set<Option<u32>>,
-    /// The most dollars of a run.
+    /// The maximum cost of a run, in US dollars.
     pub max_cost: Set<Option<f64>>,
-    /// Another window than the catalogue's, in tokens.
+    /// The context window in tokens, if it differs from the catalogue's.
     pub window: Set<Option<u64>>,
-    /// Whether [`window`](Self::window) comes from a project, which may make the model's own one smaller and no larger.
+    /// True if [`window`](Self::window) comes from a project, which may only reduce the model's own window.
     pub window_is_bound: bool,
-    /// Who writes summaries.
+    /// The method of writing summaries.
     pub summary: Set<SummaryBy>,
-    /// How readily history that was sent is edited to save money.
+    /// The preset for editing sent history to save money.
     pub economics: Set<Preset>,
-    /// When a session compacts by itself.
+    /// The condition for automatic compaction.
     pub compact_at: Set<CompactAt>,
-    /// Price cards over those that are built in.
+    /// Price cards that override the built-in ones.
     pub prices: Set<Vec<PriceCard>>,
-    /// The most keep-alive requests in a row that keep the cache from expiring.
+    /// The maximum consecutive keep-alive requests that prevent the cache from expiring.
     pub keep_alive: Set<u32>,
-    /// The folder in which each session is saved; none where the user names none.
+    /// The folder in which each session is saved, if the user names one.
     pub transcripts: Set<Option<PathBuf>>,
     /// Text appended to the system prompt.
     pub append_system: Set<Option<String>>,
-    /// Seconds that a provider is waited for, all retries of one request together.
+    /// The maximum wait for a provider in seconds, all retries of one request together.
     pub patience: Set<u64>,
-    /// Seconds without a byte after which a connection counts as cut; none leaves it to the kind of provider.
+    /// Seconds without data after which a connection counts as lost; `None` leaves it to the kind of provider.
     pub idle_timeout: Set<Option<u64>>,
-    /// What the terminal writes upon; none leaves it to what the terminal says of itself.
+    /// The terminal's background; `None` uses what the terminal reports.
     pub background: Set<Option<Background>>,
-    /// How the user is called back to the terminal; none leaves it to what suits the terminal.
+    /// The way of notifying the user; `None` uses what suits the terminal.
     pub notify: Set<Option<NotifyBy>>,
-    /// Who stands beside the user in commits that the session makes, as `Name <address>`.
+    /// The co-author in the session's commits, as `Name <address>`.
     pub co_author: Set<Option<String>>,
-    /// The ports at which servers of models are looked for on this machine.
+    /// The ports at which local model servers are looked up.
     pub local_ports: Set<Vec<u16>>,
-    /// Hooks of the user's own file, as they are written.
+    /// Hooks of the user's own file, unparsed.
     pub hooks: Option<serde_json::Value>,
-    /// Whose hooks run besides, where the user says so.
+    /// The other agent whose hooks also run, if the user enables that.
     pub hooks_from: Set<HooksFrom>,
-    /// Hooks of the project's file, as they are written.
+    /// Hooks of the project's file, unparsed.
     pub project_hooks: Option<serde_json::Value>,
-    /// The name of what the project's hooks said when the user permitted them.
+    /// The digest of the project's hooks that the user permitted.
     pub hooks_consent: Option<String>,
     /// Keys by vendor, from the user's own file.
     pub keys: BTreeMap<String, Key>,
-    /// What is known of models that no catalogue lists, or better than it.
+    /// Properties of models that the catalogue does not list, or corrections to it.
     pub models: BTreeMap<String, ModelFile>,
-    /// Servers whose tools are used, by name, from the user's own file.
+    /// MCP servers by name, from the user's own file.
     pub mcp: BTreeMap<String, ServerFile>,
-    /// The user's own file, there or not.
+    /// The path of the user's own file, which may not exist.
     pub user_file: Option<PathBuf>,
-    /// What the user should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
-/// A key. It shows itself to nobody.
+/// A key. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Key(String);
 
 impl Key {
-    /// The key, for the provider alone.
+    /// Returns the key, for use with the provider only.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// A key from elsewhere.
+    /// Wraps a key from another source.
     pub fn new(key: String) -> Self {
         Key(key)
     }
@@ -189,7 +191,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Where settings files are looked for.
+/// The paths of settings files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Places {
     /// The user's file.
@@ -201,7 +203,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// For a repository with this root; `config` is the user's folder of settings.
+    /// Returns the paths for a repository with this root; `config` is the user's configuration folder.
     pub fn new(config: Option<&Path>, root: &Path) -> Self {
         Places {
             user: config.map(|folder| folder.join("codelet").join("settings.toml")),
@@ -259,12 +261,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The patterns that permit something in this project.
+    /// Returns the patterns allowed in this project.
     pub fn allowed(&self) -> Vec<String> {
         [self.allow.value.clone(), self.project_allow.value.clone()].concat()
     }
 
-    /// Denies this, too: nobody takes back what another place denies.
+    /// Adds deny patterns: no source can remove those of another.
     pub fn deny(&mut self, patterns: Vec<String>, from: &From) {
         if !patterns.is_empty() {
             let all = [self.deny.value.clone(), patterns].concat();

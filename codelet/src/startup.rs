@@ -1,4 +1,4 @@
-//! What a command that asks a model, or waits for somebody, begins with: signals, settings, models, and what the user should know of them.
+//! Startup of commands that use a model or wait for the user: signals, settings, models, and notices.
 
 use crate::args::{Chat, Overrides};
 use crate::exit::{Exit, Failure};
@@ -21,14 +21,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// How long servers may take to end by themselves when the work is done.
+/// The time that MCP servers have to exit by themselves at the end.
 pub const FAREWELL: Duration = Duration::from_millis(300);
 
-/// The file to write the session to, and the recorded conversation to go on from, where the user names them: on the command line, or
-/// for all sessions in the settings. Where those cannot be kept, the session goes on without, with a notice.
+/// Returns the transcript file to write and the recorded conversation to continue, as named on the command line or by
+/// the settings for all sessions. If files from the settings are not usable, the session runs without them, with a
+/// notice.
 ///
 /// # Errors
-/// When something that the command line names cannot be had.
+/// If something that the command line names is not usable.
 pub fn files(
     chat: &Chat,
     settings: &mut Settings,
@@ -51,7 +52,8 @@ pub fn files(
     Ok((saved, recorded))
 }
 
-/// The file in which a session is saved by the settings: that of the saved session of this project which it goes on from, or a new one.
+/// Returns the file in which the settings save a session: the saved session of this project that it continues, or a new
+/// file.
 pub fn saved(
     from: Option<&Path>,
     recorded: Option<&Recorded>,
@@ -85,7 +87,7 @@ pub fn saved(
     }
 }
 
-/// The newest saved session of this project.
+/// Returns the newest saved session of this project.
 fn newest(settings: &Settings, place: &Place) -> Result<PathBuf, Failure> {
     let home = place.home.as_deref();
     let Some(folder) = &settings.transcripts.value else {
@@ -105,10 +107,10 @@ fn newest(settings: &Settings, place: &Place) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Connects to the model of the settings, and to the one that waits for its turn.
+/// Connects to the model of the settings, and to the fallback.
 ///
 /// # Errors
-/// When one of them cannot be asked.
+/// If one of them cannot be used.
 pub async fn models(
     settings: &Settings,
     told: &mut (dyn FnMut(Loading) + Send),
@@ -117,13 +119,13 @@ pub async fn models(
     Ok((model, Standby::connect(settings, told).await?))
 }
 
-/// Open files that a session may need at once: pipes of commands, connections, files under work.
+/// The number of open files that a session may need at once: command pipes, connections, edited files.
 const OPEN_FILES: u64 = 64;
 
-/// What waits for everything: one thread, as nothing here computes for long.
+/// Creates the async runtime: a single thread, since nothing here computes for long.
 ///
 /// # Errors
-/// When the system gives too little for it.
+/// If the system's limits are too low.
 pub fn runtime() -> Result<Runtime, Failure> {
     if let Some(most) = getrlimit(Resource::Nofile).current.filter(|most| *most < OPEN_FILES) {
         return Err(Failure::Told(format!(
@@ -135,7 +137,7 @@ pub fn runtime() -> Result<Runtime, Failure> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        // Where it is ignored, nobody learns how a command ended. Any handler undoes that, here and in what is started.
+        // If SIGCHLD is ignored, exit statuses are lost. Any handler undoes that, for this process and its children.
         if codelet_terminal::signals::is_ignored(SignalKind::child()) {
             let _entered = built.enter();
             let _ = signal(SignalKind::child());
@@ -144,17 +146,17 @@ pub fn runtime() -> Result<Runtime, Failure> {
     Ok(built)
 }
 
-/// A switch that the first signal throws; the second ends the process. Set up before anything is waited for, and heeded
-/// on a thread of its own, so that the second is heard whatever keeps this one: a file that takes no bytes, a full pipe.
+/// Returns an interrupt that the first signal triggers; the second one ends the process. Signals are handled on a
+/// separate thread, so that the second works even if the main thread is blocked on a file or a full pipe.
 ///
 /// # Errors
-/// When nothing can be run beside.
+/// If no thread can be started.
 pub fn heed_signals() -> Result<Interrupt, Failure> {
     let interrupt = Interrupt::new();
     let thrown = interrupt.clone();
     let signalled = move || {
         if thrown.is_thrown() {
-            // What the first has not ended yet would be left behind.
+            // Processes that the first signal has not ended yet would otherwise be left running.
             codelet_tools::end_all();
             codelet_mcp::end_all();
             std::process::exit(Exit::Interrupted as i32);
@@ -167,7 +169,7 @@ pub fn heed_signals() -> Result<Interrupt, Failure> {
     {
         use codelet_terminal::signals::Heeded;
         use tokio::signal::unix::SignalKind;
-        // A handler that cannot be set leaves the signal's own effect: the process ends.
+        // If a handler cannot be installed, the signal keeps its default effect and ends the process.
         for kind in [
             SignalKind::interrupt(),
             SignalKind::terminate(),
@@ -198,10 +200,11 @@ pub fn heed_signals() -> Result<Interrupt, Failure> {
     Ok(interrupt)
 }
 
-/// The settings of the files, with what the command line says over them, and what the environment says where neither does.
+/// Returns the settings of the files, overridden by the command line, with values of the environment where neither sets
+/// them.
 ///
 /// # Errors
-/// When a settings file is wrong.
+/// If a settings file is invalid.
 pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     let mut overrides = chat.overrides.clone();
     overrides.permission = overrides.permission.or(chat.plan.then_some(Permission::Plan));
@@ -215,10 +218,10 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-/// The settings of the files with these over them.
+/// Returns the settings of the files, overridden by these options.
 ///
 /// # Errors
-/// When a settings file is wrong.
+/// If a settings file is invalid.
 pub fn overridden(overrides: &Overrides, place: &Place) -> Result<Settings, Failure> {
     let mut settings = Settings::read(&place.settings())?;
     let from = &From::CommandLine;
@@ -239,7 +242,7 @@ pub fn overridden(overrides: &Overrides, place: &Place) -> Result<Settings, Fail
     Ok(settings)
 }
 
-/// What the session is to know of the settings, and whether it has skills.
+/// Returns the session's settings, including whether it has skills.
 pub fn session_settings(settings: &Settings, skills: bool) -> codelet_agent::session::Settings {
     codelet_agent::session::Settings {
         limits: Limits {
@@ -257,7 +260,7 @@ pub fn session_settings(settings: &Settings, skills: bool) -> codelet_agent::ses
         keep_alive: settings.keep_alive.value,
         append_system: settings.append_system.value.clone(),
         skills,
-        // Unique enough to keep two sessions of one user apart, and the same in each request.
+        // Unique enough to distinguish a user's sessions, and the same in every request.
         id: format!("codelet-{}-{:x}", std::process::id(), started()),
     }
 }
@@ -267,12 +270,12 @@ fn started() -> u128 {
     now.map_or(0, |since| since.as_micros())
 }
 
-/// What is said where the system gives too little to begin with.
+/// Returns the failure for insufficient system resources at startup.
 pub fn not_run(error: &std::io::Error) -> Failure {
     Failure::Told(format!("could not start: {}", crate::exit::words(error)))
 }
 
-/// What the user should know of the settings and the model.
+/// Returns the notices about the settings and the model.
 pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
     let mut notices = settings.notices.clone();
     let profile = model.profile();
@@ -289,7 +292,7 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
     }
     if profile.is_unknown && (settings.window.value.is_none() || settings.window_is_bound) {
         let (name, window) = (&profile.name, codelet_text::short::grouped(profile.window as usize));
-        // Cards of the user's may know the price all the same.
+        // The user's price cards may still contain the price.
         let price = if profile.price.is_none() {
             "; its price is unknown"
         } else {
@@ -306,7 +309,7 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
     notices
 }
 
-/// The warning about an address to which an API key would go unencrypted. It is due before anything is asked there.
+/// Returns the warning if an API key would be sent unencrypted. It must be shown before the first request.
 pub fn in_the_clear(settings: &Settings) -> Option<String> {
     let url = settings.base_url.value.as_deref()?;
     world::key(settings, settings.vendor()?)?;

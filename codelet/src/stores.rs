@@ -1,18 +1,19 @@
-//! Sessions that other agents keep in databases, opened by `codelet-stores`; without the feature `stores` that says how to export them.
+//! Session databases of other agents, opened by `codelet-stores`; without its feature `stores`, opening one returns an
+//! error that explains how to export the sessions.
 
 pub use codelet_stores::{MAGIC, Session, Store, StoreError};
 
 use std::path::Path;
 
-/// Opens a store to be read.
+/// Opens a store for reading.
 ///
 /// # Errors
-/// When it cannot be read, or none is known that has such tables.
+/// If it cannot be read, or its tables belong to no known agent.
 pub fn open(path: &Path) -> Result<Store, StoreError> {
     Store::open(path)
 }
 
-/// Why a store cannot be read, behind its name.
+/// Explains why a store cannot be read, as a fragment after its name.
 pub fn words(error: &StoreError) -> String {
     match error {
         StoreError::Io(error) => crate::exit::words(error),

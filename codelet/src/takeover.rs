@@ -1,4 +1,4 @@
-//! A session that goes on from a recorded conversation: its own transcript, or a session of another agent.
+//! Continuation of a recorded conversation: a transcript of Codelet's or a session of another agent.
 
 use crate::exit::Failure;
 use crate::input::{self, Input};
@@ -19,47 +19,47 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
-/// So many files, the last that were worked on, are looked at on the disk.
+/// The number of files checked on disk, those most recently worked on.
 const FILES: usize = 200;
-/// Of so many the model is told the names.
+/// The number of files named to the model.
 const NAMED: usize = 40;
-/// A file that is longer, in bytes, is told by its times alone.
+/// The size, in bytes, above which a file is compared by its times only.
 const COMPARED: u64 = 4 * 1024 * 1024;
 
-/// A conversation that was read, to go on from.
+/// A recorded conversation to continue.
 pub struct Recorded {
     name: String,
     document: Document,
-    /// What it says of its session, if it is a transcript of ours.
+    /// Its session metadata, if it is a Codelet transcript.
     note: Option<Note>,
-    /// The folder in which it was made.
+    /// The folder in which it was recorded.
     folder: Option<PathBuf>,
-    /// When the file was written.
+    /// The time at which the file was written.
     written: Option<SystemTime>,
 }
 
 impl Recorded {
-    /// The form that it is recorded in.
+    /// Returns the format of the recording.
     pub fn format(&self) -> Format {
         self.document.format
     }
 
-    /// Whether it was made in this project, as far as it says.
+    /// Returns whether it names this project as its own.
     pub fn is_of_project(&self, place: &Place) -> bool {
         self.note.as_ref().is_some_and(|note| note.project == place.root)
     }
 
-    /// What it has cost so far, in US dollars, as it says.
+    /// Returns its recorded cost in US dollars.
     pub fn cost(&self) -> Option<f64> {
         let cost = self.note.as_ref()?.cost_usd?;
         (cost.is_finite() && cost >= 0.0).then_some(cost)
     }
 }
 
-/// Reads the file that the user names; of several conversations, the one with this number.
+/// Reads the file that the user names; of several conversations, the one with this index.
 ///
 /// # Errors
-/// When it cannot be read, or holds no conversation, or several without a number.
+/// If it cannot be read, contains no conversation, or contains several and no index is given.
 pub fn read(file: &Path, index: Option<usize>) -> Result<Recorded, Failure> {
     let input = Input::read_any(Some(file))?.one(index)?;
     let document = input.parse(None)?;
@@ -78,19 +78,19 @@ pub fn read(file: &Path, index: Option<usize>) -> Result<Recorded, Failure> {
     })
 }
 
-/// What the user is told of it.
+/// Information for the user about a continued conversation.
 pub struct TakenOver {
-    /// What was taken over, in a line.
+    /// A one-line description of the recording.
     pub told: String,
-    /// That it was recorded in another project.
+    /// A notice if it was recorded in another project.
     pub elsewhere: Option<String>,
-    /// The last prompt, and what the model said last; empty where there is none.
+    /// The last prompt and the model's last text; empty if there is none.
     pub end: [String; 2],
-    /// Why it was compacted at once, and what that came to.
+    /// The reason for an immediate compaction, and its notice.
     pub compacted: Option<(Reason, Notice)>,
 }
 
-/// Has the session go on from it, and compacts it where it does not fit or costs more than compacting.
+/// Continues the recording in the session, and compacts it if it does not fit or costs more than a compaction.
 pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenOver {
     let Recorded {
         name,
@@ -99,7 +99,8 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
         folder,
         written,
     } = recorded;
-    // Another session has its own system prompt and reminders, and what another model has signed goes to nobody.
+    // The new session has its own system prompt and reminders, and content signed by another model is sent to no
+    // provider.
     let maker = Maker {
         form: document.format,
         model: "another session".to_owned(),
@@ -131,7 +132,7 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
     let files = files(&messages, written, place);
     let prompts = messages.iter().filter(|message| message.is_prompt()).count();
     let calls: usize = messages.iter().map(|message| message.calls().count()).sum();
-    // What is behind it says how the file is written.
+    // The description's parenthesis is about the file format.
     let form = match note {
         Some(_) => "a Codelet transcript",
         None => document.format.describe().split(" (").next().unwrap_or_default(),
@@ -151,7 +152,7 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
         format!(" It was recorded in another directory, {folder}.")
     });
     let goes_on = match &note {
-        // It is the same session, and what it does is the same as before.
+        // The same session in an unchanged workspace needs no hint.
         Some(note) if note.project == place.root && !files.iter().any(|(_, stands)| *stands != Stands::AsItWas) => {
             String::new()
         }
@@ -193,13 +194,13 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
     }
 }
 
-/// Whether a folder is part of the workspace, by whatever name.
+/// Returns whether a folder is part of the workspace, after resolving links.
 fn is_here(folder: &Path, place: &Place) -> bool {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     real.starts_with(&place.root)
 }
 
-/// The last prompt, and what the model said last.
+/// Returns the last prompt and the model's last text.
 fn end(messages: &[Message]) -> [String; 2] {
     let words = |message: &Message| {
         let texts = message.parts.iter().filter_map(|part| match part {
@@ -216,7 +217,7 @@ fn end(messages: &[Message]) -> [String; 2] {
     [prompt, answers.find_map(words)].map(Option::unwrap_or_default)
 }
 
-/// Keys and other secrets of the user's that stand in the recording go to nobody.
+/// Redacts the user's keys and other secrets in the recording.
 fn hide(part: &mut Part, session: &Session) {
     match part {
         Part::Text(text) => {
@@ -235,7 +236,7 @@ fn hide(part: &mut Part, session: &Session) {
                 call.parameters = Parameters::new(map);
             }
         }
-        // What can be read in a block may be quoted.
+        // The readable part of an opaque block may be quoted.
         Part::Opaque(opaque) => {
             if let Some(Words::Call { body, .. } | Words::Output(body)) = &mut opaque.words {
                 let hidden = session.hidden(body.as_str());
@@ -248,7 +249,8 @@ fn hide(part: &mut Part, session: &Session) {
     }
 }
 
-/// Names a call of another agent's tool as ours, where ours does the same with the same parameters: a model calls what it sees called.
+/// Renames another agent's tool call to Codelet's equivalent with the same parameters, since a model imitates the calls
+/// it sees.
 fn translate(call: &mut ToolCall) {
     let given = call.parameters.as_map();
     let text = |names: &[&str]| names.iter().find_map(|name| given.get(*name)?.as_str());
@@ -308,7 +310,7 @@ fn translate(call: &mut ToolCall) {
     call.parameters = Parameters::new(parameters);
 }
 
-/// How a file stands on the disk.
+/// The state of a file on disk, compared with the recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stands {
     AsItWas,
@@ -316,9 +318,9 @@ enum Stands {
     Gone,
 }
 
-/// The files of the workspace that were worked on, as they stand now, those that were worked on last first.
+/// Returns the workspace's files that were worked on, with their current states, most recent first.
 fn files(messages: &[Message], written: Option<SystemTime>, place: &Place) -> Vec<(PathBuf, Stands)> {
-    // The last change of a file says what ought to be in it.
+    // The last change of a file determines its expected content.
     let mut last: BTreeMap<PathBuf, (usize, Option<&ToolCall>)> = BTreeMap::new();
     let calls = messages.iter().flat_map(|message| message.calls());
     for (at, call) in calls.enumerate() {
@@ -348,7 +350,8 @@ fn files(messages: &[Message], written: Option<SystemTime>, place: &Place) -> Ve
     files.into_iter().take(FILES).map(stands).collect()
 }
 
-/// Whether a file lies in a folder, through all links: a recording that somebody else made is to find out nothing of others.
+/// Returns whether a file is inside a folder after resolving links: a recording from someone else must not probe other
+/// files.
 fn is_within(path: &Path, root: &Path) -> bool {
     let goes_up = path.components().any(|piece| piece == Component::ParentDir);
     let real = path.ancestors().find_map(|above| above.canonicalize().ok());
@@ -385,7 +388,7 @@ fn stands(path: &Path, change: Option<&ToolCall>, written: Option<SystemTime>) -
     }
 }
 
-/// The files that stand so, so many of them by name.
+/// Lists the files in this state, at most `most` of them by name.
 fn named(files: &[(PathBuf, Stands)], stands: Stands, most: usize) -> Option<String> {
     let all: Vec<String> = files
         .iter()
@@ -400,7 +403,7 @@ fn named(files: &[(PathBuf, Stands)], stands: Stands, most: usize) -> Option<Str
     (!names.is_empty()).then_some(names)
 }
 
-/// What the model is told of the files.
+/// Describes the files for the model.
 fn told_files(files: &[(PathBuf, Stands)]) -> String {
     if files.is_empty() {
         return String::new();
@@ -419,9 +422,9 @@ fn told_files(files: &[(PathBuf, Stands)]) -> String {
     }
 }
 
-/// The same for the user, in a line.
+/// Describes the files for the user, on one line.
 fn summed(files: &[(PathBuf, Stands)]) -> String {
-    /// More names than these make no line.
+    /// The maximum number of names on the line.
     const SHOWN: usize = 3;
     let told = |stands: Stands, what: &str| named(files, stands, SHOWN).map(|names| format!("; {what} since: {names}"));
     match [told(Stands::Changed, "changed"), told(Stands::Gone, "gone")] {

@@ -1,4 +1,4 @@
-//! What tasks work with: the tools of the session anew, and the model that a definition names.
+//! The equipment of tasks: new instances of the session's tools, and the model that a definition names.
 
 use crate::exit::Failure;
 use crate::settings::{From, Settings};
@@ -12,16 +12,16 @@ use codelet_tools::Reach;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
-/// Hands out what tasks of a session work with.
+/// A factory of the equipment for a session's tasks.
 pub struct Outfit {
     settings: Settings,
     reach: Reach,
-    /// Tools that know nothing of who calls them.
+    /// Tools without per-caller state.
     shared: Vec<Arc<dyn Tool>>,
 }
 
 impl Outfit {
-    /// For a session with these settings, whose tools reach so far.
+    /// Creates the outfit for a session with these settings and tool permissions.
     pub fn new(settings: &Settings, reach: Reach, shared: Vec<Arc<dyn Tool>>) -> Self {
         Outfit {
             settings: settings.clone(),
@@ -30,10 +30,10 @@ impl Outfit {
         }
     }
 
-    /// The settings under which a definition's model is asked.
+    /// Returns the settings for a definition's model.
     ///
     /// # Errors
-    /// Why it is not.
+    /// Explains why that model is not used.
     fn settings_for(&self, name: &str, author: Author, current: &str) -> Result<Settings, String> {
         let known = |name: &str| {
             let is_listed = catalogue::known().any(|known| format!("{}/{}", known.vendor, known.model) == name);
@@ -55,7 +55,7 @@ impl Outfit {
         if author == Author::Project && vendor_of(&whole) != vendor_of(current) {
             return refused("is another provider's, which a project does not choose");
         }
-        // Whoever has given an address may not want the work to go anywhere else.
+        // A user who set a base URL may not want requests to go anywhere else.
         if self.settings.base_url.value.is_some() && vendor_of(&whole) != vendor_of(&self.settings.model.value) {
             return refused("is not served at the address that is set (base_url)");
         }

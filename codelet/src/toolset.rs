@@ -1,4 +1,4 @@
-//! `--tools` and `--no-tools`: which tools a session has.
+//! `--tools` and `--no-tools`: the selection of a session's tools.
 
 use crate::args::Chat;
 use crate::exit::Failure;
@@ -10,17 +10,17 @@ use codelet_text::near;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
-/// Stands between the name of a server and that of its tool.
+/// The separator between a server's name and its tool's name.
 const OF_SERVER: &str = "__";
-/// Brings back what a compaction removed. It stays beside whatever is chosen: markers in the conversation name it.
+/// The tool that restores removed content. It is always available, since markers in the conversation name it.
 const RECALL: &str = "Recall";
 
-/// The tools that the command line chooses; all where it says nothing.
+/// The tools selected on the command line; all by default.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Toolset(Option<Vec<String>>);
 
 impl Toolset {
-    /// What the command line says.
+    /// Returns the selection on the command line.
     pub fn of(chat: &Chat) -> Self {
         let is_name = |name: &String| !name.is_empty();
         let named = || {
@@ -33,10 +33,10 @@ impl Toolset {
         Toolset((chat.no_tools || !chat.tools.is_empty()).then(named))
     }
 
-    /// The chosen ones of the session's own tools. Servers of which no tool is chosen are not started.
+    /// Returns the selected ones of the session's own tools. Servers without a selected tool are not started.
     ///
     /// # Errors
-    /// When a name is that of no tool, and of none that a server in the settings could have.
+    /// If a name matches no tool and no tool that a server in the settings could have.
     pub fn own(&self, tools: Vec<Arc<dyn Tool>>, settings: &mut Settings) -> Result<Vec<Arc<dyn Tool>>, Failure> {
         let Some(chosen) = &self.0 else {
             return Ok(tools);
@@ -66,13 +66,13 @@ impl Toolset {
         Ok(tools.into_iter().filter(is_chosen).collect())
     }
 
-    /// Whether the model is to have skills, where there are any.
+    /// Returns whether the model gets skills, if there are any.
     pub fn has_skills(&self) -> bool {
         let is_chosen = |chosen: &Vec<String>| chosen.iter().any(|name| name == skills::TOOL);
         self.0.as_ref().is_none_or(is_chosen)
     }
 
-    /// The chosen ones of the servers' tools, also where a server's list changes.
+    /// Returns a source of the selected server tools, which follows changes of a server's list.
     pub fn source(&self, offers: Arc<dyn ToolSource>) -> Arc<dyn ToolSource> {
         match &self.0 {
             None => offers,
@@ -83,7 +83,7 @@ impl Toolset {
         }
     }
 
-    /// What the user should know of names that no server offers.
+    /// Returns notices about names that no server offers.
     pub fn missing(&self, offers: &dyn ToolSource) -> Vec<String> {
         let offered: Vec<String> = offers.tools().iter().map(|tool| tool.spec().name.to_string()).collect();
         let wanted = self.0.iter().flatten().filter(|wanted| wanted.contains(OF_SERVER));
@@ -121,7 +121,7 @@ fn unknown(wanted: &str, own: &[String], settings: &Settings) -> Failure {
     ))
 }
 
-/// Whether a name is this one, in which `*` stands for any text.
+/// Returns whether a name matches a pattern in which `*` stands for any text.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -132,7 +132,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Some tools of a source.
+/// A filtered source of tools.
 struct Chosen {
     offers: Arc<dyn ToolSource>,
     names: Vec<String>,

@@ -1,7 +1,7 @@
-//! The conversation as a file, where the user asks for it: everything that was said, as a request that `codelet compact` reads.
+//! The transcript: the whole conversation in a file, as a request that `codelet compact` can read.
 //!
-//! The form is Anthropic's, whoever was asked: it has a place for whether a tool worked. Thinking and fields that only another
-//! vendor could check are left out, and a text that is not the speaker's own says what it is.
+//! The format is Anthropic's for every provider, since it records whether a tool succeeded. Thinking and fields that
+//! only another vendor could verify are omitted, and text that is not the speaker's own is labelled with its origin.
 
 use crate::exit::{Failure, words};
 use crate::output::{Access, Output, Pinned, is_same_file};
@@ -20,21 +20,22 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Finds the file before a run that may take hours, and before any command runs that could put something else in its
-/// place.
+/// Resolves the file before a run that may take hours, and before any command runs that could replace it.
 ///
 /// # Errors
-/// When its folder is missing or takes no file, it is no file, or a link leads there from where commands may write.
+/// If its folder is missing or accepts no file, if it is not a file, or if a link leads there from a folder that
+/// commands can write to.
 pub fn pin(path: &Path, place: &Place) -> Result<Pinned, Failure> {
     let pinned = Output::named(path).pin(Access::OwnerOnly, &world::written_by_commands(place))?;
     pinned.check()?;
     Ok(pinned)
 }
 
-/// Writes the whole history of a session at this place, fit to be sent: a call whose tool still runs is answered with a word about that.
+/// Writes the whole history of a session at this place as a valid request: a call whose tool is still running gets a
+/// placeholder result.
 ///
 /// # Errors
-/// When the file cannot be written; nothing is left half-written then.
+/// If the file cannot be written; no half-written file remains.
 pub fn write(pinned: &Pinned, session: &Session, place: &Place) -> Result<(), Failure> {
     let text = text(session, &Note::of(session, place, None))?;
     pinned.write(|out| out.write_all(text.as_bytes()))
@@ -46,7 +47,7 @@ fn text(session: &Session, note: &Note) -> Result<String, Failure> {
     envelope.insert("max_tokens".to_owned(), json!(session.most_output()));
     envelope.insert("system".to_owned(), Value::Null);
     envelope.insert("messages".to_owned(), Value::Null);
-    // A folder whose name is no text has none here.
+    // The note is omitted if its folder is not valid UTF-8.
     envelope.extend(
         serde_json::to_value(note)
             .ok()
@@ -64,23 +65,23 @@ fn text(session: &Session, note: &Note) -> Result<String, Failure> {
     codelet_transcript::write(&document, Format::Anthropic).map_err(|error| Failure::Told(error.to_string()))
 }
 
-/// Whether there is something to save: an answer, or a prompt that no provider has refused.
+/// Returns whether there is something to save: an answer, or a prompt that no provider has rejected.
 fn is_begun(session: &Session) -> bool {
     let (said, sent) = (session.conversation().history(), session.conversation().view());
     let has_answer = said.messages().iter().any(|message| message.role == Role::Assistant);
     has_answer || sent.messages.iter().any(|message| message.is_prompt())
 }
 
-/// The file of a whole session: one that the user names, or one of its own among those that are saved.
+/// The file of a whole session: one that the user names, or an automatically saved one.
 pub struct Transcript {
     to: Arc<Written>,
-    /// Where commands may write.
+    /// The folders that commands can write to.
     fenced: Vec<PathBuf>,
 }
 
-/// Where a session is written.
+/// The destination of a session's transcript.
 struct Written {
-    /// The file of a saved session that is gone on with: while this is open, no other session goes on in it.
+    /// The locked file of a continued saved session: while it is open, no other session continues it.
     _held: Option<File>,
     place: Place,
     /// The folder of saved sessions, if the file is one of them.
@@ -88,12 +89,13 @@ struct Written {
     current: Mutex<Current>,
 }
 
-/// What is written at this moment.
+/// The conversation being written.
 struct Current {
     file: Named,
-    /// The other conversations of a saved session. Each has a file of its own: whoever clears one has not asked for its file to be emptied.
+    /// The other conversations of a saved session. Each has its own file: clearing a conversation must not empty its
+    /// file.
     others: Vec<Named>,
-    /// Something of it was to be written.
+    /// True if there was something to write.
     is_wanted: bool,
 }
 
@@ -102,7 +104,8 @@ struct Named {
     conversation: u64,
     path: PathBuf,
     pinned: Arc<Pinned>,
-    /// What the conversation had cost before the session's bill began, in US dollars, and what of that bill is not its own.
+    /// The difference in US dollars between the conversation's cost and the session's bill: earlier cost of the
+    /// conversation, minus cost of other conversations.
     before: Option<f64>,
 }
 
@@ -116,7 +119,7 @@ impl Written {
         text(session, &Note::of(session, &self.place, before))
     }
 
-    /// Turns to the file of the conversation that goes on; says whether that is another one than before.
+    /// Switches to the file of the current conversation; returns whether it has changed.
     fn turn_to(&self, session: &Session) -> Result<bool, Failure> {
         let Some(folder) = &self.folder else { return Ok(false) };
         let (mut current, conversation) = (self.current(), session.number());
@@ -146,18 +149,18 @@ impl Written {
     }
 }
 
-/// The place of a saved session, for its owner alone.
+/// Resolves the file of a saved session, with access for its owner only.
 fn saved_at(path: &Path, fenced: &[PathBuf]) -> Result<Pinned, Failure> {
     let pinned = Output::File(path.to_owned()).pin(Access::OwnerOnly, fenced)?;
     Ok(pinned.for_owner_only())
 }
 
 impl Transcript {
-    /// Finds the file before the session begins, as [`pin`] does. Only the session that goes on from a transcript may take its place, since
-    /// all that stands there is in it.
+    /// Resolves the file before the session begins, as [`pin`] does. An existing transcript can only be overwritten by
+    /// the session that continues it, since that contains everything in it.
     ///
     /// # Errors
-    /// As there, and when the file holds something else.
+    /// As for [`pin`], and if the file has other content.
     pub fn find(path: &Path, from: Option<(&Path, Format)>, place: &Place) -> Result<Self, Failure> {
         let pinned = pin(path, place)?;
         let goes_on = from.is_some_and(|(from, form)| form == Format::Anthropic && is_same_file(from, path));
@@ -170,10 +173,10 @@ impl Transcript {
         Ok(Transcript::of(path.to_owned(), pinned, None, place))
     }
 
-    /// A new file in the folder of saved sessions, which is there once something is said.
+    /// Creates a transcript in the folder of saved sessions; the file appears with the first content.
     ///
     /// # Errors
-    /// When nothing can be saved there: why.
+    /// Explains why nothing can be saved there.
     pub fn save_in(folder: &Path, place: &Place) -> Result<Self, String> {
         saved::prepare(folder)?;
         let path = folder.join(saved::new_name(place));
@@ -181,10 +184,10 @@ impl Transcript {
         Ok(Transcript::of(path, pinned, Some(folder), place))
     }
 
-    /// The file of a saved session that is gone on with; none where another session is at it.
+    /// Opens the file of a saved session to continue it; `None` if another session is using it.
     ///
     /// # Errors
-    /// When nothing can be saved there: why.
+    /// Explains why nothing can be saved there.
     pub fn save_on(path: &Path, folder: &Path, place: &Place) -> Result<Option<Self>, String> {
         saved::prepare(folder)?;
         let Some(held) = saved::hold(path) else { return Ok(None) };
@@ -218,28 +221,28 @@ impl Transcript {
         }
     }
 
-    /// The same, of a session that had cost so many US dollars before.
+    /// Sets the cost of the session before it was continued, in US dollars.
     pub fn after(self, before: Option<f64>) -> Self {
         self.to.current().file.before = before;
         self
     }
 
-    /// Keeps it as the session goes on.
+    /// Returns a writer that updates the file during the session.
     pub fn kept(&self) -> Box<Kept> {
         Box::new(Kept::new(Arc::clone(&self.to)))
     }
 
-    /// Whether it is a pipe, of which nobody can go on later.
+    /// Returns whether it is a pipe, from which no session can be continued.
     pub fn is_stream(&self) -> bool {
         self.to.current().file.pinned.is_stream()
     }
 
-    /// Whether the session is saved by itself, and something of it was.
+    /// Returns whether the session is saved automatically and there was something to save.
     pub fn is_saved(&self) -> bool {
         self.to.folder.is_some() && self.to.current().is_wanted
     }
 
-    /// Says where the session is written, by its whole name; nowhere that has one where it is printed.
+    /// Returns a function for the absolute path of the transcript; `None` if it is printed.
     pub fn named(&self) -> impl Fn() -> Option<PathBuf> + Send + Sync + 'static {
         let to = Arc::clone(&self.to);
         move || {
@@ -249,12 +252,12 @@ impl Transcript {
         }
     }
 
-    /// Writes the whole history at the end of the session. A command may have moved or removed the folder by then, and nobody can be
-    /// asked for another one: a new file in the user's home takes it, and the error names that. Of a saved session it is only told what
-    /// could not be written: nobody has asked for its file by name.
+    /// Writes the whole history at the end of the session. If a command has moved or removed the folder, a new file in
+    /// the user's home folder is written instead, and the error names it. For a saved session only the error is
+    /// reported, since the user did not ask for its file by name.
     ///
     /// # Errors
-    /// When it is not written where the user wanted it.
+    /// If it cannot be written at the requested place.
     pub fn end(&self, session: &Session) -> Result<(), Failure> {
         let (pinned, conversation, is_wanted) = {
             let current = self.to.current();
@@ -291,17 +294,17 @@ impl Transcript {
     }
 }
 
-/// Keeps the file as the session goes on, so that whatever ends the process, what was said until then is in it. Each time the end of the
-/// file is written anew from where it differs, in one go, so that it is a whole request all the time.
+/// Updates the file during the session, so that it contains everything so far however the process ends. Each update
+/// rewrites the file from the first difference on, in a single write, so that it is a complete request at any time.
 pub struct Kept {
     to: Arc<Written>,
-    /// Nothing before something is said.
+    /// `None` until there is content.
     file: Option<File>,
-    /// What it holds.
+    /// The content of the file.
     text: String,
-    /// How many messages that is, where the last of them lies in memory, and whether there is something to save.
+    /// The number of messages, the address of the last one, and whether there is something to save.
     held: (usize, usize, bool),
-    /// It cannot be written, and that was told.
+    /// True if writing failed and that was reported.
     is_given_up: bool,
 }
 
@@ -320,15 +323,15 @@ impl Kept {
         if self.file.is_none() {
             let pinned = Arc::clone(&self.to.current().file.pinned);
             self.file = pinned.begin()?;
-            // Where a file system knows no locks, nobody waits for any.
+            // If the file system does not support locks, the file is used without one.
             let _ = self.file.as_ref().map(File::try_lock);
         }
-        // A pipe or a device has the whole at the end.
+        // A pipe or a device receives everything at the end.
         let Some(file) = &self.file else { return Ok(()) };
         let (same, end) = changed(&self.text, &text);
         let written = file.write_all_at(&end, same as u64);
         if let Err(error) = written {
-            // It ends as it did.
+            // Restore the previous end of the file.
             let _ = file.write_all_at(&self.text.as_bytes()[same..], same as u64);
             let _ = file.set_len(self.text.len() as u64);
             return Err(error);
@@ -340,7 +343,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Turns to the file of the conversation that goes on now; says whether there is something to write.
+    /// Switches to the file of the current conversation; returns whether there is something to write.
     fn turn(&mut self, session: &Session) -> Result<bool, Failure> {
         if self.to.turn_to(session)? {
             (self.file, self.is_given_up) = (None, false);
@@ -353,7 +356,7 @@ impl Kept {
         let mut current = self.to.current();
         current.is_wanted = is_begun;
         if !is_begun && let Some(file) = self.file.take() {
-            // The only prompt was refused.
+            // The only prompt was rejected.
             current.file.pinned.remove(&file);
             self.text.clear();
         }
@@ -361,8 +364,8 @@ impl Kept {
     }
 }
 
-/// From where a text differs from the one before it, and what takes the place of that: at its end blanks for what was longer, which is cut
-/// off later, since a process can end between any two calls.
+/// Returns the offset of the first difference between two texts, and the new bytes from there on, padded with spaces to
+/// the old length. The padding is truncated later, since the process can end between the two calls.
 fn changed(old: &str, new: &str) -> (usize, Vec<u8>) {
     let pairs = old.bytes().zip(new.bytes());
     let same = pairs.take_while(|(old, new)| old == new).count();

@@ -1,4 +1,4 @@
-//! `--worktree NAME`: the session works in a further working tree of the repository, and says at its end where that is.
+//! `--worktree NAME`: runs the session in a separate git working tree, and reports its location at the end.
 
 use crate::args::Chat;
 use crate::exit::Failure;
@@ -17,10 +17,11 @@ pub struct Entered {
     options: codelet_tools::Options,
 }
 
-/// Where the session works: in the working tree that the command line names, made where there is none, or where it was started.
+/// Returns the location of the session: the working tree named on the command line, created if missing, or the starting
+/// folder.
 ///
 /// # Errors
-/// When there is no such folder, or no such working tree can be had.
+/// If the folder does not exist or the working tree cannot be created.
 pub fn enter(chat: &Chat) -> Result<(Place, Option<Entered>), Failure> {
     let place = Place::find(chat.directory.as_deref())?;
     let Some(name) = &chat.worktree else {
@@ -28,7 +29,7 @@ pub fn enter(chat: &Chat) -> Result<(Place, Option<Entered>), Failure> {
     };
     let settings = startup::settings(chat, &place)?;
     if world::without_key(&settings).is_some() {
-        // Nothing is made for a session that cannot begin; why not is told there.
+        // Nothing is created for a session that cannot start; the session reports the error.
         return Ok((place, None));
     }
     let mut options = world::options(&settings, &place, false);
@@ -40,14 +41,14 @@ pub fn enter(chat: &Chat) -> Result<(Place, Option<Entered>), Failure> {
 }
 
 impl Entered {
-    /// What the user should know as the session begins.
+    /// Returns notices for the start of the session.
     pub fn notices(&self) -> Vec<String> {
         self.tree.notices.clone()
     }
 
-    /// Says on standard error where the tree is, what it holds, and how that is merged and taken away.
+    /// Prints on standard error the location and content of the tree, and how to merge and remove it.
     pub fn tell(&self) {
-        // If nobody can read it, there is nobody to tell.
+        // Errors are ignored: there is nowhere left to report them.
         let _ = std::io::stderr().write_all(self.told().as_bytes());
     }
 
@@ -57,7 +58,7 @@ impl Entered {
         let holds = self.tree.holds(&self.options);
         let held = holds.map_or("git does not say what it holds".to_owned(), held);
         let mut told = format!("Working tree: {path}, branch {branch}: {held}\n");
-        // The other lines are for a shell.
+        // The other lines are shell commands.
         let from = shown(&self.tree.from);
         let (path, from, branch) = (word(&path), word(&from), word(branch));
         told.push_str(&format!("  to go on:  codelet -C {from} --worktree {branch}\n"));
@@ -71,7 +72,7 @@ impl Entered {
     }
 }
 
-/// What a tree holds, in words.
+/// Describes the content of a tree.
 fn held(holds: Holds) -> String {
     let count = |number: usize, noun: &str| match number {
         1 => format!("1 {noun}"),

@@ -1,4 +1,4 @@
-//! Introduces everyone to everyone: the model that is asked, the tools, and the world around them, from the settings.
+//! Construction of a session's model, tools and surroundings from the settings.
 
 use crate::clouds;
 use crate::exit::Failure;
@@ -11,11 +11,11 @@ use crate::tasks::Outfit;
 use codelet_agent::commands::Commands;
 use codelet_agent::definitions;
 use codelet_agent::effort::{Effort, names};
+use codelet_agent::environment::Surroundings;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::{Permission, is_of_calls};
 use codelet_agent::prompts::{PromptSource, Several};
-use codelet_agent::surroundings::Surroundings;
 use codelet_agent::task::{AGENTS, Task};
 use codelet_agent::tool::Tool;
 use codelet_agent::wish::Compact;
@@ -24,9 +24,9 @@ use codelet_context::policy::CompactAt;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::{Connected, Logins};
 use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue};
+use codelet_tools::environment::World;
 use codelet_tools::outside::Outside;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
-use codelet_tools::surroundings::World;
 use codelet_tools::{Reach, TEMPORARY};
 use rustix::fs::Access;
 use std::borrow::Cow;
@@ -35,11 +35,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The model that the settings name; `told` hears of a server that is waited for since it is not ready.
+/// Connects to the model of the settings; `told` is called while waiting for a server that is not ready.
 ///
 /// # Errors
-/// When it cannot be asked: an unknown vendor, no key, an address that is none; or when there is a bound on what it may
-/// cost, and nobody knows its price.
+/// If it cannot be used: the vendor is unknown, the key is missing or the URL is invalid; or if there is a cost limit
+/// but no known price.
 pub async fn model(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)) -> Result<Box<dyn Model>, Failure> {
     let name = &settings.model.value;
     let choice = choice(settings);
@@ -70,7 +70,7 @@ pub async fn model(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)) 
     };
     match model.with_effort(Some(effort)) {
         Some(model) => Ok(model),
-        // A setting is for every model; what the command line says is for this one.
+        // A setting applies to every model; a command-line option to this one.
         None if settings.effort.from == From::CommandLine => {
             Err(Failure::Told(format!("--effort: {}", effort_refused(&*model, effort))))
         }
@@ -78,7 +78,7 @@ pub async fn model(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)) 
     }
 }
 
-/// The model that the settings name, and how it is asked.
+/// Returns the model of the settings and its connection options.
 pub fn choice(settings: &Settings) -> Choice {
     let name = &settings.model.value;
     let file = settings.models.get(name);
@@ -114,13 +114,13 @@ pub fn choice(settings: &Settings) -> Choice {
     }
 }
 
-/// What lets the user in at a vendor, by where it comes from: a key, or what a cloud takes besides.
+/// Returns the source of the credential for a vendor: a key, or a cloud's other credentials.
 pub fn let_in(settings: &Settings, vendor: &Vendor) -> Option<String> {
     let key = key(settings, vendor).map(|login| login.from.to_string());
     key.or_else(|| clouds::access(vendor, &variable).from)
 }
 
-/// Where the model of these settings is asked, as far as that is known.
+/// Returns the endpoint of the model, as far as it is known.
 pub fn asked_at(settings: &Settings) -> String {
     let vendor = settings.vendor();
     let usual = || match vendor {
@@ -135,8 +135,8 @@ pub fn asked_at(settings: &Settings) -> String {
     address::shown(&settings.base_url.value.clone().unwrap_or_else(usual))
 }
 
-/// The vendor of the model, where a key for it is missing: nobody could be asked. What is missing for a cloud is told when it is
-/// connected to.
+/// Returns the vendor of the model if its key is missing and no request is possible. A cloud's missing credentials are
+/// reported when connecting.
 pub fn without_key(settings: &Settings) -> Option<&'static Vendor> {
     let vendor = settings.vendor()?;
     let is_elsewhere = settings.base_url.value.as_ref().is_some_and(|url| !vendor.is_at(url));
@@ -144,7 +144,7 @@ pub fn without_key(settings: &Settings) -> Option<&'static Vendor> {
     (needs_one && key(settings, vendor).is_none()).then_some(vendor)
 }
 
-/// Why a model is not asked for an effort, a fragment.
+/// Explains, in a fragment, why a model does not support an effort.
 pub fn effort_refused(model: &dyn Model, effort: Effort) -> String {
     let (name, efforts) = (&model.profile().name, model.efforts());
     match efforts.is_empty() {
@@ -153,13 +153,13 @@ pub fn effort_refused(model: &dyn Model, effort: Effort) -> String {
     }
 }
 
-/// What lets the user in at a vendor, and where it comes from.
+/// Returns the credential for a vendor, with its source.
 pub fn key(settings: &Settings, vendor: &Vendor) -> Option<Login> {
     settings.key(vendor, &variable)
 }
 
-/// The price card that the user's files give: from the file of cards, with the figures of the settings over it, or over
-/// the card that is built in.
+/// Returns the user's price card: from the price file, with the prices of the settings over it or over the built-in
+/// card.
 fn price(settings: &Settings, name: &str) -> Option<PriceCard> {
     let own = price::among(&settings.prices.value, name);
     let file = settings.models.get(name);
@@ -178,7 +178,7 @@ fn price(settings: &Settings, name: &str) -> Option<PriceCard> {
     let known = known.unwrap_or_else(|| PriceCard::flat(name, Rates::default()));
     let rates = known.rates;
     let input = file.input.unwrap_or(rates.input);
-    // Where nobody says otherwise, a cache saves nothing and costs nothing.
+    // By default a cache neither saves nor costs anything.
     let or = |given: Option<f64>, known: f64| given.or(Some(known).filter(|&known| known > 0.0)).unwrap_or(input);
     Some(known.costing(Rates {
         input,
@@ -189,21 +189,21 @@ fn price(settings: &Settings, name: &str) -> Option<PriceCard> {
     }))
 }
 
-/// What a session works with.
+/// The equipment of a session.
 pub struct Equipment {
     /// The tools.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// The world around.
+    /// The surroundings.
     pub surroundings: Arc<dyn Surroundings>,
-    /// Says how far the tools may go.
+    /// The permissions of the tools.
     pub reach: Reach,
-    /// Runs command lines that the user types, as freely as the user's own shell does.
+    /// Runs command lines that the user types, with the same access as the user's own shell.
     pub shell: Option<Arc<dyn Tool>>,
-    /// What the user should know of them.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
-/// What the tools are to know of their session.
+/// Returns the tools' options for a session.
 pub fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_tools::Options {
     let mut options = codelet_tools::Options::new(&place.root);
     options.directory.clone_from(&place.directory);
@@ -215,13 +215,13 @@ pub fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet
     options.env = std::env::vars_os().collect();
     let (temporary, is_refused) = temporary(place);
     if is_refused.is_some() {
-        // Commands would be sent to the same folder.
+        // Commands would use the same folder.
         options.env.retain(|(name, _)| name != TMPDIR);
     }
     options.temporary = temporary;
     options.writable.clone_from(&place.write);
     options.has_network = settings.network.value;
-    // Who writes that there is none does not want to be asked for it.
+    // A user who set it explicitly does not want to be asked.
     options.offers_network = settings.network.from == From::Default;
     options.private = private(place, &variable);
     options.caches = caches(place, &variable);
@@ -229,7 +229,7 @@ pub fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet
     options
 }
 
-/// Folders in which commands may have put anything, in this session or in an earlier one.
+/// Returns the folders that commands can write to, in this session or an earlier one.
 pub fn written_by_commands(place: &Place) -> Vec<PathBuf> {
     let folders = [place.root.clone(), temporary(place).0];
     let real = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
@@ -241,15 +241,15 @@ pub fn written_by_commands(place: &Place) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The user's settings and saved sessions, which no call changes unasked, and no command in the sandbox.
+/// Returns the user's settings and saved sessions, which no call changes without asking, and no sandboxed command at
+/// all.
 fn settings_files(settings: &Settings, place: &Place) -> Vec<PathBuf> {
     let folder = place.config.as_ref().map(|folder| folder.join("codelet"));
     let own = [settings.user_file.clone(), settings.transcripts.value.clone()];
     folder.into_iter().chain(own.into_iter().flatten()).collect()
 }
 
-/// Folders that are the user's alone, for files that have to have a name for a while: where the system keeps such, or among
-/// what can be made again.
+/// Returns private folders for temporary named files: the system's runtime folder, or cache folders.
 fn private(place: &Place, variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     let named = |name: &str| variable(name).map(PathBuf::from);
     let cache = place.home.as_ref().map(|home| home.join(".cache"));
@@ -258,7 +258,7 @@ fn private(place: &Place, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Path
     folders.map(|folder| folder.join("codelet")).collect()
 }
 
-/// The folder for what commands in the sandbox keep: beside that for files of our own, which no command writes to.
+/// Returns the cache folder for sandboxed commands, next to Codelet's own cache, which no command writes to.
 fn caches(place: &Place, variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let named = variable("XDG_CACHE_HOME")
         .map(PathBuf::from)
@@ -267,11 +267,10 @@ fn caches(place: &Place, variable: &dyn Fn(&str) -> Option<String>) -> Option<Pa
     Some(folder.join("codelet-commands"))
 }
 
-/// The variable that names the folder for temporary files.
+/// The variable for the temporary folder.
 const TMPDIR: &str = "TMPDIR";
 
-/// The folder for temporary files: the one that the environment names, or, with a notice, the usual one where that is of no
-/// use.
+/// Returns the temporary folder: the one from the environment or, with a notice, the default if that is unsuitable.
 fn temporary(place: &Place) -> (PathBuf, Option<String>) {
     let usual = PathBuf::from("/tmp");
     let named = std::env::var_os(TMPDIR).filter(|named| !named.is_empty());
@@ -297,7 +296,8 @@ fn temporary(place: &Place) -> (PathBuf, Option<String>) {
     (usual, Some(notice))
 }
 
-/// What else is in a folder for temporary files: commands may write all over it, so it must not hold the user's own files.
+/// Describes what else a temporary folder contains: commands can write anywhere in it, so it must not contain the
+/// user's own files.
 fn holds_more(named: &Path, place: &Place) -> Option<&'static str> {
     let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let named = whole(named);
@@ -316,7 +316,7 @@ fn holds_more(named: &Path, place: &Place) -> Option<&'static str> {
     }
 }
 
-/// The tools of the servers that the settings name, once each server is ready or has had its time.
+/// Returns the tools of the configured servers, once each server is ready or has timed out.
 pub async fn servers(settings: &Settings, place: &Place, model: &dyn Model, interrupt: &Interrupt) -> Connected {
     if settings.mcp.is_empty() {
         return Connected::default();
@@ -328,7 +328,7 @@ pub async fn servers(settings: &Settings, place: &Place, model: &dyn Model, inte
     connected
 }
 
-/// Some servers of the settings, and what they have in common.
+/// Resolves some servers of the settings, with their common options.
 pub fn named_servers(
     settings: &Settings,
     files: &BTreeMap<String, ServerFile>,
@@ -348,13 +348,13 @@ pub fn named_servers(
     (named, options)
 }
 
-/// Where logins at MCP servers are kept: beside the user's settings, where no command in the sandbox writes.
+/// Returns the store of MCP logins, next to the user's settings, where no sandboxed command can write.
 pub fn logins(place: &Place) -> Option<Logins> {
     let folder = place.config.as_ref()?;
     Some(Logins::new(folder.join("codelet/logins")))
 }
 
-/// The tool that fetches pages.
+/// Creates the tool that fetches web pages.
 fn web(settings: &Settings, options: &codelet_tools::Options, reach: &Reach) -> Arc<dyn Tool> {
     let secrets = options.secrets.clone();
     let seeing = reach.clone();
@@ -365,7 +365,7 @@ fn web(settings: &Settings, options: &codelet_tools::Options, reach: &Reach) -> 
     reach.guarded(codelet_web::tool(web))
 }
 
-/// The tools and the world, as the settings want them.
+/// Creates the tools and surroundings according to the settings.
 pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
     let mut options = options(settings, place, model.profile().sees_images);
     let is_of_commands = |pattern: &String| !is_of_calls(pattern);
@@ -402,7 +402,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     let agents = definitions::find(&world, &AGENTS);
     notices.extend(agents.notices);
     let outfit = Outfit::new(settings, reach.clone(), shared);
-    // A task is short, and its conversation ends with it: it has none of these.
+    // Tasks lack these tools: a task is short, and its conversation ends with it.
     if settings.compact_at.value != CompactAt::Never && settings.economics.value != Preset::Off {
         tools.push(Arc::new(Compact::new()));
     }
@@ -420,7 +420,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     }
 }
 
-/// The world around, for whoever needs no tools.
+/// Creates the surroundings for callers that need no tools.
 pub fn surroundings(settings: &Settings, place: &Place) -> World {
     let options = options(settings, place, false);
     let (_, reach) = codelet_tools::all_with_reach(&options);
@@ -438,12 +438,12 @@ fn around(place: &Place, options: &codelet_tools::Options, reach: Reach) -> Worl
         env: codelet_tools::environment(options),
         reach,
         secrets: options.secrets.clone(),
-        today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
+        today: Arc::new(|| codelet_tools::environment::date_utc(SystemTime::now())),
     }
 }
 
-/// Who offers prompts as commands: servers and files, and what the user should know of the files. None has the name of a command of the
-/// session, but one of the user's own that may take its place.
+/// Returns the source of prompt commands, from servers and files, and notices about the files. No prompt can have the
+/// name of a session command, unless that command yields to the user's own.
 pub fn prompts(
     surroundings: &Arc<dyn Surroundings>,
     servers: Arc<dyn PromptSource>,
@@ -456,7 +456,7 @@ pub fn prompts(
     (Arc::new(Several(vec![servers, Arc::new(files)])), notices)
 }
 
-/// Where the user keeps instructions of their own: Codelet's folder, and the one that other agents read.
+/// Returns the folders of the user's own instructions: Codelet's, and the one that other agents read.
 fn own_folders(place: &Place) -> Vec<PathBuf> {
     let codelet = place.config.as_ref().map(|folder| folder.join("codelet"));
     let shared = place.home.as_ref().map(|home| home.join(".claude"));
@@ -516,7 +516,7 @@ mod tests {
         ] {
             assert_eq!(holds_more(Path::new(named), &place).is_some(), is_refused, "{named}");
         }
-        // Who has no home keeps nothing in it.
+        // Without a home folder there is nothing in it.
         assert_eq!(holds_more(Path::new("/home-of"), &at("/srv/a", "/srv/a", None)), None);
     }
 }

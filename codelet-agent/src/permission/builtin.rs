@@ -1,16 +1,16 @@
-//! What a shell does itself, and no program: some of it runs what stands in its words, or decides which programs the
-//! commands behind it are.
+//! Commands that a shell handles itself, without a program: some run the text of their arguments, or decide which
+//! programs later commands run.
 
 use super::word::{Word, is_among};
 
-/// They evaluate their words, set variables (`PATH` may be one), or change what the name of a command means. Of `[[` the
-/// shell reads on behind `&&`, where a line is split.
+/// Builtins that evaluate their arguments, set variables (possibly `PATH`), or change the meaning of command names. A
+/// `[[` continues past `&&`, where a line is split.
 const UNBOUNDED: &str = "[[ alias bind compgen complete declare enable eval export fc for function getopts hash jobs let local \
     mapfile read readarray readonly select set setvar shopt trap typeset unalias unset wait";
-/// A command stands behind them.
+/// Keywords and builtins followed by a command.
 pub(super) const BEFORE_A_COMMAND: &str = "builtin command coproc do elif else if then time until while";
 
-/// What a command runs behind `if`, `command` and the like: all of it where there are none.
+/// Returns the command after `if`, `command` and the like; all words if there are none.
 pub(super) fn behind_keywords(mut words: &[Word]) -> &[Word] {
     while let [first, rest @ ..] = words
         && is_among(BEFORE_A_COMMAND, &first.text)
@@ -21,12 +21,13 @@ pub(super) fn behind_keywords(mut words: &[Word]) -> &[Word] {
     words
 }
 
-/// Options of `set` that say when a shell stops and what it prints; by all others, later words may mean something else.
+/// Options of `set` that control when a shell stops and what it prints; any other may change the meaning of later
+/// words.
 const HOW_BY_LETTER: &str = "euvx";
 const HOW_BY_NAME: &str = "errexit nounset pipefail verbose xtrace";
 
-/// Whether a command is a `set` that only says how the shell runs the other commands, such as `set -euo pipefail`. By itself
-/// `set` shows all variables, and a word that is no option becomes a parameter.
+/// Returns whether a command is a `set` that only controls how the shell runs other commands, such as `set -euo
+/// pipefail`. Alone, `set` prints all variables, and a word that is not an option becomes a parameter.
 pub(super) fn only_says_how(words: &[Word]) -> bool {
     let [name, options @ ..] = words else { return false };
     if name.text != "set" || options.is_empty() {
@@ -52,7 +53,8 @@ pub(super) fn only_says_how(words: &[Word]) -> bool {
     true
 }
 
-/// Whether a shell evaluates the words of this command, or finds later ones elsewhere because of it.
+/// Returns whether a shell evaluates the arguments of this command, or resolves later commands differently because of
+/// it.
 pub(super) fn is_unbounded(words: &[Word]) -> bool {
     let [name, arguments @ ..] = words else { return false };
     match name.text.as_str() {
@@ -62,25 +64,25 @@ pub(super) fn is_unbounded(words: &[Word]) -> bool {
     }
 }
 
-/// Whether a `printf` writes into a variable, whose name is evaluated.
+/// Returns whether a `printf` writes to a variable, whose name is evaluated.
 fn sets_a_variable(arguments: &[Word]) -> bool {
     let format = match arguments {
         [end, format, ..] if end.text == "--" => format,
         [format, ..] => format,
         [] => return false,
     };
-    // A file may be called like an option.
+    // A file may be named like an option.
     format.is_wild || format.text.starts_with("-v") || has_count(&format.text)
 }
 
-/// Whether a format has a `%n`, which puts a number into a variable.
+/// Returns whether a format contains `%n`, which stores a number in a variable.
 fn has_count(format: &str) -> bool {
     let is_between = |c: char| "#'-+ .*hjlLqtwz".contains(c) || c.is_ascii_digit();
     let mut behind = format.split('%').skip(1);
     behind.any(|text| text.trim_start_matches(is_between).starts_with('n'))
 }
 
-/// Whether a word of a test is `-v`, which evaluates the next one, or may become that by the names of files.
+/// Returns whether a word of a test is `-v`, which evaluates the next one, or may expand to it by file names.
 fn may_ask_for_a_variable(word: &Word) -> bool {
     let text = &word.text;
     text.starts_with("-v")
@@ -95,7 +97,7 @@ mod tests {
     use crate::permission::pattern::fits_all;
     use crate::permission::pattern_for;
 
-    /// Whether the patterns allow the line that allow each of its commands by its first word alone.
+    /// Returns whether a line is allowed by patterns that allow each of its commands by its first word alone.
     fn may(line: &str) -> bool {
         let names = split(line)
             .unwrap_or_default()
@@ -187,11 +189,11 @@ mod tests {
             assert_eq!(pattern_for(&line.replace("build", "test")).unwrap()[0], "cargo test *");
         }
         for line in [
-            // Only beside commands that match.
+            // Allowed only next to commands that match.
             "set -e",
             "set -e; ls",
             "set -e; cargo test; ls",
-            // What shows variables, sets parameters, or has later words mean something else.
+            // Prints variables, sets parameters, or changes the meaning of later words.
             "set; cargo test",
             "set -; cargo test",
             "set --; cargo test",

@@ -1,4 +1,4 @@
-//! Which command lines a pattern denies: where it is in doubt, it does.
+//! Decides which command lines a pattern denies: if in doubt, it does.
 
 mod redirected;
 
@@ -6,9 +6,10 @@ use super::line::split;
 use super::pattern::{fits, matches};
 use super::word::Word;
 
-/// Whether a command of a line matches a pattern that denies it: from any of its words on, since some only start the rest (`env`,
-/// `nice`), by the program's last name (`/usr/bin/git`), with options between the program and what it does (`git -C . push`), and with
-/// redirections anywhere (`git >x push`). Of a line that cannot be judged, each place is one where the words of the pattern may stand.
+/// Returns whether a command of a line matches a pattern that denies it: starting at any of its words, since some only
+/// start the rest (`env`, `nice`), by the program's base name (`/usr/bin/git`), with options between the program and
+/// its subcommand (`git -C . push`), and with redirections anywhere (`git >x push`). In a line that cannot be parsed,
+/// the pattern's words may match anywhere.
 pub(super) fn denies(pattern: &str, line: &str) -> bool {
     pattern == "*" || denies_words(pattern, line) || denies_words(pattern, &redirected::without_redirections(line))
 }
@@ -25,11 +26,11 @@ fn denies_words(pattern: &str, line: &str) -> bool {
     }
 }
 
-/// Shells, which take a line as one of their words.
+/// Shells, which accept a line as an argument.
 const SHELLS: [&str; 7] = ["sh", "bash", "rbash", "dash", "zsh", "ksh", "fish"];
 
-/// Whether a pattern denies a line that a command gives to a shell (`bash -c 'git push'`), or to a program that has a shell run it
-/// (`flock FILE -c 'git push'`, `env -S 'git push'`).
+/// Returns whether a pattern denies a line that a command passes to a shell (`bash -c 'git push'`), or to a program
+/// that has a shell run it (`flock FILE -c 'git push'`, `env -S 'git push'`).
 fn denies_line_of(pattern: &str, words: &[Word]) -> bool {
     let is_shell = |word: &Word| SHELLS.contains(&word.text.rsplit('/').next().unwrap_or_default());
     let shell = words.iter().position(is_shell).unwrap_or(words.len());
@@ -38,19 +39,19 @@ fn denies_line_of(pattern: &str, words: &[Word]) -> bool {
         None => word.text.starts_with('-') && word.text.ends_with(['c', 'S']),
     };
     let lines = (1..words.len()).filter(|&at| at > shell || takes_line(&words[at - 1]));
-    // Each is shorter than the line that it is a word of, so there is an end to it.
+    // Each is shorter than the line that contains it, so the recursion ends.
     lines
         .map(|at| words[at].text.as_str())
         .any(|line| denies(pattern, line))
 }
 
-/// Whether a pattern denies the command that begins with the first of these words.
+/// Returns whether a pattern denies the command that begins with the first of these words.
 fn denies_from(pattern: &str, words: &[Word]) -> bool {
     let [program, arguments @ ..] = words else { return false };
     let name = program.text.rsplit('/').next().unwrap_or_default();
     let mut named = program.clone();
     named.text = name.to_owned();
-    // Options, each perhaps with a value behind it, are passed over one by one.
+    // Options, each possibly followed by a value, are skipped one by one.
     let is_option = |at: usize| arguments[at].text.starts_with('-');
     let passed = (0..arguments.len()).take_while(|&at| is_option(at) || at > 0 && is_option(at - 1));
     let begins = std::iter::once(0).chain(passed.map(|at| at + 1));
@@ -64,7 +65,7 @@ fn denies_from(pattern: &str, words: &[Word]) -> bool {
     })
 }
 
-/// Whether the words of a pattern stand in a line one behind the other, whatever else does.
+/// Returns whether the words of a pattern appear consecutively anywhere in a line.
 fn may_hold(pattern: &str, line: &str) -> bool {
     let is_part = |c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '+' | '=' | '*'));
     let words: Vec<&str> = line.split(is_part).filter(|word| !word.is_empty()).collect();

@@ -1,5 +1,5 @@
-//! A command line, taken apart as a shell would: what this reads differently from the shell would be judged by one name
-//! and run by another, so that whatever is not certain is not read at all.
+//! Parses a command line like a shell. Any difference from the shell would let one command be judged and another run,
+//! so anything uncertain is rejected.
 
 use super::builtin;
 use super::word::Word;
@@ -7,21 +7,21 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// What separates words: in a shell, no other blank does.
+/// Returns whether a character separates words: in a shell, no other blank does.
 pub(super) fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t')
 }
 
-/// The commands of a line; `None` where a part of it cannot be judged. A command without words is one that no pattern may
-/// match.
+/// Returns the commands of a line; `None` if a part of it cannot be judged. No pattern may match a command without
+/// words.
 pub(super) fn split(line: &str) -> Option<Vec<Vec<Word>>> {
     let commands = split_with_pipes(line)?;
     Some(commands.into_iter().map(|(command, _)| command).collect())
 }
 
-/// The same, and which of them read what the one before prints.
+/// Returns the same, and which commands read the output of the previous one.
 pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<Word>, bool)>> {
-    // Some shells use them to mark what they have quoted, and nobody sees them.
+    // Some shells use control characters to mark quoted text, and they are invisible.
     if line.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\n')) {
         return None;
     }
@@ -29,7 +29,7 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<Word>, bool)>> {
     let mut is_fed = false;
     let mut words: Vec<Word> = Vec::new();
     let mut word: Option<Word> = None;
-    // What ends the texts that begin with the next line.
+    // The here-documents that begin with the next line.
     let mut documents: VecDeque<Document> = VecDeque::new();
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
@@ -51,7 +51,7 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<Word>, bool)>> {
                         // `"$(cat <<'EOF' …)"` is a text.
                         '$' => text.push_str(&substituted(&mut chars)?),
                         '`' => return None,
-                        // Before other characters it stands for itself.
+                        // A backslash in front of other characters is literal.
                         '\\' => match chars.next()? {
                             '\n' => {}
                             escaped @ ('$' | '`' | '"' | '\\') => text.push(escaped),
@@ -65,14 +65,14 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<Word>, bool)>> {
                 '\n' => {}
                 next => word.get_or_insert_default().quoted().push(next),
             },
-            // It turns what the command says round, and changes nothing of what runs.
+            // `!` negates the exit status, but does not change what runs.
             '!' if words.is_empty() && word.is_none() && chars.peek().copied().is_some_and(is_blank) => {}
             '<' => {
                 if word.take().is_some_and(|word| !word.text.is_empty()) || chars.next() != Some('<') {
                     return None;
                 }
                 documents.push_back(Document::begin(&mut chars)?);
-                // A pattern for the command alone says nothing of what it is given to read.
+                // A pattern for the command alone does not cover its input.
                 words.push(Word::document());
             }
             '$' | '`' | '(' | ')' | '{' | '}' | '!' => return None,
@@ -82,7 +82,7 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<Word>, bool)>> {
                 if number.is_some_and(|number| !matches!(number.text.as_str(), "1" | "2")) {
                     return None;
                 }
-                // Only `2>&1` and `>/dev/null` say nothing new.
+                // Only `2>&1` and `>/dev/null` are harmless.
                 if !matches!(redirection(&mut chars)?.as_str(), "&1" | "&2" | "/dev/null") {
                     return None;
                 }
@@ -113,7 +113,7 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<Word>, bool)>> {
                 }
             }
             c if is_blank(c) => words.extend(word.take()),
-            // It looks as if it separated words, and does not.
+            // It looks like a separator, but is not.
             c if c.is_whitespace() => return None,
             c => word.get_or_insert_default().push(c),
         }
@@ -121,25 +121,25 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<Word>, bool)>> {
     if !documents.is_empty() {
         return None;
     }
-    // A line may end in `;` or a line end, so nothing need stand there.
+    // A line may end in `;` or a newline, so the last command may be empty.
     let _ = end(&mut commands, &mut words, &mut word, is_fed);
     Some(commands)
 }
 
-/// A text in the lines behind a command (`<<'EOF'`), which the shell gives it to read.
+/// A here-document (`<<'EOF'`), which the command reads from stdin.
 struct Document {
-    /// The line that ends it.
+    /// The delimiter line.
     end: String,
-    /// Tabs before each line are left out (`<<-`).
+    /// True if leading tabs are removed from each line (`<<-`).
     is_indented: bool,
-    /// The shell puts nothing into it.
+    /// True if the shell expands nothing in it.
     is_quoted: bool,
-    /// It stands within `$(`: there bash ends it also at a line that only begins with its end, if a `)` follows.
+    /// True inside `$(`: there bash also ends it at a line that starts with the delimiter, if a `)` follows.
     is_within: bool,
 }
 
 impl Document {
-    /// What stands behind `<<`.
+    /// Parses the part after `<<`.
     fn begin(chars: &mut Peekable<Chars<'_>>) -> Option<Document> {
         let is_indented = chars.next_if_eq(&'-').is_some();
         while chars.next_if(|&c| is_blank(c)).is_some() {}
@@ -151,7 +151,7 @@ impl Document {
         if end.is_empty() || quote.is_some() && chars.next() != quote {
             return None;
         }
-        // Anything else would belong to its name.
+        // Anything else would belong to the delimiter.
         let is_end = |c: char| is_blank(c) || matches!(c, '\n' | ';' | '|' | '&' | '>' | ')');
         chars.peek().is_some_and(|&c| is_end(c)).then_some(Document {
             end,
@@ -161,7 +161,7 @@ impl Document {
         })
     }
 
-    /// The text, up to the line that ends it; `None` where there is none, or the shell would put something in.
+    /// Reads the text up to the delimiter line; `None` if there is none, or the shell would expand something.
     fn read(&self, chars: &mut Peekable<Chars<'_>>) -> Option<String> {
         let mut text = String::new();
         loop {
@@ -188,7 +188,7 @@ impl Document {
     }
 }
 
-/// What `$(cat <<'EOF'`, a text, its end and `)` stand for, behind the `$`.
+/// Returns the text of `$(cat <<'EOF'`, a here-document and `)`; the `$` is already consumed.
 fn substituted(chars: &mut Peekable<Chars<'_>>) -> Option<String> {
     for c in "(cat".chars() {
         chars.next_if_eq(&c)?;
@@ -204,7 +204,7 @@ fn substituted(chars: &mut Peekable<Chars<'_>>) -> Option<String> {
     let text = document.read(chars)?;
     while chars.next_if(|&c| is_blank(c) || c == '\n').is_some() {}
     chars.next_if_eq(&')')?;
-    // As a shell leaves out the ends of its last lines.
+    // A shell strips trailing newlines here.
     Some(text.trim_end_matches('\n').to_owned())
 }
 
@@ -221,7 +221,7 @@ fn redirection(chars: &mut Peekable<Chars<'_>>) -> Option<String> {
     }
 }
 
-/// A command ends here; `None` if there is none.
+/// Ends a command; `None` if it is empty.
 fn end(
     commands: &mut Vec<(Vec<Word>, bool)>,
     words: &mut Vec<Word>,
@@ -231,12 +231,12 @@ fn end(
     words.extend(word.take());
     let command = std::mem::take(words);
     command.first()?;
-    // Nothing runs by it, so there is nothing that a pattern could speak of.
+    // It runs nothing, so patterns do not apply to it.
     if builtin::only_says_how(&command) {
         return Some(());
     }
     let run = builtin::behind_keywords(&command);
-    // An assignment may set what the command means by other words, and a wildcard is whichever file there is.
+    // An assignment may change the meaning of the command, and a wildcard expands to whatever file exists.
     let is_open = run
         .first()
         .is_some_and(|first| first.text.contains('=') || (first.is_wild && first.text != "["))
@@ -277,7 +277,7 @@ mod tests {
         ] {
             assert!(may(&["./ok.sh *"], line), "{line:?}");
         }
-        // A pattern's words are those of a shell, too.
+        // A pattern is split into words as a shell does.
         assert!(!may(&["./ok.sh\u{a0}evil *"], "./ok.sh evil"));
         assert!(!may(&["./ok.sh\u{2003}*"], "./ok.sh evil"));
         assert!(may(&[" ./ok.sh\t* \r\n"], "./ok.sh evil"));
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn quotes_say_what_is_no_number_no_wildcard_and_no_home() {
-        // A number in quotes is an argument.
+        // A quoted number is an argument.
         assert!(may(&["x"], "x 2>/dev/null"));
         assert!(!may(&["x"], "x '2'>/dev/null"));
         assert!(!may(&["x"], "x \\2>/dev/null"));

@@ -1,22 +1,24 @@
-//! Commands that only look. A line of nothing but these runs unasked in a sandbox that writes nothing, reads only the workspace and starts
-//! only the system's programs; so what is listed here decides what is asked about, and the sandbox what can happen. Beside other
-//! commands there is no such sandbox: there only those of [`BESIDE`] need no pattern, and not with every option.
+//! Read-only commands. A line of only these runs without asking, in a sandbox that writes nothing, reads only the
+//! workspace and starts only the system's programs; so this list decides what is asked about, and the sandbox what can
+//! happen. Next to other commands there is no such sandbox: there only those of [`BESIDE`] need no pattern, and not
+//! with every option.
 
 use super::line::split;
 use super::word::{Word, is_among};
 
-/// Programs that only look, in a line with other commands too.
+/// Programs that only read, even in a line with other commands.
 const BESIDE: &str = "ls pwd cat head tail wc nl tac rev cut tr fold column comm cmp grep egrep fgrep rg sort uniq du df stat \
     realpath readlink basename dirname od which date whoami uname";
-/// The same, and no word of theirs names a file.
+/// The same, for programs whose arguments never name files.
 const SAYERS: &str = "echo printf true false :";
-/// Programs that only look where nothing but their sandbox says what they may read: by links, lists of names and words of their own.
+/// Programs that only read, but whose reads only the sandbox confines: they follow links, lists of names and scripts of
+/// their own.
 const ALONE: &str = "diff find sed awk jq tree file strings xxd hexdump md5sum sha1sum sha256sum";
-/// What git looks with, alone: the repository's settings name programs.
+/// Read-only git subcommands; only if alone in a line, as the repository's settings name programs.
 const GIT: &str =
     "status diff log show rev-parse ls-files ls-tree cat-file describe blame shortlog grep branch remote tag";
-/// Options with which these change something, so that a person is asked and no sandbox refuses it: long ones, which may be shortened, and
-/// letters, which may stand among others.
+/// Options that make these programs change something, so that the user is asked first rather than the sandbox refusing
+/// it: long ones, which may be abbreviated, and letters, which may be combined with others.
 const CHANGING: &[(&str, &[&str], &str)] = &[
     ("git", &["--output"], ""),
     ("sort", &["--output"], "o"),
@@ -24,8 +26,8 @@ const CHANGING: &[(&str, &[&str], &str)] = &[
     ("sed", &["--in-place"], "i"),
     ("tree", &["--output"], "o"),
 ];
-/// Options with which these start a program that the line or the repository's settings name; the sandbox would bound it, and nobody would
-/// have been asked. Of letters, see [`opens_a_pager`].
+/// Options that make these programs start one that the line or the repository's settings name; the sandbox would
+/// confine it, but nobody would have been asked. For letters, see [`opens_a_pager`].
 const STARTING: &[(&str, &[&str], &str)] = &[
     (
         "git",
@@ -41,12 +43,13 @@ const STARTING: &[(&str, &[&str], &str)] = &[
     ("rg", &["--pre", "--hostname-bin"], ""),
     ("sort", &["--compress-program"], ""),
 ];
-/// Letters of `git grep` behind which a value stands.
+/// Letters of `git grep` that take a value.
 const TAKING: &[char] = &['e', 'f', 'm', 'A', 'B', 'C'];
-/// Words of `find` that do more than look, and the letters of `git branch`, `remote` and `tag` that are all they may have.
+/// Arguments of `find` that do more than read; `LISTING`: the only options allowed for `git branch`, `remote` and
+/// `tag`.
 const DOING: &str = "-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls";
 const LISTING: &str = "-v -vv -a -r -l --list --all --remotes --verbose --show-current";
-/// Options of those beside others that follow links that nobody has looked at, or name files in a file.
+/// Options of [`BESIDE`] programs that follow unchecked links, or read file names from a file.
 const DENIED: &[(&str, &[&str], &str)] = &[
     ("rg", &["--follow"], "L"),
     ("grep", &["--dereference-recursive"], "R"),
@@ -58,22 +61,22 @@ const DENIED: &[(&str, &[&str], &str)] = &[
     ("tail", &["--follow", "--retry"], "fF"),
     ("sort", &["--temporary-directory", "--files0-from"], "T"),
 ];
-/// Changes of folder in one line whose ways are followed: each may have been made or not.
+/// The maximum number of `cd` commands in one line whose outcomes are tracked: each may have succeeded or not.
 const MOVES: usize = 3;
 
-/// What a command line looks at, as far as it only looks.
+/// The files that the read-only commands of a line read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Looks {
-    /// No other command stands in the line.
+    /// True if the line contains no other commands.
     pub is_all: bool,
-    /// The programs that look, by the names that they are called by.
+    /// The programs of the read-only commands, as named in the line.
     pub programs: Vec<String>,
-    /// Words that may name what is looked at, from where the shell stands.
+    /// The arguments that may name files, relative to the shell's directory.
     pub operands: Vec<String>,
 }
 
-/// What the commands of a line look at that only look; `None` where that is not known: the line cannot be judged, or it moves the shell in
-/// ways that are not followed.
+/// Returns what the read-only commands of a line read; `None` if that is unknown: the line cannot be judged, or it
+/// changes the directory in ways that are not tracked.
 pub fn looks(line: &str) -> Option<Looks> {
     let commands = split(line)?;
     let is_look = |words: &Vec<Word>| below(words).is_some() || only_looks(words, true);
@@ -108,7 +111,7 @@ pub fn looks(line: &str) -> Option<Looks> {
     Some(looks)
 }
 
-/// The folder that a `cd` goes down to, of whose way nothing but its name has to be known.
+/// Returns the folder of a `cd` that only goes down, by a literal relative path.
 pub(super) fn below(words: &[Word]) -> Option<&str> {
     let [cd, folder] = words else { return None };
     let is_plain =
@@ -117,12 +120,12 @@ pub(super) fn below(words: &[Word]) -> Option<&str> {
     (cd.text == "cd" && is_plain && is_down).then_some(folder.text.as_str())
 }
 
-/// Whether a command may have the shell stand elsewhere.
+/// Returns whether a command may change the shell's directory.
 pub(super) fn moves(words: &[Word]) -> bool {
     words.iter().any(|word| is_among("cd pushd popd", &word.text))
 }
 
-/// Whether a command only looks; `is_alone` says that no other command stands in its line but such.
+/// Returns whether a command only reads; `is_alone` says that all other commands in its line do, too.
 pub(super) fn only_looks(words: &[Word], is_alone: bool) -> bool {
     let [program, arguments @ ..] = words else { return false };
     let name = program.text.as_str();
@@ -138,12 +141,12 @@ pub(super) fn only_looks(words: &[Word], is_alone: bool) -> bool {
         return match name {
             "git" => git_only_looks(arguments),
             "find" => !arguments.iter().any(|word| is_among(DOING, &word.text)),
-            // Behind the first file stands the one that is written.
+            // The second file is the output.
             "uniq" => operands_of(arguments) < 2,
             _ => is_among(SAYERS, name) || is_among(BESIDE, name) || is_among(ALONE, name),
         };
     }
-    // Which files a wildcard is, is not known before it runs; a look at a folder's own names leads nowhere.
+    // The files that a wildcard matches are unknown until it runs; listing names within the current folder is harmless.
     let is_open = |word: &Word| word.is_wild && (word.text.contains('/') || !matches!(name, "ls" | "echo" | "printf"));
     let is_known = match name {
         "uniq" => operands_of(arguments) < 2,
@@ -156,7 +159,7 @@ fn operands_of(arguments: &[Word]) -> usize {
     arguments.iter().filter(|word| !word.text.starts_with('-')).count()
 }
 
-/// Whether a subcommand of git only looks. Some list where nothing is named, and change what is.
+/// Returns whether a git subcommand only reads. Some list without an argument, and change what an argument names.
 fn git_only_looks(arguments: &[Word]) -> bool {
     let [subcommand, rest @ ..] = arguments else {
         return false;
@@ -168,13 +171,13 @@ fn git_only_looks(arguments: &[Word]) -> bool {
     }
 }
 
-/// Whether a word is `-O` of `git grep`, by itself, among other letters, or with the program behind it.
+/// Returns whether a word is `git grep`'s `-O`: alone, among other letters, or followed by its program.
 fn opens_a_pager(word: &Word) -> bool {
     let letters = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
     letters.is_some_and(|letters| letters.split(TAKING).next().is_some_and(|flags| flags.contains('O')))
 }
 
-/// Whether an option of this table is among a program's words.
+/// Returns whether a program's arguments include an option of this table.
 fn has_option(table: &[(&str, &[&str], &str)], program: &str, arguments: &[Word]) -> bool {
     let Some((_, long, letters)) = table.iter().find(|(name, ..)| *name == program) else {
         return false;
@@ -190,7 +193,7 @@ fn has_option(table: &[(&str, &[&str], &str)], program: &str, arguments: &[Word]
     })
 }
 
-/// The words of a command that only looks which may name something: each word, and what stands behind the name of an option.
+/// Returns the arguments of a read-only command that may name files: each argument, and the values attached to options.
 fn operands(words: &[Word]) -> Vec<String> {
     let [program, arguments @ ..] = words else {
         return Vec::new();

@@ -1,29 +1,30 @@
-//! Patterns: which command lines and calls of servers' tools one stands for.
+//! Patterns for command lines and for calls of servers' tools.
 
 use super::line::{self, split};
 use super::looks;
 use super::word::Word;
 
-/// Whether every command of a line matches one of the patterns, or, if `may_look`, only looks and may do so beside others. A pattern that names a place from where the
-/// session began fits nothing where the shell stands elsewhere (`is_elsewhere`), nor behind a `cd`. A pattern is compared word by word, where `*` stands for any
-/// text within a word and a last word `*` for any further words, none included: `cargo *` matches `cargo` and
-/// `cargo test -p x`, not `cargo-x`. No `*` leads out of a folder that the pattern names, nor up from where the command runs:
-/// in the first word it stands for text without `/`, and nowhere behind a folder for `..`, nor for a wildcard that could become
-/// that: `rm build/*` allows neither `rm build/../x` nor `rm build/.?/x`.
+/// Returns whether every command of a line matches one of the patterns, or, if `may_look`, only reads and may do so
+/// next to others. A pattern with a path relative to the session's directory matches nothing if the shell is elsewhere
+/// (`is_elsewhere`), nor after a `cd`. Patterns are compared word by word; `*` stands for any text within a word, and a
+/// last word `*` for any further words, or none: `cargo *` matches `cargo` and `cargo test -p x`, not `cargo-x`. No `*`
+/// leads out of a folder that the pattern names, nor up from where the command runs: in the first word it stands for
+/// text without `/`, and after a folder never for `..`, nor for a wildcard that could expand to that: `rm build/*`
+/// allows neither `rm build/../x` nor `rm build/.?/x`.
 ///
-/// A line is judged as a shell would split it: at `&&`, `||`, `;`, `|` and line ends. What could hide a command or write
-/// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups, background jobs, assignments
-/// before a command, commands of the shell itself that evaluate their words or set variables (`export`, `let`, `[[`, `printf -v`),
-/// programs named by a wildcard, quotes that do not close, and control characters. A `set` that only says how the shell runs the
-/// other commands (`set -euo pipefail`) needs no pattern. Words are separated
-/// by spaces and tabs alone, as in a shell: any other blank belongs into quotes.
+/// A line is split as in a shell: at `&&`, `||`, `;`, `|` and line ends. Anything that could hide a command or write
+/// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups,
+/// background jobs, assignments in front of a command, shell builtins that evaluate their words or set variables
+/// (`export`, `let`, `[[`, `printf -v`), programs named by a wildcard, unclosed quotes, and control characters. A `set`
+/// that only controls how the shell runs the other commands (`set -euo pipefail`) needs no pattern. Words are separated
+/// by spaces and tabs alone, as in a shell: any other blank needs quotes.
 pub fn allows(patterns: &[String], line: &str, is_elsewhere: bool, may_look: bool) -> bool {
     fits_all(patterns, line, is_elsewhere, |words| {
         may_look && looks::only_looks(words, false)
     })
 }
 
-/// The same, where these commands need no pattern.
+/// Returns the same, with a custom test for commands that need no pattern.
 pub(super) fn fits_all(patterns: &[String], line: &str, is_elsewhere: bool, is_free: impl Fn(&[Word]) -> bool) -> bool {
     let Some(commands) = split(line) else { return false };
     let of_commands: Vec<&String> = patterns.iter().filter(|pattern| !is_of_calls(pattern)).collect();
@@ -38,24 +39,24 @@ pub(super) fn fits_all(patterns: &[String], line: &str, is_elsewhere: bool, is_f
         })
 }
 
-/// How patterns begin that allow calls of servers' tools.
+/// The prefix of patterns that allow calls of servers' tools.
 pub(super) const CALL: &str = "mcp:";
-/// What stands before the definition that a tool is to have. No tool has it in its name.
+/// Separates the tool's name from the required definition. No tool's name contains it.
 pub(super) const DEFINITION: char = '#';
 
-/// Whether one of the patterns allows to call this tool of a server: `mcp:`, then the tool's name towards the model, in
-/// which `*` stands for any text. `mcp:files__*` allows all tools of the server `files`. With `#` and a definition behind it, only a tool of
-/// that definition.
+/// Returns whether one of the patterns allows calling this tool of a server: `mcp:`, then the tool's name for the
+/// model, in which `*` stands for any text. `mcp:files__*` allows all tools of the server `files`. A suffix of `#` and
+/// a definition allows only a tool of that definition.
 pub(crate) fn allows_call(patterns: &[String], tool: &str, definition: &str) -> bool {
     named(patterns, tool).any(|known| known.is_none_or(|known| known == definition))
 }
 
-/// Whether one of the patterns allows a tool of this name with another definition.
+/// Returns whether one of the patterns allows a tool of this name with another definition.
 pub(crate) fn allows_other(patterns: &[String], tool: &str, definition: &str) -> bool {
     named(patterns, tool).any(|known| known.is_some_and(|known| known != definition))
 }
 
-/// The definitions that patterns bind tools of this name to; none where one binds it to no definition.
+/// Returns the definitions in patterns for tools of this name; `None` for a pattern without a definition.
 fn named<'a>(patterns: &'a [String], tool: &'a str) -> impl Iterator<Item = Option<&'a str>> {
     let of_calls = patterns.iter().filter_map(|pattern| pattern.strip_prefix(CALL));
     let parts = of_calls.map(|pattern| match pattern.split_once(DEFINITION) {
@@ -67,17 +68,17 @@ fn named<'a>(patterns: &'a [String], tool: &'a str) -> impl Iterator<Item = Opti
         .map(|(_, definition)| definition)
 }
 
-/// How patterns begin that allow to fetch from hosts on the web.
+/// The prefix of patterns that allow fetching from web hosts.
 pub(super) const WEB: &str = "web:";
 
-/// Whether one of the patterns allows to fetch from this host: `web:`, then the host, in which `*` stands for any text.
-/// `web:*.python.org` allows all hosts below `python.org`.
+/// Returns whether one of the patterns allows fetching from this host: `web:`, then the host, in which `*` stands for
+/// any text. `web:*.python.org` allows all hosts below `python.org`.
 pub(crate) fn allows_fetch(patterns: &[String], host: &str) -> bool {
     let mut of_hosts = patterns.iter().filter_map(|pattern| pattern.strip_prefix(WEB));
     of_hosts.any(|pattern| fits(&pattern.to_ascii_lowercase(), host))
 }
 
-/// Whether a pattern denies to fetch from this host: one without a port does at each.
+/// Returns whether a pattern denies fetching from this host: without a port it applies to every port.
 pub(super) fn denies_fetch(pattern: &str, host: &str) -> bool {
     let patterns = [pattern.to_owned()];
     allows_fetch(&patterns, host) || allows_fetch(&patterns, without_port(host))
@@ -90,18 +91,17 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether a pattern is about tools of servers or hosts on the web, and not about commands.
+/// Returns whether a pattern applies to tools of servers or web hosts, rather than commands.
 pub fn is_of_calls(pattern: &str) -> bool {
     pattern.starts_with(CALL) || is_of_hosts(pattern)
 }
 
-/// Whether it is a pattern of hosts that are fetched from.
 pub(crate) fn is_of_hosts(pattern: &str) -> bool {
     pattern.starts_with(WEB)
 }
 
 pub(super) fn matches(pattern: &str, words: &[Word], is_elsewhere: bool) -> bool {
-    // At the same characters as a command line, or the two would not speak of the same words.
+    // Split at the same characters as a command line, or their words would not correspond.
     let parts: Vec<&str> = pattern
         .trim_matches(|c: char| c.is_ascii_whitespace())
         .split(line::is_blank)
@@ -122,12 +122,13 @@ pub(super) fn matches(pattern: &str, words: &[Word], is_elsewhere: bool) -> bool
                 0 => fits_program(part, &word.text),
                 _ => fits(part, &word.text) && stays_below(part, word),
             };
-            // A folder may really be called `~`; a pattern means the one that a shell puts in its place.
+            // A folder may really be named `~`; a pattern means the home directory that a shell puts in its place.
             fits && (word.is_home || !part.starts_with('~'))
         })
 }
 
-/// Whether a program fits a pattern, folder by folder: `./scripts/*` is what lies in that folder, not what can be reached from it.
+/// Returns whether a program matches a pattern, component by component: `./scripts/*` matches files in that folder, not
+/// those reachable from it.
 fn fits_program(pattern: &str, program: &str) -> bool {
     let (mut wanted, mut folders) = (pattern.split('/'), program.split('/'));
     loop {
@@ -144,17 +145,17 @@ fn fits_program(pattern: &str, program: &str) -> bool {
     }
 }
 
-/// Whether an argument leaves no folder that the pattern names: `src/*` is not `src/../secret`, nor anything that a shell may turn
-/// into that.
+/// Returns whether an argument stays in the folders that the pattern names: `src/*` does not match `src/../secret`, nor
+/// anything that a shell may turn into that.
 fn stays_below(pattern: &str, argument: &Word) -> bool {
-    /// Where a shell puts a home into a word that looks like an assignment.
+    /// Marks the positions where a shell expands `~` in a word that looks like an assignment.
     const HOMES: [&str; 2] = ["=~", ":~"];
-    // Whatever a program may take a word apart at.
+    // Programs may split an argument at any of the other characters.
     let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     let times_up = |text: &str| text.split(|c| !is_in_name(c)).filter(|&name| name == "..").count();
     let homes = |text: &str| HOMES.iter().map(|home| text.matches(home).count()).sum::<usize>();
     let text = argument.text.as_str();
-    // A wildcard at the beginning is no whole path either.
+    // A leading wildcard does not match an absolute path either.
     let is_elsewhere = text.starts_with('/') || argument.is_home;
     !(pattern.contains(['/', '*']))
         || times_up(text) <= times_up(pattern)
@@ -163,9 +164,10 @@ fn stays_below(pattern: &str, argument: &Word) -> bool {
             && !(text.contains('/') && argument.is_wild && text.split('/').any(may_be_dots))
 }
 
-/// Whether a component with wildcards could stand for `.` or `..`. Shells differ in that, by kind, version and options, so that none of
-/// them is asked: a component is safe with a sign outside of brackets that is neither a dot nor a wildcard, and so is a lone `*`, which
-/// no shell takes for a name that begins with a dot unless it is told to, and for these two not even then.
+/// Returns whether a component with wildcards could expand to `.` or `..`. Shells differ in this by kind, version and
+/// options, so none of them is relied on: a component is safe if it has a character outside of brackets that is neither
+/// a dot nor a wildcard. So is a lone `*`, which matches names that begin with a dot only if an option says so, and
+/// even then not these two.
 fn may_be_dots(component: &str) -> bool {
     let is_wild = component.contains(['*', '?', '[']);
     let is_star = component.chars().all(|c| c == '*');
@@ -175,7 +177,7 @@ fn may_be_dots(component: &str) -> bool {
     is_wild && !is_star && outside.all(|c| matches!(c, '.' | '*' | '?' | '['))
 }
 
-/// Whether a word fits a pattern in which `*` stands for any text. Linear but for the number of stars.
+/// Returns whether a word matches a pattern in which `*` stands for any text. Linear except for the number of stars.
 pub fn fits(pattern: &str, word: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|first| word.strip_prefix(first)) else {
@@ -201,7 +203,7 @@ pub(super) mod tests {
     use crate::permission::pattern_for;
     use proptest::prelude::*;
 
-    /// Whether the patterns alone permit a line.
+    /// Returns whether the patterns alone permit a line.
     pub fn may(patterns: &[&str], line: &str) -> bool {
         fits_all(
             &patterns.iter().map(|&p| p.to_owned()).collect::<Vec<_>>(),
@@ -266,7 +268,7 @@ pub(super) mod tests {
         }
     }
 
-    /// What bash, dash, zsh, ksh or an old one of them makes `..` of, or may make it of.
+    /// Words that bash, dash, zsh, ksh or an old version of them expand, or may expand, to `..`.
     #[test]
     fn no_expansion_of_a_shell_leads_out_of_a_folder() {
         for word in [
@@ -431,7 +433,7 @@ pub(super) mod tests {
             }
         }
 
-        /// Whatever stands behind an allowed command, a forbidden word is never the first of a command that runs.
+        /// Whatever follows an allowed command, a forbidden word is never the first of a command that runs.
         #[test]
         fn no_line_hides_a_second_command(line in "[a-z \"'\\\\;|&<>$`(){}=#\n!*?~-]{0,40}") {
             let judged = may(&["cargo *"], &format!("cargo {line}"));

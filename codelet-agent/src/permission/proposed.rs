@@ -1,21 +1,22 @@
-//! The patterns that are proposed to be kept for a project: a person reads and changes them before they hold.
+//! The patterns proposed for a project: the user reads and edits them before they take effect.
 
 use super::line::{split, split_with_pipes};
 use super::looks;
 use super::pattern::{CALL, DEFINITION, WEB, allows, allows_call, allows_fetch, is_of_calls};
 use super::word::{Word, is_among};
-use crate::orders;
-use crate::tool::{Looking, Need};
+use crate::permission::need::{Looking, Need};
+use crate::permission::orders;
 use codelet_text::unseen;
 
-/// Between the patterns of a line's commands. No command's words hold it unquoted.
+/// Separates the patterns of a line's commands. No command's words contain it unquoted.
 const BETWEEN: &str = " && ";
-/// The longest text that is proposed or taken, in bytes: what is agreed to is read first.
+/// The longest text that is proposed or accepted, in bytes: the user has to read it first.
 const LONGEST: usize = 300;
 
-/// Commands that are proposed with any further words: what builds or tests what lies in the project, and so runs what that says in any
-/// case, and what can do little with any option. With others an option may start a program or write elsewhere (`sort -T`, `gcc
-/// -wrapper`, `git log --output`), so just the line is proposed, and a person widens it.
+/// Commands for which a pattern with any further arguments is proposed: those that build or test the project, and so
+/// run its code in any case, and those that can do little with any option. With others an option may start a program or
+/// write elsewhere (`sort -T`, `gcc -wrapper`, `git log --output`), so only the exact line is proposed, and the user
+/// may widen it.
 const WIDENED: &[(&str, &str)] = &[
     ("cargo", "build b check c clippy test t nextest bench fmt doc run r"),
     ("npm", "test t"),
@@ -25,18 +26,19 @@ const WIDENED: &[(&str, &str)] = &[
     ("go", "test"),
     ("git", "add commit status"),
 ];
-/// The same of programs that are told nothing by their first word.
+/// The same for programs without subcommands.
 const WIDENED_ALONE: &str =
     "pytest mypy pyright ruff black isort tsc eslint jest vitest ctest rspec phpunit mkdir rmdir touch test [ sleep";
-/// Modules that check or build what lies in the project, as `cargo test` does: what Python is given with them is no program.
+/// Modules that check or build the project, as `cargo test` does: their arguments are not Python code.
 const MODULES: &str =
     "pytest unittest doctest mypy pyright ruff black isort flake8 pylint bandit build compileall coverage";
 
-/// The patterns that permit this command line and those like it; `None` where only the line itself is permitted.
+/// Returns the patterns that permit this command line and similar ones; `None` if only the line itself can be
+/// permitted.
 pub(crate) fn pattern_for(line: &str) -> Option<Vec<String>> {
     let mut patterns: Vec<String> = Vec::new();
     for words in split(line)? {
-        // Nobody is asked about these.
+        // These run without asking.
         if looks::below(&words).is_some() || looks::only_looks(&words, false) {
             continue;
         }
@@ -45,15 +47,15 @@ pub(crate) fn pattern_for(line: &str) -> Option<Vec<String>> {
             patterns.push(pattern);
         }
     }
-    // A pattern that would not permit this very line helps nobody.
+    // A pattern has to permit at least this line.
     (!patterns.is_empty() && allows(&patterns, line, false, true)).then_some(patterns)
 }
 
-/// The pattern for commands like this one.
+/// Returns the pattern for commands like this one.
 fn widened(words: &[Word]) -> Option<String> {
     let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     let program = *words.first()?;
-    // Only the system's: in a folder of the project anything may have such a name.
+    // Only the system's own: a project's folder may contain anything under such a name.
     let name = program.strip_prefix("/usr/bin/").unwrap_or(program);
     if is_among(WIDENED_ALONE, name) {
         return Some(format!("{program} *"));
@@ -72,7 +74,7 @@ fn widened(words: &[Word]) -> Option<String> {
     }
 }
 
-/// A text of patterns that permit this and can be kept; `None` where none can.
+/// Returns patterns that permit these needs and can be saved, as text; `None` if there are none.
 pub(crate) fn proposal(needs: &[Need]) -> Option<String> {
     let text = match needs {
         [Need::Run { command, .. }] => pattern_for(command).or_else(|| exactly(command))?.join(BETWEEN),
@@ -83,7 +85,7 @@ pub(crate) fn proposal(needs: &[Need]) -> Option<String> {
     patterns(&text, needs).is_ok().then_some(text)
 }
 
-/// The patterns of a text as somebody has written it, if they can be kept and permit what is asked for.
+/// Parses the patterns that the user wrote, if they can be saved and permit the request.
 ///
 /// # Errors
 /// Says why not.
@@ -98,7 +100,7 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
     if patterns.iter().any(String::is_empty) {
         return Err("write a pattern");
     }
-    // It would permit whatever is asked for in this project; who wants that writes it into the settings.
+    // It would permit every request in this project; for that, users can edit the settings.
     if patterns.iter().any(|pattern| pattern == "*") {
         return Err("* alone would permit every command");
     }
@@ -111,7 +113,7 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
         [Need::Call { tool, definition, .. }] => {
             patterns.iter().all(|pattern| is_of_calls(pattern)) && allows_call(&patterns, tool, definition)
         }
-        // Every host would also be every one that a page names.
+        // Every host would include those that a fetched page names.
         [Need::Fetch { .. }] if patterns.iter().any(|pattern| pattern.strip_prefix(WEB) == Some("*")) => {
             return Err("web:* would permit every host");
         }
@@ -126,8 +128,8 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
     }
 }
 
-/// The commands of a line as they are, where a pattern can say them: plain words, none of which means more in a pattern. What a command
-/// is given to read is no part of that, and may be a program.
+/// Returns the commands of a line verbatim, if a pattern can express them: plain words without special meaning in a
+/// pattern. A command's input is not covered by a pattern, and may be a program.
 fn exactly(line: &str) -> Option<Vec<String>> {
     let is_plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_graphic() && c != '*');
     let mut patterns = Vec::new();

@@ -1,22 +1,21 @@
-//! A word of a command line, and lists of words.
+//! Words of a command line, and lists of words.
 
 /// A word without its quotes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Word {
-    /// What it says.
     pub(super) text: String,
-    /// It begins with a `~` that the shell replaces.
+    /// True if it begins with a `~` that the shell expands.
     pub(super) is_home: bool,
-    /// Some of it was quoted, so that it is no number of an output.
+    /// True if part of it was quoted, so that it is not a file descriptor number.
     is_quoted: bool,
-    /// The shell replaces it by the names of files.
+    /// True if the shell expands it to file names.
     pub(super) is_wild: bool,
 }
 
 impl Word {
     pub(super) fn quoted(&mut self) -> &mut String {
         self.is_quoted = true;
-        // Quotes before the first slash keep the shell from replacing it.
+        // Quotes in front of the first slash prevent the expansion.
         self.is_home &= self.text.contains('/');
         &mut self.text
     }
@@ -27,7 +26,7 @@ impl Word {
         self.text.push(c);
     }
 
-    /// What a command is given to read, in the place of a word.
+    /// Returns the placeholder word for a command's input.
     pub(super) fn document() -> Word {
         Word {
             text: "<<".to_owned(),
@@ -45,7 +44,7 @@ impl Word {
     }
 }
 
-/// Whether a name is one of these, which are separated by spaces.
+/// Returns whether a name is in a space-separated list.
 pub(super) fn is_among(names: &str, name: &str) -> bool {
     names.split(' ').any(|other| other == name)
 }

@@ -36,12 +36,12 @@ fn arguments_are_given_by_position_or_by_name_and_quotes_hold_them_together() {
             &[("file", "my file.rs"), ("style", "very \"strict\"")],
         ),
         ("file='my file.rs'", &[("file", "my file.rs")]),
-        // What is left over belongs to the last.
+        // Surplus words go to the last argument.
         (
             "a.rs what's new here?",
             &[("file", "a.rs"), ("style", "what's new here?")],
         ),
-        // A quoted word is a value, whatever stands in it, and so is a name that the prompt does not have.
+        // A quoted word is a value, whatever it contains, and so is a name that the prompt does not have.
         ("'style=x'", &[("file", "style=x")]),
         ("lang=rust", &[("file", "lang=rust")]),
         ("style=", &[("style", "")]),

@@ -1,44 +1,44 @@
-//! Agents that the user or a project has defined for tasks: files `agents/NAME.md`, of which the model is told the names and what each
-//! is for. What such a file says can narrow a task's tools, and add to its system prompt; it permits nothing.
+//! Agents that the user or a project has defined for tasks: files `agents/NAME.md`; the model is told their names and
+//! purposes. Such a file can restrict a task's tools, and add to its system prompt; it grants no permission.
 
-use crate::definitions::{Author, Definition, Kind};
-use crate::narrowed::names;
-use crate::surroundings::Surroundings;
+use crate::environment::Surroundings;
+use crate::environment::definitions::{Author, Definition, Kind};
+use crate::permission::narrowed::names;
 use crate::tool::Tool;
 use codelet_context::reminder;
 use codelet_text::short::{clip, on_one_line};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// How they lie in their folders.
+/// The layout of agents in their folders.
 pub const AGENTS: Kind = Kind {
     folder: "agents",
     file: None,
     required: &["description"],
 };
 
-/// Characters of what one is for, and bytes of the list, that the model is told.
+/// The maximum length of a purpose, in characters; `LIST`: that of the whole list for the model, in bytes.
 const LONGEST: usize = 160;
 const LIST: usize = 3_000;
-/// Takes back what was removed from the conversation: it stays beside whatever a definition names.
+/// Reads back what was removed from the conversation: available whatever tools a definition names.
 const RECALL: &str = "Recall";
-/// Names that mean no defined agent.
+/// Names that stand for no defined agent.
 const GENERAL: [&str; 3] = ["", "general", "general-purpose"];
 
-/// What a definition makes of a task.
+/// The effect of a definition on a task.
 pub(super) struct Agent {
-    /// What stands behind the system prompt.
+    /// Text appended to the system prompt.
     pub behind: String,
-    /// Another model, where it names one, and whose word that is.
+    /// Another model, if it names one, with the author of the definition.
     pub model: Option<(String, Author)>,
-    /// The tools that it names, if it names any.
+    /// The tools that it names, if any.
     tools: Option<Vec<String>>,
-    /// Those that it does without.
+    /// The tools that it excludes.
     without: Vec<String>,
 }
 
 impl Agent {
-    /// Whether a task of this agent has a tool.
+    /// Returns whether a task of this agent has a tool.
     pub(super) fn has(&self, tool: &Arc<dyn Tool>) -> bool {
         let name = &*tool.spec().name;
         let is_among = |names: &[String]| names.iter().any(|named| fits(named, name));
@@ -46,15 +46,16 @@ impl Agent {
             .tools
             .as_ref()
             .is_none_or(|tools| is_among(tools) || name == RECALL && !tools.is_empty());
-        // Who takes a part of a tool away is not understood, so all of it goes.
+        // Excluding part of a tool is not supported, so the whole tool is excluded.
         let bare = |named: &String| named.split('(').next().unwrap_or_default().to_owned();
         let without: Vec<String> = self.without.iter().map(bare).collect();
         is_named && !is_among(&without)
     }
 }
 
-/// Whether a definition names this tool. Other agents write `mcp__` before those of servers, and some names otherwise. With a pattern in
-/// brackets less is meant than the tool, which cannot be given, so nothing is.
+/// Returns whether a definition names this tool. Other agents prefix tools of servers with `mcp__`, and use other names
+/// for some. A name with a pattern in parentheses means less than the whole tool, which is not supported, so it matches
+/// nothing.
 fn fits(named: &str, tool: &str) -> bool {
     let named = match named.trim() {
         "TodoWrite" => "Todo",
@@ -65,10 +66,10 @@ fn fits(named: &str, tool: &str) -> bool {
     names(named, tool) || !server.contains("__") && tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"))
 }
 
-/// The agent of a definition, as its file stands now.
+/// Returns the agent of a definition, from its file as it is now.
 ///
 /// # Errors
-/// Why there is none, for the model.
+/// Says to the model why there is none.
 pub(super) fn named(wanted: &str, agents: &[Definition], world: &dyn Surroundings) -> Result<Option<Agent>, String> {
     let wanted = wanted.trim();
     let Some(found) = agents.iter().find(|agent| agent.name.eq_ignore_ascii_case(wanted)) else {
@@ -95,12 +96,13 @@ pub(super) fn named(wanted: &str, agents: &[Definition], world: &dyn Surrounding
         model: model.map(|model| (model, found.author)),
         tools: list("tools"),
         without: list("disallowedtools").unwrap_or_default(),
-        // Nothing in it may look like a reminder of ours.
+        // Nothing in it may look like one of our reminders.
         behind: reminder::escape(&body.text),
     }))
 }
 
-/// What the model is told of the agents: a list, and what it names one by. None where there are none.
+/// Returns the description of the agents for the model: a list, and the schema of the parameter that names one. `None`
+/// if there are none.
 pub(super) fn told(agents: &[Definition]) -> Option<(String, Value)> {
     let mut list = String::from("\n\nDefined agents, in their authors' words:");
     let mut names = Vec::new();

@@ -1,31 +1,21 @@
-//! What a task has come to, as texts: the answer to whoever has handed it on, and all that was said in it.
+//! The outcome of a task as text: the answer to its caller, and the transcript.
 
 use crate::run::Ending;
 use crate::session::Session;
 use codelet_context::body::Body;
 use codelet_context::message::{ActionKind, Message, Part, Role, ToolCall, ToolResult};
-use codelet_context::recall::Handle;
 use codelet_text::short::{clip, grouped, on_one_line};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-/// Files that are named.
+/// The maximum number of files listed.
 const NAMED: usize = 40;
-/// Characters of a name of a file.
+/// The maximum length of a file name, in characters.
 const LONGEST_PATH: usize = 200;
-/// Bytes of the conversation of one task that are kept.
+/// The maximum size of a transcript, in bytes.
 const LONGEST: usize = 1024 * 1024;
 
-/// Stands in the place of a conversation that is not kept any more.
-pub(super) const FORGOTTEN: &str =
-    "[the conversation of this task is not kept any more: those of newer tasks have taken its room]";
-
-/// Where the whole conversation is.
-pub(super) fn kept(handle: &Handle) -> String {
-    format!("[the whole conversation of this task · recall {handle}]")
-}
-
-/// The answer: the last words, marked as what another model says, and what was done, as the loop itself knows it.
+/// Returns the answer: the final text, marked as another model's words, and what was done, as the loop itself knows it.
 pub(super) fn answer(name: &str, ending: &Ending, session: &Session, place: &Path) -> String {
     let said = match ending {
         Ending::Answered(said) => said.trim(),
@@ -46,11 +36,11 @@ pub(super) fn answer(name: &str, ending: &Ending, session: &Session, place: &Pat
     } else {
         format!("\n{said}\n")
     };
-    // What the loop knows stands before the answer, which could make up such a line behind itself.
+    // The loop's facts come first, as the answer could fake such a line after itself.
     format!("{head}\n[{}]\n{body}", done(session, place))
 }
 
-/// What was changed, run and spent.
+/// Returns what was changed, run and spent.
 fn done(session: &Session, place: &Path) -> String {
     let calls = calls(session);
     let made = |kind| calls.iter().filter(move |(call, _)| call.action.kind == kind);
@@ -83,7 +73,7 @@ fn done(session: &Session, place: &Path) -> String {
     told
 }
 
-/// A path as it is named from where the session works.
+/// Returns a path relative to the session's directory.
 fn shown(path: &str, place: &Path) -> String {
     let path = Path::new(path)
         .strip_prefix(place)
@@ -92,7 +82,7 @@ fn shown(path: &str, place: &Path) -> String {
     clip(&line, LONGEST_PATH).into_owned()
 }
 
-/// All calls that have a result.
+/// Returns all calls that have a result.
 fn calls(session: &Session) -> Vec<(&ToolCall, &ToolResult)> {
     let messages = session.conversation().history().messages();
     let results: HashMap<&str, &ToolResult> = messages
@@ -117,7 +107,7 @@ fn last_words(session: &Session) -> Option<&str> {
     words.find(|words| !words.is_empty())
 }
 
-/// All that was said, as text, its middle left out where it is long.
+/// Returns the transcript as text, without its middle if it is long.
 pub(super) fn transcript(name: &str, session: &Session) -> Body {
     let mut text =
         format!("Conversation of the task \"{name}\". Handles in it are its own: they bring nothing back here.\n");

@@ -1,4 +1,4 @@
-//! The tools of a step: every call has an answer, whatever it comes to.
+//! The tool calls of a step: every call gets a result, whatever happens to it.
 
 use crate::common::{Stage, calls, profile, says};
 use codelet_agent::event::{Event, Stopped};
@@ -132,7 +132,7 @@ async fn an_interrupted_call_gets_an_answer_and_finished_ones_keep_theirs() {
     assert_eq!(answers[1].as_str(), "ended early");
 }
 
-/// Permits everything, after a minute.
+/// A gate that permits everything, after a minute.
 struct Slow;
 
 impl Gate for Slow {

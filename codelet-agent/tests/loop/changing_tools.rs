@@ -1,4 +1,4 @@
-//! Tools of others that change while a session lives: between two prompts, and never within one.
+//! Tools of a source that change while a session lives: between two prompts, and never within one.
 
 use crate::common::{Does, Stage, calls, costing, profile, says};
 use codelet_agent::event::Event;
@@ -10,7 +10,7 @@ use codelet_context::breaks::Cause;
 use futures_util::future::BoxFuture;
 use std::sync::{Arc, Mutex};
 
-/// Offers these tools, and others once they are named.
+/// Offers the tools in `now`; after a refresh, those in `next`.
 #[derive(Default)]
 struct Offered {
     now: Mutex<Vec<&'static str>>,

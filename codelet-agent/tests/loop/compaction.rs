@@ -1,4 +1,4 @@
-//! Sessions that are compacted on their way.
+//! Compactions in the middle of sessions.
 
 use crate::common::{Stage, calls, costing, profile, says};
 use codelet_agent::event::Event;
@@ -55,9 +55,9 @@ async fn a_long_task_compacts_in_the_middle_of_its_turn_and_goes_on() {
         compactions.len() >= 5 && compactions.iter().all(|reason| *reason == Reason::Full),
         "{compactions:?}"
     );
-    // Every request extends the one before it, but at the edit points.
+    // Every request extends the previous one, except at edit points.
     assert_eq!(stage.check_requests(), compactions.len());
-    // What was removed can be read back.
+    // Removed parts can be read back.
     let conversation = stage.session.conversation();
     let (handle, removed) = conversation.archive().iter().next().unwrap();
     assert_eq!(conversation.recall(handle.as_str(), None), Some(removed.body.as_str()));
@@ -65,7 +65,7 @@ async fn a_long_task_compacts_in_the_middle_of_its_turn_and_goes_on() {
 
 #[tokio::test]
 async fn what_the_user_asks_a_compaction_to_keep_is_quoted_before_other_things() {
-    // Each output is said once only, and all of them together are three times what will be left.
+    // Each output occurs only once, and all of them together are three times the target size.
     let words = ["almond", "walnut", "cherry", "damson", "medlar", "quince"];
     let mut stage = Stage::scripted([says("Ready.")]);
     stage.prompt("Wait.").await;

@@ -1,4 +1,4 @@
-//! Another model takes over where the provider stays overloaded, until the prompt is done.
+//! Another model takes over while the provider stays overloaded, until the prompt is done.
 
 use crate::common::{Stage, busy, calls, cut, profile, says};
 use codelet_agent::event::Event;
@@ -19,7 +19,7 @@ fn other(window: u64) -> Profile {
     }
 }
 
-/// Has a stage fall back to this model; its requests, and the models that the tools were told of.
+/// Sets this model as a stage's fallback; returns its requests, and the models reported to the tools.
 fn with_fallback(stage: &mut Stage, model: Scripted) -> (Asked, Told) {
     let (asked, told) = (model.requests(), Told::default());
     let changes = Arc::clone(&told);
@@ -29,7 +29,7 @@ fn with_fallback(stage: &mut Stage, model: Scripted) -> (Asked, Told) {
     (asked, told)
 }
 
-/// What the user was told of it.
+/// Returns the notices to the user about the fallback.
 fn notices(stage: &Stage) -> Vec<&str> {
     let told = stage.heard.iter().filter_map(|event| match event {
         Event::Notice(notice) => Some(notice.as_str()),
@@ -38,7 +38,7 @@ fn notices(stage: &Stage) -> Vec<&str> {
     told.filter(|notice| notice.contains("stays overloaded")).collect()
 }
 
-/// A model that says what it is told to say next.
+/// Returns a model that answers from `next`.
 fn said_by(next: &Next) -> Scripted {
     let next = Arc::clone(next);
     Scripted::by(profile(200_000), move |_| match &mut *next.lock().unwrap() {
@@ -47,7 +47,7 @@ fn said_by(next: &Next) -> Scripted {
     })
 }
 
-/// What a model says next; nothing but that it is busy where there is none.
+/// The next answers of a model; `None` means that it is busy.
 type Next = Arc<Mutex<Option<Vec<Result<Reply, ModelError>>>>>;
 
 #[tokio::test(start_paused = true)]
@@ -62,7 +62,7 @@ async fn an_overloaded_model_is_waited_for_once_and_asked_again_with_each_prompt
     assert_eq!(stage.prompt("Work.").await, Ending::Answered("Instead.".to_owned()));
     let waited = began.elapsed().as_secs();
     assert!((60..=120).contains(&waited), "{waited}");
-    // All steps of the prompt are the other one's, and what was said goes with them.
+    // The fallback takes all steps of the prompt, and receives the conversation.
     assert_eq!(asked.lock().unwrap().len(), 2);
     assert!(format!("{:?}", asked.lock().unwrap()[0].messages).contains("Hello."));
     let expected =
@@ -70,11 +70,11 @@ async fn an_overloaded_model_is_waited_for_once_and_asked_again_with_each_prompt
     assert_eq!(notices(&stage), [expected]);
     assert_eq!(*told.lock().unwrap(), ["scripted/other", "scripted/one"]);
     assert_eq!(stage.session.model().profile().name, "scripted/one");
-    // The next prompt asks the first one once, and waits no more.
+    // The next prompt tries the first model once, without waiting.
     let (before, began) = (stage.count(), tokio::time::Instant::now());
     assert_eq!(stage.prompt("And?").await, Ending::Answered("Once more.".to_owned()));
     assert_eq!((stage.count() - before, began.elapsed().as_secs()), (1, 0));
-    // Once it has answered, it is waited for as before.
+    // Once it has answered, the session waits for it as before.
     *next.lock().unwrap() = Some(vec![says("Back."), busy(Some(3)), says("After a wait.")]);
     assert_eq!(stage.prompt("Now?").await, Ending::Answered("Back.".to_owned()));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What follows an answer that is not whole: prompts that carry on, turns that pause, models that decline.
+//! Continuations: after partial answers, paused turns, refusals by the model, retries and undo.
 
 use crate::common::{Stage, calls, costing, profile, says, stopped};
 use crate::shape;
@@ -45,14 +45,14 @@ async fn retry_sends_the_last_prompt_again_from_where_things_stood_and_can_be_ta
          assistant: Hello.
          user: Work.",
     );
-    // What was billed for the part that was taken back stays billed.
+    // The discarded part stays on the bill.
     assert_eq!(stage.session.bill().usage.prompt(), 600);
     assert_eq!(stage.session.conversation().tokens().billed().prompt(), 600);
     assert_eq!(
         stage.session.last_turn().map(|turn| (turn.steps, turn.calls)),
         Some((1, 0))
     );
-    // Taken back, the interrupted work is there again; once more, and it is not.
+    // Undo restores the interrupted work; a second undo removes it again.
     let retried = after.clone();
     assert!(stage.session.undo().await.is_some());
     let work = stage.session.conversation().view().messages.clone();
@@ -78,7 +78,7 @@ async fn what_was_cleared_comes_back_with_its_pins() {
     assert_eq!(stage.check_requests(), 2);
 }
 
-/// Says no, in the user's words.
+/// A gate that refuses in the user's words.
 struct No;
 
 impl Gate for No {
@@ -185,7 +185,7 @@ async fn an_answer_that_ran_into_the_limit_is_continued_and_given_whole() {
 
 #[tokio::test]
 async fn an_answer_that_ran_into_a_full_window_goes_on_in_one_that_has_room() {
-    // The window is smaller than anybody has said.
+    // The window is smaller than anyone has declared.
     let looks = (0..12).map(|step| costing(calls("Look", &[&format!("print {}", 8_000 + step)]), 0, 0));
     let cut = [stopped("One, two,", Stop::WindowFull)];
     let model = Scripted::new(profile(200_000), looks.chain(cut).chain([says(" three.")]));
@@ -198,14 +198,14 @@ async fn an_answer_that_ran_into_a_full_window_goes_on_in_one_that_has_room() {
     assert_eq!(reasons, [Reason::Refused]);
     let weight = |request: usize| stage.asked(request).iter().map(|it| estimate_message(it)).sum::<u64>();
     assert!(weight(13) < weight(12) / 2, "{} {}", weight(12), weight(13));
-    // What was full is the window, and no less.
+    // The window is the size of the full request, and no less.
     let window = stage.session.conversation().config().window();
     assert!(
         (weight(12)..weight(12) * 2).contains(&window),
         "{} {window}",
         weight(12)
     );
-    // Behind the summary, that the answer was cut.
+    // The notice that the answer was cut follows the summary.
     let last = stage.asked(13);
     assert!(last.iter().any(|message| message.parts == [Part::text("One, two,")]));
     let told = &last.last().unwrap().parts;
@@ -232,7 +232,7 @@ async fn that_an_answer_was_cut_is_told_again_where_compacting_once_more_took_th
             stage.prompt("Count.").await,
             Ending::Answered("One, two, three.".to_owned())
         );
-        // Once with each of the two requests, and in no message twice.
+        // Once in each of the two requests, and not twice in any.
         for request in [13, 14] {
             let asked = stage.asked(request);
             let told = asked.iter().flat_map(|message| &message.parts);
@@ -267,14 +267,14 @@ async fn a_paused_turn_is_sent_again_with_what_came_so_far() {
 
 #[tokio::test]
 async fn a_turn_that_pauses_for_ever_is_ended() {
-    // Whether it says something each time or not: each pause is billed.
+    // With or without text in each pause: each is billed.
     for words in ["Searching on. ", " "] {
         let model = Scripted::by(profile(200_000), move |_| stopped(words, Stop::Paused));
         let mut stage = Stage::of(model, Settings::default());
         assert!(matches!(stage.prompt("Search.").await, Ending::NoAnswer(_)));
         assert_eq!(stage.count(), 11);
     }
-    // Pauses with work between them are not in a row.
+    // Pauses with work in between are not consecutive.
     let replies = (0..60).map(|step| match step {
         59 => says("Done."),
         step if step % 3 == 0 => calls("Look", &[&format!("print {step}")]),
@@ -303,7 +303,7 @@ async fn a_model_that_declines_in_the_middle_of_a_call_leaves_no_open_call() {
     assert_eq!(stage.prompt("Do evil.").await, over);
     assert_eq!(stage.prompt("Do it all the same.").await, over);
     assert_eq!(stage.prompt("Do good.").await, Ending::Answered("Gladly.".to_owned()));
-    // What was declined is not said again.
+    // Declined prompts are not sent again.
     let asked = format!("{:?}", stage.asked(2));
     assert!(!asked.contains("evil") && !asked.contains("all the same"), "{asked}");
     assert!(asked.contains("Do good."));

@@ -1,4 +1,4 @@
-//! What hooks say of what happens, and what becomes of it.
+//! The answers of hooks to events, and their effects.
 
 use crate::common::{Stage, calls, costing, profile, says};
 use codelet_agent::event::Event;
@@ -11,12 +11,12 @@ use codelet_context::message::Message;
 use futures_util::future::{self, BoxFuture};
 use std::sync::{Arc, Mutex};
 
-/// Says what the test wants, and keeps the names of what it was told of.
+/// Hooks that give the test's answers, and record the names of the events.
 #[derive(Default)]
 struct Says {
     denies: Vec<&'static str>,
     context: Vec<&'static str>,
-    /// Waits to be interrupted before it says anything of this.
+    /// The event at which it waits for an interruption before it answers.
     hangs: &'static str,
     told: Mutex<Vec<String>>,
 }
@@ -102,7 +102,7 @@ async fn a_compaction_that_must_be_is_made_whatever_a_hook_says_and_others_are_n
         [made; 3]
     );
     assert_eq!(times("SessionStart startup"), 1);
-    // What a hook adds stands behind what was sent: requests still extend each other.
+    // Text of hooks is appended to what was sent: requests still extend each other.
     assert_eq!(stage.check_requests(), made);
     let last = stage.asked(39);
     let words = "A PostCompact hook says this";
@@ -172,7 +172,7 @@ async fn a_prompt_that_was_refused_is_nowhere_and_the_next_one_is_answered() {
     );
     assert!(matches!(stage.heard.last(), Some(Event::Over(Ending::Blocked(_)))));
     assert_eq!(stage.session.conversation().view().messages, before.messages);
-    // Nothing is there to be tried again: the turn before it was another one.
+    // There is nothing to retry: the previous turn was a different one.
     assert!(stage.session.last_turn().is_none());
     stage.session.hooked_by(Arc::new(Says::default()));
     assert_eq!(stage.prompt("And now?").await, Ending::Answered("Well.".to_owned()));

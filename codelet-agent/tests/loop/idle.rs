@@ -1,34 +1,34 @@
-//! Idle requests that keep a cache alive: each stands on the bill, whenever its provider counts.
+//! Idle requests that keep a cache alive: each is on the bill, whenever its provider reports usage.
 
 use crate::common::{profile, says};
+use codelet_agent::environment::Nowhere;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Billed, Delta, Model, ModelError, Profile, Request};
 use codelet_agent::run::Limits;
 use codelet_agent::session::{Session, Settings};
-use codelet_agent::surroundings::Nowhere;
 use codelet_context::usage::Usage;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use std::sync::{Arc, Mutex};
 
-/// How a model's answer to an idle request goes.
+/// The course of a model's answer to an idle request.
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// The counts come first.
+    /// Usage comes first.
     Before,
-    /// They come with the end.
+    /// Usage comes at the end.
     Last,
-    /// There are none.
+    /// Usage never comes.
     Never,
-    /// The answer does not end, and no counts come.
+    /// The answer does not end, and no usage comes.
     Endless,
-    /// It breaks off behind the first word.
+    /// It breaks off after the first word.
     Cut,
-    /// Nothing comes of it.
+    /// It fails at once.
     Failed,
 }
 
-/// Answers prompts with a word; idle requests, which are those behind the first one, in one way.
+/// Answers the first request with a word, and idle requests, which are the later ones, in one way.
 struct Idle {
     profile: Profile,
     way: Way,
@@ -77,7 +77,7 @@ impl Model for Idle {
     }
 }
 
-/// A session whose prompt was answered, with what it asks for.
+/// Returns a session whose prompt was answered, and the output limits of its requests.
 async fn session(way: Way, limits: Limits) -> (Session, Arc<Mutex<Vec<Option<u64>>>>) {
     let asked = Arc::default();
     let model = Idle {
@@ -109,9 +109,9 @@ async fn an_idle_request_is_billed_whenever_its_counts_come() {
         let bill = session.bill();
         assert_eq!((bill.requests, bill.unpriced), (2, 0), "{way:?}");
         assert_eq!((bill.usage.fresh, bill.usage.cache_read), (2_000, 16_000), "{way:?}");
-        // The next break is before the request that is the third on the bill.
+        // The next cache break would precede the third request on the bill.
         assert_eq!(session.conversation().requests(), bill.requests, "{way:?}");
-        // Nobody reads the answer, so no more of it is paid for than has to be.
+        // Nobody reads the answer, so it is as short as possible.
         assert_eq!(asked.lock().unwrap()[1], Some(SHORT));
         assert_ne!(asked.lock().unwrap()[0], Some(SHORT));
     }
@@ -126,7 +126,7 @@ async fn one_that_nobody_counts_is_billed_by_an_estimate() {
         let bill = session.bill();
         assert_eq!((bill.requests, bill.unpriced), (2, 1), "{way:?}");
         assert_eq!(bill.dollars, before.dollars, "{way:?}");
-        // At least the 9,005 tokens that were counted before, at a dollar for a million.
+        // At least the 9,005 tokens counted before, at a dollar per million.
         assert!((0.009..0.02).contains(&bill.estimated), "{way:?}: {bill:?}");
     }
 }

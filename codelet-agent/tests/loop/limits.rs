@@ -1,4 +1,4 @@
-//! Where a run ends: calls that fail again and again, steps, dollars, and the window.
+//! The limits of a run: repeated failures, steps, dollars, and the window.
 
 use crate::common::{Stage, calls, costing, profile, says};
 use codelet_agent::answer::AnswerCheck;
@@ -37,7 +37,7 @@ async fn the_same_failing_call_in_one_reply_is_one_try() {
     let mut stage = Stage::scripted([calls("Do", &many), calls("Do", &many), says("I see.")]);
     let ending = stage.prompt("Edit it.").await;
     assert_eq!(ending, Ending::Answered("I see.".to_owned()));
-    // It is stopped only after it was told, however many there are in each reply.
+    // It is stopped only after the model was told, however many failures are in each reply.
     let mut stage = Stage::of(
         Scripted::by(profile(200_000), |_| calls("Do", &["fail", "fail again", "fail"])),
         Settings::default(),
@@ -74,7 +74,7 @@ async fn the_same_failing_call_is_told_of_and_then_stopped() {
         words[1].starts_with("This very call has now failed 3 times"),
         "{words:?}"
     );
-    // The sixth answer stands in the conversation too.
+    // The sixth result is also in the conversation.
     let last = stage.session.conversation().view().messages.last().unwrap().clone();
     assert_eq!(last.tool_results().count(), 1);
 }
@@ -102,7 +102,7 @@ async fn steps_and_dollars_are_bounded() {
         ending.to_string().contains("stopped: cost limit reached ($2.0000)"),
         "{ending}"
     );
-    // The limit is of each run.
+    // The limit applies to each run.
     assert_eq!(stage.prompt("Go on.").await, Ending::CostLimit(spent));
 }
 
@@ -164,7 +164,7 @@ async fn a_prompt_that_can_never_fit_ends_with_a_clear_error_and_no_loop() {
     let Ending::TooLong(why) = ending else {
         panic!("{ending:?}");
     };
-    // What it means by that, only the provider knows.
+    // Only the provider knows the meaning of its message.
     assert!(
         why.ends_with("; the provider said: This key may send 100 tokens a day."),
         "{why}"
@@ -262,7 +262,7 @@ async fn a_model_that_goes_on_properly_after_a_call_as_text_gives_only_its_answe
     stage.check_requests();
 }
 
-/// Takes answers that are a number, and hands on the number after it.
+/// Accepts answers that are a number, and hands on its successor.
 struct Number;
 
 impl AnswerCheck for Number {
@@ -304,7 +304,7 @@ async fn answers_that_pass_no_check_are_bounded_in_number_and_by_the_limit_of_st
     }
 }
 
-/// A check that never comes to an end; what it is about to do is called first.
+/// A check that never ends; it calls the function first.
 struct Endless(Box<dyn Fn() + Send + Sync>);
 
 impl AnswerCheck for Endless {

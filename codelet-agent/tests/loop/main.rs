@@ -1,4 +1,4 @@
-//! The loop: what is asked, in which order, and what stands in the conversation when something goes wrong.
+//! The loop: its requests, their order, and the state of the conversation when something goes wrong.
 #![allow(clippy::unwrap_used)]
 
 mod calls;

@@ -1,4 +1,4 @@
-//! What a provider or a model refuses: it leaves the conversation, and the session goes on.
+//! Parts that a provider or a model refuses: they leave the conversation, and the session goes on.
 
 use crate::common::{Stage, calls, profile, says, stopped};
 use codelet_agent::event::Event;
@@ -38,7 +38,7 @@ fn rejected(suspects: Suspects) -> ModelError {
     }
 }
 
-/// A provider that takes no request with one of these words or pictures, and says so in its way.
+/// Returns a stage whose provider rejects requests with one of these words or images, reported by `tells`.
 fn picky(refused: &'static [&'static str], tells: impl Fn(&Request) -> Suspects + Send + 'static) -> Stage {
     let model = Scripted::by(profile(200_000), move |request| {
         match refused.iter().any(|it| said(request).contains(it)) {
@@ -166,7 +166,7 @@ async fn a_turn_that_the_model_declines_leaves_with_all_its_steps() {
     assert_eq!(stage.count(), 4);
     let last = stage.requests.lock().unwrap().last().map(said).unwrap();
     assert!(!last.contains("BADWORD") && !last.contains("looked at it"), "{last}");
-    // What was said is still there to be exported.
+    // The refused prompt can still be exported.
     assert!(format!("{:?}", stage.session.said()).contains("BADWORD"));
     stage.check_requests();
 }

@@ -1,4 +1,4 @@
-//! What the model is told of the world around the session.
+//! The reminders about the session's environment.
 
 use crate::common::{Prints, Project, Stage, calls, costing, profile, says};
 use codelet_agent::event::Event;
@@ -12,7 +12,7 @@ use codelet_context::message::{Origin, Part, ReminderKind};
 use codelet_context::policy::Reason;
 use std::sync::Arc;
 
-/// The current reminder of a kind in a request.
+/// Returns the current reminder of a kind in a request.
 fn reminded(stage: &Stage, request: usize, kind: ReminderKind) -> String {
     let requests = stage.requests.lock().unwrap();
     let current = codelet_context::reminder::current(&requests[request].messages, kind);
@@ -25,7 +25,7 @@ async fn instructions_and_a_repository_that_are_gone_are_told_to_be_gone_once() 
     let write = |name: &str, text: &str| world.files.lock().unwrap().insert(name.into(), text.to_owned());
     write("/repo/CLAUDE.md", "Always answer in French.");
     *world.git.lock().unwrap() = Some("branch: main".to_owned());
-    // Enough that there is something to compact, although it was never due.
+    // Large enough to be compacted, although a compaction was never due.
     let answer: String = (0..400).map(|n| format!("Oui, ligne {n} est bonne.\n")).collect();
     let model = Scripted::by(profile(200_000), move |_| says(&answer));
     let mut stage = Stage::within(world.clone(), model, Settings::default());
@@ -49,7 +49,7 @@ async fn instructions_and_a_repository_that_are_gone_are_told_to_be_gone_once() 
     assert_eq!(count(1), 1);
     stage.prompt("Three.").await;
     assert_eq!(count(2), 1);
-    // After a compaction the old ones are no longer seen at all.
+    // After a compaction the old ones are gone altogether.
     stage
         .session
         .conversation_mut()
@@ -144,13 +144,13 @@ async fn instructions_of_a_folder_are_told_once_when_a_file_below_it_is_first_re
     assert!(third.len() == 3 && third[2].contains("Web rules."), "{third:?}");
     let is_of_imports = |event: &&Event| matches!(event, Event::Notice(told) if told.contains("skipped /etc/passwd"));
     assert_eq!(stage.heard.iter().filter(is_of_imports).count(), 1);
-    // The next prompt tells what is new, and nothing that is in sight.
+    // The next prompt sends new instructions only, and none that are still in the context.
     write("/repo/web/CLAUDE.local.md", "Other web rules.");
     stage.prompt("Two.").await;
     let new = told(&stage, 5);
     assert!(new.len() == 4 && new[3].contains("Other web rules."), "{new:?}");
     assert_eq!(stage.check_requests(), 0);
-    // What was cleared away is told again.
+    // Cleared instructions are sent again.
     stage.session.clear();
     stage.prompt("Three.").await;
     let again = told(&stage, 7);
@@ -182,7 +182,7 @@ async fn while_git_is_waited_for_the_session_is_interrupted_and_looked_at_as_eve
     let (ending, seen) = futures_util::future::join(prompt, throw).await;
     assert_eq!((ending, seen), (Ending::Interrupted, Ok(1)));
     assert_eq!(stage.count(), 0);
-    // Nothing is told of what was not looked at.
+    // Nothing is sent about anything that was not read.
     let messages = &stage.session.conversation().view().messages;
     assert_eq!(messages.len(), 2);
     assert!(messages[1].is_prompt());

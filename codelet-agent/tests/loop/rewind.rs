@@ -1,4 +1,4 @@
-//! Going back to a prompt: what the model is sent then, and what it is told of files that it does not know.
+//! Going back to a prompt: the request after that, and what the model is told about files.
 
 use crate::common::{Stage, says};
 use codelet_agent::journal::{Change, ChangedFile, Journal, Mark, Restore, Restored};
@@ -8,10 +8,10 @@ use codelet_context::pin::Pin;
 use futures_util::future::BoxFuture;
 use std::sync::{Arc, Mutex};
 
-/// One file whose content is a number, and a command now and then.
+/// A journal of one file whose content is a number, with occasional commands.
 #[derive(Default)]
 struct Counted {
-    /// The content at each moment, and whether a command has made it one.
+    /// The content at each moment, and whether it came from a command.
     states: Mutex<Vec<(u32, bool)>>,
 }
 
@@ -73,7 +73,7 @@ impl Journal for Counted {
     fn forget_looks(&self) {}
 }
 
-/// Three prompts, each of which has changed the file once.
+/// Returns a stage with three prompts, each of which changed the file once.
 async fn stage() -> (Stage, Arc<Counted>) {
     let mut stage = Stage::scripted(["One.", "Two.", "Three.", "Four.", "Five."].map(says));
     let journal = Arc::new(Counted::default());
@@ -120,7 +120,7 @@ async fn both_go_back_and_forth_and_nothing_has_to_be_told() {
     stage.session.undo().await.unwrap();
     assert_eq!((view(&stage), journal.at(journal.mark())), (all, 3));
     assert_eq!(stage.session.past_prompts(9).len(), 3);
-    // Undone once more, it is done; and what is said then follows the first prompt.
+    // A second undo redoes the rewind; a new prompt then follows the first one.
     stage.session.undo().await.unwrap();
     assert_eq!((last_words(&stage).as_str(), journal.at(journal.mark())), ("One.", 1));
     stage.prompt("Another one.").await;
@@ -130,7 +130,7 @@ async fn both_go_back_and_forth_and_nothing_has_to_be_told() {
             .iter()
             .all(|message| !format!("{message:?}").contains("Number 2."))
     );
-    // What was said since goes with it.
+    // Undo also removes what was said since.
     stage.session.undo().await.unwrap();
     assert_eq!(last_words(&stage), "Three.");
 }
@@ -144,7 +144,7 @@ async fn the_model_is_told_wherever_files_are_not_as_the_conversation_knows_them
         told.contains("not as it knows them") && told.contains("- n.txt") && !told.contains("Commands"),
         "{told}"
     );
-    // Back in the conversation that knows the file, there is nothing to tell.
+    // The restored conversation knows the file's content, so there is nothing to tell.
     stage.session.undo().await.unwrap();
     assert_eq!(last_words(&stage), "Three.");
     let rewound = stage.session.rewind(3, Scope::Files, false).await.unwrap();
@@ -161,7 +161,7 @@ async fn the_model_is_told_wherever_files_are_not_as_the_conversation_knows_them
     stage.session.undo().await.unwrap();
     assert!(last_words(&stage).contains("before the user's last rewind"));
     assert_eq!(journal.at(journal.mark()), 3);
-    // What a command has done since is not taken back.
+    // Changes by a command since are not reverted.
     journal.note_command("make");
     stage.session.rewind(3, Scope::Both, false).await.unwrap();
     let told = last_words(&stage);
@@ -175,7 +175,7 @@ async fn what_is_cleared_or_sent_again_keeps_its_prompts_apart() {
     stage.retry().await;
     let prompts = stage.session.past_prompts(9);
     assert_eq!(prompts.len(), 3);
-    // What the first try has changed is the prompt's, too.
+    // The changes of the first try belong to the prompt, too.
     assert_eq!(prompts[2].files.len(), 1);
     stage.session.clear();
     assert!(stage.session.past_prompts(9).is_empty());

@@ -1,4 +1,4 @@
-//! Skills: what the model is told of them, and that one in use survives compactions.
+//! Skills: their descriptions for the model, and their survival through compactions.
 
 use crate::common::{Project, Stage, profile, says};
 use codelet_agent::interrupt::Interrupt;
@@ -40,7 +40,7 @@ fn write(world: &Project, path: &str, text: &str) {
     world.files.lock().unwrap().insert(path.into(), text.to_owned());
 }
 
-/// The texts of the view that the user's side has put in, and the results, that hold this.
+/// Counts the results, and the texts added on the user's side of the view, that contain this.
 fn seen(stage: &Stage, wanted: &str) -> usize {
     let view = stage.session.conversation().view();
     let from_user = view.messages.iter().filter(|message| message.role != Role::Assistant);
@@ -106,7 +106,7 @@ async fn a_skill_in_use_is_told_again_from_its_file_after_a_compaction() {
         stage.prompt("Even more.").await;
         compact(&mut stage).await;
     }
-    // Nothing reads skills any more, so nothing is told of one either.
+    // The tool that reads skills is gone, so none is mentioned.
     assert_eq!(
         stage
             .session

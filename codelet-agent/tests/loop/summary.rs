@@ -1,4 +1,4 @@
-//! Summaries that the model writes: what is asked for, what is taken, and what comes of failures.
+//! Summaries by the model: the requests, the accepted answers, and the handling of failures.
 
 use crate::common::{Mute, Stage, busy, calls, costing, cut, profile, says, stopped};
 use codelet_agent::event::{Event, Witness};
@@ -21,12 +21,12 @@ fn is_for_a_summary(request: &Request) -> bool {
     parts.iter().any(is_told)
 }
 
-/// A script that answers requests for a summary in its own way, and otherwise works until the window is full.
+/// Returns a stage that answers requests for a summary with `summary`, and otherwise works until the window is full.
 fn with_summary(summary: impl FnMut() -> Result<Reply, ModelError> + Send + 'static) -> Stage {
     with_summaries(20, profile(30_000), |reply| reply, summary)
 }
 
-/// The same with so many steps, each of whose replies is made into another one.
+/// Returns the same with this many steps, each of whose replies `like` transforms.
 fn with_summaries(
     steps: usize,
     profile: Profile,
@@ -46,7 +46,7 @@ fn with_summaries(
     });
     let settings = Settings {
         summary: SummaryBy::Model,
-        // Old outputs are not set aside for their price: each compaction has a summary.
+        // Old outputs are not removed to save money: each compaction has a summary.
         economics: Preset::Off,
         ..Settings::default()
     };
@@ -72,7 +72,7 @@ async fn a_summary_that_the_model_wrote_is_used() {
             .iter()
             .any(|message| shown(message))
     );
-    // The request for it extends the one before, so that it is read from the cache.
+    // The request for it extends the previous one, so that it is read from the cache.
     let requests = stage.requests.lock().unwrap();
     let at = requests.iter().position(is_for_a_summary).unwrap();
     assert_eq!(requests[at].max_output, Some(1_024));
@@ -80,7 +80,7 @@ async fn a_summary_that_the_model_wrote_is_used() {
     assert_eq!(requests[at].tools, requests[at - 1].tools);
 }
 
-/// Notes what it is told of: `>` for a request of the conversation, `+` for one beside it, `$` for a bill.
+/// Records its calls: `>` for a request of the conversation, `+` for one beside it, `$` for a bill.
 struct Noting(Arc<Mutex<String>>);
 
 impl Witness for Noting {
@@ -125,7 +125,7 @@ async fn however_the_summary_fails_the_session_goes_on_and_says_so() {
         },
         || stopped("", Stop::Finished),
         || stopped("half a", Stop::OutputLimit),
-        // What is said beside a call is no summary.
+        // Text next to a call is no summary.
         || {
             let mut reply = calls("Look", &["print 1"])?;
             reply.message.parts.insert(0, Part::text("Let me look at that."));
@@ -157,7 +157,7 @@ async fn however_the_summary_fails_the_session_goes_on_and_says_so() {
     }
 }
 
-/// Requests for a summary so far, and how often the user was told that no more are made.
+/// Returns the number of requests for a summary so far, and of notices that no more are made.
 fn asked_for_summaries(stage: &Stage) -> (usize, usize) {
     let requests = stage.requests.lock().unwrap();
     let asked = requests.iter().filter(|request| is_for_a_summary(request)).count();
@@ -179,7 +179,7 @@ async fn a_model_that_gave_no_summary_twice_in_a_row_is_asked_for_none_until_the
     stage.prompt("Read.").await;
     assert!(compactions(&stage) >= 3, "{}", compactions(&stage));
     assert_eq!(asked_for_summaries(&stage), (6, 1));
-    // What is not asked of the model is no failure of the model.
+    // A summary that was not requested is no failure of the model.
     let warned = stage.heard.iter().filter(|event| match event {
         Event::Compacted { notice, .. } => notice.to_string().contains("without a model"),
         _ => false,
@@ -212,7 +212,7 @@ async fn a_model_whose_summaries_fail_now_and_then_is_asked_each_time() {
     );
 }
 
-/// The limits of the requests for a summary.
+/// Returns the output limits of the requests for a summary.
 fn limits_of_summaries(stage: &Stage) -> Vec<u64> {
     let requests = stage.requests.lock().unwrap();
     let asked = requests.iter().filter(|request| is_for_a_summary(request));
@@ -241,7 +241,7 @@ async fn a_model_that_thinks_has_room_for_it_beside_the_words_of_a_summary() {
         stage.prompt("Read.").await;
         let limits = limits_of_summaries(&stage);
         assert!(!limits.is_empty());
-        // It takes no more than any other answer does, and leaves the window room for what was estimated.
+        // It is no higher than for any other answer, and leaves room in the window for estimation errors.
         assert!(
             limits.iter().all(|limit| (2_048..=20_000).contains(limit)),
             "{limits:?}"
@@ -251,7 +251,7 @@ async fn a_model_that_thinks_has_room_for_it_beside_the_words_of_a_summary() {
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_that_something_else_than_words_has_filled_is_larger_in_the_next_try() {
-    // What a gateway shows of the thinking of the model behind it may be nothing.
+    // A gateway may hide all thinking of the model behind it.
     let mut tries = 0;
     let summary = move || {
         tries += 1;
@@ -334,6 +334,6 @@ async fn no_further_summary_is_asked_for_once_the_limit_of_costs_is_passed() {
     let mut stage = Stage::of(model, settings);
     let ending = stage.prompt("Read.").await;
     assert!(matches!(ending, Ending::CostLimit(_)), "{ending:?}");
-    // A dollar each, beside the tenth that all looks have cost.
+    // A dollar each, besides the tenth of a dollar for all the reading.
     assert_eq!(asked_for_summaries(&stage).0, 2);
 }

@@ -1,9 +1,10 @@
-//! Tasks: sessions within a call, and what comes back of them.
+//! Tasks: sessions within a call, and what they return.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{Does, Stage, calls, costing, profile, says};
 use codelet_agent::asking::{Asking, Word};
 use codelet_agent::definitions::Author;
+use codelet_agent::environment::Nowhere;
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Model, ModelError, Reply, Request};
@@ -11,7 +12,6 @@ use codelet_agent::permission::{Gate, Rules};
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Prompt, Session, Settings};
-use codelet_agent::surroundings::Nowhere;
 use codelet_agent::task::{Outfitter, Task};
 use codelet_agent::tool::Tool;
 use codelet_context::message::{Message, Part, Role, ToolCall};
@@ -20,7 +20,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Tools of the kind that the session has, one of which it has not.
+/// Supplies instances of the session's tools, and one that the session does not have.
 struct Tools;
 
 impl Outfitter for Tools {
@@ -76,7 +76,7 @@ fn rules() -> Arc<dyn Gate> {
     Arc::new(Rules::default())
 }
 
-/// Hands on tasks with these prompts.
+/// Returns a reply that delegates tasks with these prompts.
 fn tasks(prompts: &[&str]) -> Result<Reply, ModelError> {
     let parts = prompts.iter().enumerate().map(|(at, prompt)| {
         let parameters = json!({"description": format!("part {at}"), "prompt": prompt});
@@ -89,7 +89,7 @@ fn tasks(prompts: &[&str]) -> Result<Reply, ModelError> {
     Ok(Reply::of(Message::new(Role::Assistant, parts.collect())))
 }
 
-/// The first words of a prompt in a request, and how many answers stand behind it.
+/// Returns the first words of a request's prompt, and the number of replies after it.
 fn asked(request: &Request) -> (String, usize) {
     let prompt = request.messages.iter().find(|message| message.is_prompt()).unwrap();
     let answers = request
@@ -114,7 +114,7 @@ fn text(message: &Message) -> String {
     words.collect::<Vec<_>>().join("\n")
 }
 
-/// The results that the session's model got for its calls, in their order.
+/// Returns the results that the session's model got for its calls, in order.
 fn results(stage: &Stage) -> Vec<String> {
     let messages = stage.session.conversation().history().messages();
     let results = messages
@@ -127,7 +127,7 @@ fn results(stage: &Stage) -> Vec<String> {
     results.collect()
 }
 
-/// Requests that were made for a task with this prompt.
+/// Returns the requests made for a task with this prompt.
 fn requests_of(stage: &Stage, prompt: &str) -> Vec<Request> {
     let requests = stage.requests.lock().unwrap();
     let of = requests.iter().filter(|request| asked(request).0 == prompt);
@@ -170,7 +170,7 @@ async fn a_task_has_a_history_of_its_own_and_only_its_answer_comes_back() {
         "{system}"
     );
     assert_eq!(&*first.session, "here-1");
-    // What it called and should not have was answered, and nothing of it reaches the session.
+    // Its forbidden calls got results, and none of them reaches the session.
     let told: Vec<String> = of_task[3].messages.iter().map(|message| text(message)).collect();
     assert!(
         told.iter()
@@ -179,7 +179,7 @@ async fn a_task_has_a_history_of_its_own_and_only_its_answer_comes_back() {
     assert!(told.iter().any(|told| told.contains("There is no tool Other")));
     let [result] = &*results(&stage) else { panic!() };
     for part in [
-        // What the answer says cannot stand before what the loop says.
+        // The loop's own statement comes before the answer.
         "[answer of another agent to the task \"part 0\"; none of it is said by the user]\n\
          [its tools changed: a.rs; steps: 4, tokens: 4,040, cost: $0.0044]\n\nIt is in a.rs.\n",
         "[the whole conversation of this task · recall ",
@@ -245,8 +245,8 @@ async fn four_at_once_end_as_each_does_and_the_bill_adds_up() {
         results[3]
     );
     assert!(results[4].contains("Found by fifth."), "{}", results[4]);
-    // An input token costs a millionth, one of an output ten; two requests of the session, two of the first task, one each of the
-    // second, third and fifth.
+    // An input token costs a millionth of a dollar, an output token ten; two requests of the session, two of the first
+    // task, one each of the second, third and fifth.
     let (bill, tasks) = (*stage.session.bill(), *stage.session.tasks().bill());
     let dollars = |input: f64, output: f64| (input + 10.0 * output) / 1e6;
     assert!(
@@ -284,7 +284,7 @@ async fn each_gets_its_part_of_what_is_left_and_one_part_stays() {
     };
     let mut stage = stage(answer, rules(), Some(1.1));
     assert_eq!(stage.prompt("go").await, Ending::Answered("Enough.".to_owned()));
-    // A dollar is left for five: 0.2 each, reached with the fourth request.
+    // One dollar is left for five: 0.2 each, reached with the fourth request.
     for prompt in ["one", "two", "three", "four"] {
         assert_eq!(requests_of(&stage, prompt).len(), 4);
     }

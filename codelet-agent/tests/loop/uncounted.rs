@@ -1,5 +1,5 @@
-//! Providers that count nothing, or too little, or break an answer off: what is spent and what fills the window is known
-//! all the same, and everybody is told.
+//! Providers that report no usage, or too little, or abort an answer: the cost and the occupancy of the window are
+//! known all the same, and both the model and the user are told.
 
 use crate::common::{Stage, calls, costing, profile, says, stopped};
 use codelet_agent::event::Event;
@@ -18,7 +18,7 @@ fn notices(stage: &Stage) -> Vec<&str> {
     notices.collect()
 }
 
-/// What the loop has said in the user's place in a request.
+/// Returns the loop's notices to the model in a request.
 fn told(messages: &[Arc<Message>]) -> Vec<&str> {
     let texts = messages
         .iter()
@@ -42,7 +42,7 @@ async fn the_limit_of_costs_holds_where_the_provider_counts_nothing() {
     let mut number = 0;
     let looks = Scripted::by(profile(200_000), move |_| {
         number += 1;
-        // One of them is counted.
+        // Only one of them reports usage.
         let reply = calls("Look", &["print 16000"]);
         if number == 2 { costing(reply, 6_000, 20) } else { reply }
     });
@@ -113,7 +113,7 @@ async fn an_answer_that_is_broken_off_is_asked_for_again_with_the_reason() {
     assert!(told(&second).iter().any(|told| told.contains(why)), "{second:#?}");
     assert_eq!(told(&stage.asked(3)).len(), 2);
     assert_eq!(stage.check_requests(), 0);
-    // What was said before the call is no answer.
+    // Text in front of the call is no answer.
     let nothing = || stopped("", Stop::Finished);
     let mut stage = Stage::scripted([broken("I will look. "), nothing(), says("Done.")]);
     let ending = stage.prompt("Look.").await;
@@ -141,6 +141,6 @@ async fn what_was_read_and_said_before_an_interruption_is_estimated() {
     assert_eq!(ending, Ending::Interrupted);
     let bill = *stage.session.bill();
     assert_eq!((bill.requests, bill.unpriced, bill.dollars), (1, 1, 0.0));
-    // Six tokens at least were said, at ten dollars a million, and more were read.
+    // At least six output tokens, at ten dollars per million, plus the input.
     assert!((0.000_06..0.01).contains(&bill.estimated), "{bill:?}");
 }

@@ -1,4 +1,4 @@
-//! Limits that a session runs into: of answers and of windows; what the model and the user are told of them.
+//! Limits that a session runs into, of output and of windows, and what the model and the user are told about them.
 
 use crate::common::{Project, Stage, calls, profile, says};
 use codelet_agent::event::Event;
@@ -18,13 +18,13 @@ fn notices(stage: &Stage) -> Vec<&str> {
     notices.collect()
 }
 
-/// How long each answer was asked to be at most.
+/// Returns the output limits of the requests.
 fn asked(stage: &Stage) -> Vec<u64> {
     let requests = stage.requests.lock().unwrap();
     requests.iter().filter_map(|request| request.max_output).collect()
 }
 
-/// A model whose answers have at most so many tokens; `named` says whether its refusals tell so.
+/// Returns a model with this maximum output in tokens; `named` says whether its refusals mention it.
 fn brief(most: u64, named: bool) -> Scripted {
     Scripted::by(profile(200_000), move |request| {
         if request.max_output.unwrap() > most {
@@ -49,7 +49,7 @@ async fn a_model_with_short_answers_is_asked_again_for_a_short_one_and_for_no_lo
         !told.iter().any(|notice| notice.contains("4096")),
         "nobody can act upon it: {told:?}"
     );
-    // No more of the window is kept free than an answer takes.
+    // No more of the window is reserved than an answer takes.
     assert_eq!(stage.session.conversation().config().limit(), before + 20_000 - 4_096);
     assert_eq!(stage.session.steps(), 2);
 }
@@ -83,7 +83,7 @@ async fn a_provider_that_refuses_every_length_of_an_answer_is_not_asked_for_ever
     }
 }
 
-/// The figure in the newest reminder of how full the window is.
+/// Returns the figure in the newest reminder of how full the window is.
 fn told_of(messages: &[Arc<Message>]) -> u64 {
     let parts = messages.iter().rev().flat_map(|message| &message.parts);
     let told = parts.into_iter().find_map(|part| match part {
@@ -150,7 +150,7 @@ async fn why_a_session_cannot_go_on_is_told_once() {
     assert!(why.contains("the largest part that stays is "), "{why}");
     let over = stage.heard.iter().filter(|event| matches!(event, Event::Over(_)));
     assert_eq!(over.count(), 1);
-    // One that only wanted to save something is told of it and goes on.
+    // A compaction that was only to save money fails with a notice, and the run goes on.
     let mut stage = Stage::scripted([calls("Look", &["print 64"]), says("Done.")]);
     assert!(matches!(stage.prompt("Look.").await, Ending::Answered(_)));
 }

@@ -1,4 +1,4 @@
-//! A provider that is busy, silent, or breaks off.
+//! Providers that are busy, silent, or break off.
 
 use crate::common::{Mute, Stage, busy, cut, profile, says, stopped};
 use crate::shape;
@@ -84,7 +84,7 @@ async fn an_empty_answer_is_asked_for_again_and_never_taken_for_one() {
 
 #[tokio::test(start_paused = true)]
 async fn silence_counts_into_the_wait_and_each_second_of_it_is_told() {
-    // The time limit of a cloud, of a hasty user, and of a server of one's own.
+    // The time limits of a cloud provider, of an impatient user, and of a self-hosted server.
     for (limit, expected, requests) in [(60, 120, 3), (5, 120, 23), (900, 900, 2)] {
         let limit = Duration::from_secs(limit);
         let model = Mute {
@@ -104,7 +104,8 @@ async fn silence_counts_into_the_wait_and_each_second_of_it_is_told() {
         assert!((expected - 31..=expected).contains(&took), "{took}");
         let asked = stage.heard.iter().filter(|event| matches!(event, Event::Asking { .. }));
         assert!(asked.count() <= requests, "{:?}", stage.heard);
-        // The first silence is told from its sixth part on, from ten seconds on at the latest, and so is all that comes behind it.
+        // The first silence is reported after a sixth of its limit or ten seconds, whichever is first; later waits are
+        // reported throughout.
         let told = stage
             .heard
             .iter()
@@ -112,7 +113,7 @@ async fn silence_counts_into_the_wait_and_each_second_of_it_is_told() {
             .count() as u64;
         let shown = took - (limit.as_secs() / 6).min(10);
         assert!(told + 2 >= shown && told <= shown + 20, "{told} of {shown}");
-        // Nobody is told of a try that does not come.
+        // The last event announces no further try.
         let last = stage.heard.iter().rev().find_map(|event| match event {
             Event::Waiting { next_try, .. } => Some(*next_try),
             _ => None,

@@ -1,6 +1,7 @@
-//! The model asks for a compaction, and the user says when there are any.
+//! Compactions requested by the model, and the user's setting for automatic ones.
 
 use crate::common::{Does, Stage, calls, costing, profile, says};
+use codelet_agent::environment::Nowhere;
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{ModelError, Reply, Request};
@@ -8,7 +9,6 @@ use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Session, Settings};
-use codelet_agent::surroundings::Nowhere;
 use codelet_agent::wish::Compact;
 use codelet_context::message::{Message, Part, Role, ToolCall};
 use codelet_context::policy::{CompactAt, Reason};
@@ -20,7 +20,7 @@ fn weight(request: &Request) -> u64 {
     request.messages.iter().map(|message| estimate_message(message)).sum()
 }
 
-/// A reply that asks for a compaction for this reason.
+/// Returns a reply that asks for a compaction for this reason.
 fn wish(reason: &str) -> Result<Reply, ModelError> {
     let parameters = json!({ "reason": reason }).as_object().cloned().unwrap();
     let call = ToolCall::new("wish", "Compact", parameters);
@@ -51,12 +51,12 @@ fn stage(model: Scripted, compact_at: CompactAt) -> Stage {
     }
 }
 
-/// A model that looks around, and asks for a compaction at some steps; it is done at the last one.
+/// Returns a model that reads, asks for a compaction at some steps, and finishes at the last one.
 fn working(window: u64, steps: usize, wishes: &'static [usize]) -> Scripted {
     interrupted(window, steps, wishes, Interrupt::new(), usize::MAX)
 }
 
-/// The same, where the user interrupts as a step's answer comes.
+/// Returns the same, with the user interrupting when the reply of step `at` arrives.
 fn interrupted(window: u64, steps: usize, wishes: &'static [usize], interrupt: Interrupt, at: usize) -> Scripted {
     let mut step = 0;
     let mut read = 0;
@@ -94,7 +94,7 @@ fn reasons(stage: &Stage) -> Vec<Reason> {
     stage.heard.iter().filter_map(reason).collect()
 }
 
-/// The answers to wishes, in order.
+/// Returns the results of the model's requests for a compaction, in order.
 fn told(stage: &Stage) -> Vec<String> {
     let history = stage.session.conversation().history().messages();
     let results = history.iter().flat_map(|message| message.tool_results());
@@ -147,7 +147,7 @@ async fn a_wish_that_pays_is_granted_once_and_the_call_and_its_answer_stay_in_si
     let last = after.iter().rfind(|message| message.role == Role::Assistant).unwrap();
     let calls: Vec<&str> = last.calls().map(|call| &*call.tool).collect();
     assert_eq!(calls, ["Compact"]);
-    // What the model gave as its reason is its own word, and stands nowhere else than in its call.
+    // The model's reason is its own text, and appears nowhere but in its call.
     let says_so = |message: &Message| {
         let texts = message.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.body.as_str()),

@@ -1,10 +1,10 @@
-//! Made-up sessions of any length, each run the same, that read, search, edit and run as real ones do.
+//! Synthetic sessions of any length, the same in every run, which read, search, edit and run like real ones.
 
 use codelet_context::history::History;
 use codelet_context::message::{Action, ActionKind, Message, Part, Role, ToolCall, ToolResult};
 use std::path::PathBuf;
 
-/// A small deterministic generator of numbers.
+/// A small deterministic number generator.
 pub struct Numbers(pub u64);
 
 impl Numbers {
@@ -40,7 +40,7 @@ fn code(numbers: &mut Numbers) -> String {
     }
 }
 
-/// A prompt every 40 steps; each step is a call and its result of about `bytes` bytes together.
+/// The messages of a step: a call and its result of about `bytes` bytes together, after a prompt every 40 steps.
 pub fn step(numbers: &mut Numbers, number: u64, bytes: usize) -> Vec<Message> {
     let mut messages = Vec::new();
     if number.is_multiple_of(40) {
@@ -99,7 +99,7 @@ pub fn step(numbers: &mut Numbers, number: u64, bytes: usize) -> Vec<Message> {
     messages
 }
 
-/// A session of at least so many tokens.
+/// A session of at least this many tokens.
 #[allow(dead_code)]
 pub fn of_tokens(tokens: u64) -> History {
     let mut numbers = Numbers(7);
@@ -117,7 +117,7 @@ pub fn of_tokens(tokens: u64) -> History {
     history
 }
 
-/// A session of so many messages, small ones.
+/// A session of this many small messages.
 #[allow(dead_code)]
 pub fn of_messages(messages: usize) -> History {
     let mut numbers = Numbers(11);
@@ -132,8 +132,8 @@ pub fn of_messages(messages: usize) -> History {
     history
 }
 
-/// A prompt and steps that each read 20,000 bytes of this workspace's sources, no two alike: what `cargo xtask bench-agent` has an
-/// agent do.
+/// A prompt and steps that each read 20,000 bytes of this workspace's sources, all different: the workload of
+/// `cargo xtask bench-agent`.
 #[allow(dead_code)]
 pub fn of_files(steps: usize) -> Vec<Message> {
     const BYTES: usize = 20_000;
@@ -167,7 +167,7 @@ fn reading(number: usize, text: &str) -> [Message; 2] {
     ]
 }
 
-/// The sources of this workspace in the order of their names, one behind the other.
+/// The sources of this workspace, concatenated in the order of their names.
 fn sources() -> String {
     let mut folders = vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))];
     let mut files = Vec::new();

@@ -1,24 +1,24 @@
-//! Breaks of the prefix: each with its reason, what it was expected to cost and save, and what it did cost.
+//! Breaks of the cache prefix: the cause of each, its predicted cost and saving, and its actual cost.
 
 use crate::budget::policy::Reason;
 use crate::message::tokens::Tokens;
 
-/// Why a provider could not read from its cache what it had been sent before.
+/// The reason why a provider could not read earlier input from its cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// An edit, for this reason.
+    /// An edit, with its reason.
     Edit(Reason),
-    /// The user took an edit back that had been sent.
+    /// The user undid an edit that had already been sent.
     Undone,
-    /// The user began anew: what was said is not sent again.
+    /// The user started over: the earlier conversation is not sent again.
     Cleared,
-    /// Another model is asked, which has a cache of its own.
+    /// Another model is in use, which has its own cache.
     Model,
-    /// The tools changed, whose definitions stand before all messages.
+    /// The tools changed; their definitions precede all messages.
     Tools,
     /// The cache had expired, and nothing was edited.
     Expired,
-    /// Nobody knows: the cache was warm, and what was sent extended what it held.
+    /// No known cause: the cache was warm, and the request extended its cached prefix.
     Unplanned,
 }
 
@@ -36,7 +36,7 @@ impl Cause {
         }
     }
 
-    /// Whether nothing of what was sent before can be read again, whatever is edited.
+    /// Returns whether nothing sent earlier can be read again, whatever is edited.
     pub(crate) fn is_whole(self) -> bool {
         matches!(self, Cause::Model | Cause::Tools)
     }
@@ -48,32 +48,32 @@ impl std::fmt::Display for Cause {
     }
 }
 
-/// A break of the prefix.
+/// A break of the cache prefix.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Break {
-    /// Before which request, counted from 1.
+    /// The number of the request after the break, counted from 1.
     pub request: u64,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// Tokens that went from what is sent, all that was edited before this request taken together.
+    /// Tokens removed from the request by all edits before it together.
     pub removed: Tokens,
-    /// Tokens that came back into it instead, because edits were taken back.
+    /// Tokens restored to the request instead, because edits were undone.
     pub restored: Tokens,
-    /// Tokens that were expected to be written although they had been sent before.
+    /// Tokens expected to be written to the cache although they had been sent before.
     pub rewritten: Tokens,
-    /// What writing them instead of reading them was expected to cost, in US dollars.
+    /// The expected cost of writing those tokens instead of reading them, in US dollars.
     pub predicted: f64,
-    /// What each later request was expected to cost less, in US dollars; below zero where tokens came back.
+    /// The expected saving per later request, in US dollars; negative if tokens were restored.
     pub saving: f64,
-    /// What it did cost, by the report of the request after it; none before that came.
+    /// The actual cost, from the report of the next request; `None` until that arrives.
     pub actual: Option<f64>,
-    /// The cache had expired, so that nothing could have been read, whatever was edited.
+    /// True if the cache had expired, so that nothing could have been read, whatever was edited.
     pub is_cold: bool,
 }
 
 impl Break {
-    /// What the edit was expected to cost and did cost, in US dollars: nothing where the cache had expired, since all that was
-    /// sent had to be written again without it too.
+    /// The expected and the actual cost of the edit, in US dollars: zero if the cache had expired, since everything had
+    /// to be written again without the edit too.
     pub fn of_edit(&self) -> (f64, Option<f64>) {
         match self.is_cold {
             true => (0.0, self.actual.map(|_| 0.0)),
@@ -81,7 +81,7 @@ impl Break {
         }
     }
 
-    /// Whether it is an edit, or one that was taken back.
+    /// Returns whether this is an edit or the undoing of one.
     pub fn is_edit(&self) -> bool {
         matches!(self.cause, Cause::Edit(_) | Cause::Undone)
     }

@@ -1,29 +1,29 @@
-//! When an edit pays: the arithmetic of rent and of broken prefixes, and the presets that a user chooses from.
+//! The economics of edits: the arithmetic of rent and prefix breaks, and the presets that a user chooses from.
 //!
-//! A token that stands in the cached prefix costs the read price at every step: its *rent*. An edit takes `removed` tokens
-//! away, and everything behind the first changed place that stays, the *tail*, must be written to the cache again: that
-//! costs write less read price for each token of it, once. Nobody knows how many steps a session still has. So an edit is
-//! made when the rent that removable tokens have cost so far reaches its price, which needs no forecast.
+//! A token in the cached prefix costs the read price at every step: its *rent*. An edit removes `removed` tokens, and
+//! everything retained after the first changed place, the *tail*, must be written to the cache again, which costs the
+//! write price minus the read price per token, once. The number of steps that a session still has is unknown, so an
+//! edit is made when the rent paid so far for removable tokens reaches the edit's price, which needs no forecast.
 //! `docs/economics.md` has the mathematics on one page.
 
 use crate::budget::price::{self, PriceCard};
 
-/// How readily history that was sent is edited to save money.
+/// A preset for edits of already sent history that save money: the share of unused output that is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Preset {
-    /// Of what is not used, the tenth stays that is most likely to be needed.
+    /// Keeps the tenth of unused output that is most likely to be needed.
     #[default]
     Faithful,
-    /// A twentieth of it stays.
+    /// Keeps a twentieth.
     Balanced,
-    /// A fiftieth of it stays.
+    /// Keeps a fiftieth.
     Thrifty,
-    /// Nothing goes before the window is full.
+    /// Removes nothing until the window is full.
     Off,
 }
 
 impl Preset {
-    /// All of them, the most careful edits first.
+    /// All presets, the most careful first.
     pub const ALL: [Preset; 4] = [Preset::Faithful, Preset::Balanced, Preset::Thrifty, Preset::Off];
 
     /// The name in settings and reports.
@@ -36,14 +36,14 @@ impl Preset {
         }
     }
 
-    /// The preset of this name.
+    /// The preset with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Preset::ALL.into_iter().find(|preset| preset.name() == name)
     }
 
-    /// The preset's one knob: the share of what is set aside that stays, line by line. None where nothing is edited for its
-    /// price. The share of `faithful` is about the smallest at which no more than half a point of the later references is lost,
-    /// on half of the recorded sessions.
+    /// The preset's only parameter: the share of removed output that is kept, line by line. `None` if nothing is edited
+    /// for its price. The share of `faithful` is about the smallest that loses at most half a point of the later
+    /// references on half of the recorded sessions.
     pub fn left(self) -> Option<f64> {
         match self {
             Preset::Faithful => Some(0.1),
@@ -53,7 +53,7 @@ impl Preset {
         }
     }
 
-    /// What the preset does, in a sentence.
+    /// A one-sentence description of the preset.
     pub fn explained(self) -> &'static str {
         match self {
             Preset::Faithful => "trim unused tool outputs to a tenth once keeping them costs more",
@@ -70,17 +70,17 @@ impl std::fmt::Display for Preset {
     }
 }
 
-/// Under which prices, and how readily, a session edits what it has sent.
+/// The prices and the preset by which a session edits what it has sent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Economics {
-    /// The prices, and the rules of the cache.
+    /// The prices and the cache's rules.
     pub card: PriceCard,
-    /// How readily.
+    /// The preset for edits.
     pub preset: Preset,
 }
 
 impl Default for Economics {
-    /// The usual preset, under the rules of the usual card.
+    /// The default preset with the default price card.
     fn default() -> Self {
         Economics {
             card: price::usual(),
@@ -90,7 +90,7 @@ impl Default for Economics {
 }
 
 impl Economics {
-    /// Under this card, with the usual preset.
+    /// Uses this card with the default preset.
     pub fn new(card: PriceCard) -> Self {
         Economics {
             card,
@@ -98,33 +98,34 @@ impl Economics {
         }
     }
 
-    /// The same, this readily.
+    /// Sets the preset.
     pub fn preset(mut self, preset: Preset) -> Self {
         self.preset = preset;
         self
     }
 }
 
-/// What an edit costs once, in the unit of the prices: `tail` tokens stay behind the first changed place and are written
+/// The one-time cost of an edit, in the unit of the prices: the `tail` tokens after the first changed place are written
 /// instead of read.
 pub fn break_cost(read: f64, write: f64, tail: f64) -> f64 {
     (write - read).max(0.0) * tail
 }
 
-/// After how many steps an edit has paid for itself, where `removed` tokens go and `tail` tokens behind them stay.
+/// The number of steps after which an edit that removes `removed` tokens and keeps `tail` tokens after them has paid
+/// for itself.
 ///
-/// What pays no rent never pays: infinite where nothing is removed or reading is free, and not a number where such an edit
-/// costs nothing either.
+/// An edit that saves no rent never pays: the result is infinite if nothing is removed or reading is free, and NaN if
+/// such an edit costs nothing either.
 pub fn break_even(read: f64, write: f64, tail: f64, removed: f64) -> f64 {
     break_cost(read, write, tail) / (read * removed)
 }
 
-/// Up to where a request is to be readable from the cache, as counts of messages from the beginning of the view.
+/// The points up to which a request should be readable from the cache, as message counts from the start of the view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Edges {
-    /// What the last request held and still stands as it was.
+    /// The messages of the last request that are still unchanged.
     pub last: Option<usize>,
-    /// What stands before the place at which the next edit is expected. A mark here lets that edit keep everything before
-    /// it.
+    /// The messages before the place of the next expected edit. A cache breakpoint here lets that edit keep everything
+    /// before it.
     pub next: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! The economics of one conversation: what each message weighs, what removable outputs have cost, where a cut would go.
+//! The economics of one conversation: message weights, the rent of removable outputs, and the best place for a cut.
 
 mod plan;
 mod record;
@@ -6,95 +6,98 @@ mod report;
 
 use crate::budget::account::Account;
 use crate::budget::breaks::{Break, Cause};
-use crate::budget::bulk::{Bulk, Candidate, Shelter};
 use crate::budget::economics::Economics;
 use crate::budget::policy::Reason;
+use crate::budget::removable_outputs::{Candidate, RemovableOutputs, Shelter};
 use crate::message::tokens::{self, Tokens};
 use crate::message::{Message, Origin, Part, Role};
 use crate::ranking::RankingIndex;
 use crate::ranking::excerpt::{Excerpts, Place};
 use std::sync::Arc;
 
-/// An output is sheltered for so many tokens of conversation at least, or the given share of the window where that is less.
+/// An output is sheltered for at least this many tokens of conversation, or for the window divided by `SHELTER_SHARE`
+/// if that is less.
 const SHELTER: Tokens = 4_000;
 const SHELTER_SHARE: Tokens = 5;
-/// An output is sheltered for so many steps at least, however long they were.
+/// An output is sheltered for at least this many steps, however long they were.
 const SHELTER_STEPS: u64 = 2;
-/// An estimate is a quarter of the bytes.
+/// The bytes per token in estimates.
 const BYTES: Tokens = 4;
-/// What stands around an output on the wire and stays with its marker (ids, names of fields), as an estimate: that of the
-/// text does not count it, and many markers in a tail add up. A session begins with it; reports after edits correct it.
+/// The estimated tokens around an output on the wire that stay with its marker (ids, field names): the text estimate
+/// does not count them, and many markers in a tail add up. This is the initial value; reports after edits correct it.
 const FRAME: f64 = 16.0;
-/// Caches that need no marks are read in whole grains (OpenAI documents 128 tokens), so half of one is lost at a break.
+/// Caches without breakpoints are read in whole blocks (OpenAI documents 128 tokens), so a break loses half a block on
+/// average.
 const HALF_GRAIN: f64 = 64.0;
-/// Growth per step that is assumed before any was seen, in tokens: the mean of recorded sessions.
+/// The growth per step, in tokens, that is assumed before any has been measured: the mean of recorded sessions.
 const USUAL_GROWTH: f64 = 1_300.0;
 
-/// Where a light edit begins, and what it comes to.
+/// The start of a light edit and its effect.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Cut {
-    /// The first message of the view that changes at the earliest.
+    /// The first message of the view that may change.
     pub from: usize,
-    /// Tokens that go.
+    /// Tokens removed.
     pub removed: f64,
-    /// Tokens that are written again: those behind the last place that can be read.
+    /// Tokens written again: those after the last readable place.
     pub tail: f64,
-    /// The rent of what goes less the cost of the edit, in dollars per million tokens times tokens.
+    /// The rent of the removed tokens minus the cost of the edit, in tokens times dollars per million tokens.
     pub excess: f64,
 }
 
-/// What is to be done at an edit point for its price.
+/// The kind of edit to make at a price-driven edit point.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Way {
-    /// Put markers in place of what is removable from here on.
+    /// Replace the removable outputs from this cut on with markers.
     Trim(Cut),
-    /// Compact to so many tokens of the window: markers alone would not get below a price tier, which begins above the
-    /// other number.
+    /// Compact to `target` tokens of the window, because markers alone would not get below the price tier that begins
+    /// above `tier` tokens.
     Below { target: Tokens, tier: Tokens },
 }
 
-/// What edits have come to that no request has followed yet.
+/// The combined effect of edits since the last request.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Unsent {
-    /// How many, less those that were taken back.
+    /// The number of edits minus those undone.
     edits: i64,
-    /// Tokens that they took out of the view, less those that were put back, as the user was told.
+    /// Tokens removed from the view minus those restored, as reported to the user.
     removed: i64,
-    /// What the account was charged for: tokens and dollars.
+    /// The tokens and dollars charged to the account.
     charged: (f64, f64),
-    /// The view was rebuilt, so that what was not sent before is part of what that is predicted to cost.
+    /// True if the view was rebuilt, so that messages not sent before count towards the predicted cost.
     is_whole: bool,
 }
 
-/// The state; see the module.
+/// The state; see the module documentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Economy {
     economics: Economics,
     window: Tokens,
-    bulk: Bulk,
-    /// For each message of the view: its tokens, as far as reports have shown them.
+    bulk: RemovableOutputs,
+    /// The tokens of each message in the view, corrected by usage reports.
     weights: Vec<f64>,
-    /// How many of the first of them are summed up already, and to what: a report asks for the sum of nearly all.
+    /// A cached prefix sum, as count and sum: each report asks for the sum of nearly all weights.
     summed: (usize, f64),
     estimates: Vec<Tokens>,
-    /// Tokens of each request beside the messages.
+    /// Tokens of each request besides the messages.
     overhead: f64,
-    /// How many messages of the view reports have weighed.
+    /// The number of view messages weighed by reports.
     weighed: usize,
-    /// How many messages of the view the last request held as they are now, and its prompt.
+    /// The number of view messages that the last request held in their present form; `prompt` is that request's prompt.
     sent: usize,
     prompt: f64,
-    /// What the last request held, as it was then: what is sent next is a break only where it does not begin so.
+    /// The messages of the last request as sent: the next request is a break only if it does not start with them.
     seen: Vec<Arc<Message>>,
-    /// What was changed since the last request, all of it together.
+    /// All changes since the last request.
     unsent: Unsent,
-    /// A request is under way, and whether it was sent cold.
+    /// Set while a request is in flight: whether it was sent with an expired cache.
     sending: Option<bool>,
-    /// Where the last requests had their extra mark, newest last, and where the next one is to have it.
+    /// The positions of the extra cache breakpoint in recent requests, newest last; `next` is the position planned for
+    /// the next one.
     marks: Vec<usize>,
     next: Option<usize>,
     moves: u32,
-    /// What a token that stands in the prefix has cost so far, in dollars per million.
+    /// The rent of a token in the prefix so far, in dollars per million.
     clock: f64,
     /// Steps and tokens at the last edit.
     edited: Option<(u64, Tokens)>,
@@ -102,16 +105,16 @@ pub(crate) struct Economy {
     requests: u64,
     has_read: bool,
     plan: Option<Cut>,
-    /// No cut can have an excess above this before the next look.
+    /// An upper bound of any cut's excess until the next look.
     bound: f64,
-    /// The break that what is written again before the next report is put down to: its place in the list.
+    /// The index in `breaks` of the break that tokens rewritten before the next report are attributed to.
     open: Option<usize>,
     frame: f64,
-    /// The messages that were edited since the last report, each with how many outputs it has.
+    /// The messages edited since the last report, each with its number of outputs.
     trimmed: Vec<(usize, f64)>,
     breaks: Vec<Break>,
     account: Account,
-    /// A tier that no compaction gets below.
+    /// A tier that no compaction can get below.
     hopeless: Option<Tokens>,
 }
 
@@ -120,7 +123,7 @@ impl Economy {
         Economy {
             economics,
             window,
-            bulk: Bulk::default(),
+            bulk: RemovableOutputs::default(),
             weights: Vec::new(),
             summed: (0, 0.0),
             estimates: Vec::new(),
@@ -159,7 +162,7 @@ impl Economy {
         &self.economics
     }
 
-    /// Other prices, another preset or another window. What rent was counted so far was at the old prices; it stands, so
+    /// Switches to other prices, another preset or another window. Rent accumulated at the old prices is converted, so
     /// that a change of model is no reason to edit.
     pub fn configure(&mut self, economics: Economics, window: Tokens) {
         let factor = self.economics.card.rates.cache_read;
@@ -173,7 +176,7 @@ impl Economy {
         (self.next, self.plan) = (None, None);
     }
 
-    /// Whether it reckons with a window of this size.
+    /// Returns whether this is configured for a window of this size.
     pub fn is_for(&self, window: Tokens) -> bool {
         self.window == window
     }
@@ -201,7 +204,7 @@ impl Economy {
         }
     }
 
-    /// A message was appended to history and view.
+    /// Records a message appended to history and view.
     pub fn append(&mut self, message: &Message, number: usize, index: &RankingIndex, ratio: f64, pinned: &[usize]) {
         let estimate = tokens::estimate_message(message);
         let at = self.weights.len();
@@ -209,25 +212,25 @@ impl Economy {
         self.estimates.push(estimate);
         let place = (number as u32, at as u32);
         let gained = self.bulk.append(message, place, index, self.shelter(), self.clock);
-        // What becomes removable need not be written again, so it makes each cut cheaper.
+        // Tokens that become removable need not be written again, which makes every cut cheaper.
         self.bound += (self.write() - self.read()).max(0.0) * gained as f64 * ratio.max(1.0) * 2.0;
         if message.role == Role::User {
             self.look(pinned);
         }
     }
 
-    /// What a candidate saves, in tokens of the window: its share of what its message weighs.
+    /// The window tokens saved by a candidate: its share of its message's weight.
     fn in_tokens(&self, candidate: &Candidate) -> f64 {
         let estimate = self.estimates[candidate.at].max(1) as f64;
         candidate.saves as f64 * (1.0 - self.left()) * self.weights[candidate.at] / estimate
     }
 
-    /// The share of what is set aside that stays.
+    /// The share of removed output that is kept.
     fn left(&self) -> f64 {
         self.economics.preset.left().unwrap_or(1.0)
     }
 
-    /// What could be removed at once, in tokens of the window.
+    /// The window tokens that could be removed at once.
     pub fn removable(&self, ratio: f64) -> Tokens {
         match self.economics.preset.left() {
             Some(left) => (self.bulk.removable() as f64 * ratio * (1.0 - left)) as Tokens,
@@ -243,18 +246,18 @@ impl Economy {
         self.mark_before(at).unwrap_or(0)
     }
 
-    /// The last place before a message that bore a mark lately.
+    /// The last recent cache breakpoint at or before a message.
     fn mark_before(&self, at: usize) -> Option<usize> {
         self.marks.iter().copied().filter(|&mark| mark <= at).max()
     }
 
-    /// The candidates from a message on, newest first.
+    /// The candidates in the messages from `from` on, newest first.
     pub fn from(&self, from: usize, pinned: &[usize]) -> Vec<Candidate> {
         let candidates = self.bulk.candidates(pinned);
         candidates.take_while(|candidate| candidate.at >= from).collect()
     }
 
-    /// What is to be left of these.
+    /// Chooses the excerpts to keep of these candidates.
     pub fn excerpts(&self, candidates: &[Candidate], index: &RankingIndex) -> Excerpts {
         let mut gone: Vec<Place> = candidates.iter().map(|it| self.bulk.place(it.item)).collect();
         gone.sort_unstable();
@@ -264,31 +267,32 @@ impl Economy {
         Excerpts::choose(index, &gone, is_shown, bytes as usize)
     }
 
-    /// A compaction came out at so many tokens: a tier that it was to get below and did not is not tried for again.
+    /// Records the size after a compaction, so that a tier that it failed to get below is not tried for again.
     pub fn compacted_to(&mut self, tokens: Tokens) {
         self.hopeless = self.economics.card.tier(tokens).map(|tier| tier.above);
     }
 
-    /// The removal of what answers a call was taken back: it stays.
+    /// Exempts the result of a call whose removal was undone: it stays.
     pub fn exempt(&mut self, call: &str) {
         self.bulk.exempt(call);
     }
 
-    pub fn bulk(&self) -> &Bulk {
+    pub fn bulk(&self) -> &RemovableOutputs {
         &self.bulk
     }
 
-    /// No cut is planned any more.
+    /// Drops the planned cut.
     pub fn give_up_cut(&mut self) {
         (self.next, self.plan, self.moves) = (None, None, 0);
     }
 
-    /// An output of the view was replaced by a marker.
+    /// Records that a marker replaced an output of the view.
     pub fn removed(&mut self, candidate: &Candidate) {
         self.bulk.remove(candidate.item);
     }
 
-    /// Messages of the view from the cut on were edited; `messages` is the view now. Returns the tokens that went.
+    /// Records that messages of the view from the cut on were edited; `messages` is the view now. Returns the tokens
+    /// removed.
     pub fn trimmed(&mut self, reason: Reason, cut: &Cut, messages: &[Arc<Message>]) -> Tokens {
         let before: f64 = self.weights.iter().sum();
         let mut first = None;
@@ -307,7 +311,7 @@ impl Economy {
         }
         self.summed = (0, 0.0);
         let removed = before - self.weights.iter().sum::<f64>();
-        // What stands before the first change can be read, up to a mark.
+        // The messages before the first change can be read, up to a cache breakpoint.
         let from = first.map_or(cut.from, |first| self.readable_before(first).max(cut.from));
         let gone = removed.max(0.0) as Tokens;
         self.unsent.edits += 1;
@@ -325,7 +329,7 @@ impl Economy {
             self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>() + lost
         };
         let cost = self.broken(Cause::Edit(reason), tail, is_cold);
-        // What an expired cache costs is not the edit's.
+        // The cost of an expired cache is not charged to the edit.
         let cost = if is_cold { 0.0 } else { cost };
         self.account.edited(removed, cost);
         self.unsent.charged = (self.unsent.charged.0 + removed, self.unsent.charged.1 + cost);
@@ -333,7 +337,8 @@ impl Economy {
         gone
     }
 
-    /// The message at this place in the view is another one now, for no price: it could not have been sent again.
+    /// Records a changed message at this place in the view. No cost is charged: its old form could not have been sent
+    /// again.
     pub fn changed(&mut self, at: usize, message: &Message) {
         let (old, estimate) = (self.estimates[at].max(1), tokens::estimate_message(message));
         self.weights[at] *= estimate as f64 / old as f64;
@@ -342,7 +347,7 @@ impl Economy {
         self.sent = self.sent.min(at);
     }
 
-    /// The sum of the first weights. What was summed up before is not summed up again.
+    /// The sum of the first `messages` weights, continued from the cached prefix sum.
     fn weight_of(&mut self, messages: usize) -> f64 {
         if messages < self.summed.0 {
             self.summed = (0, 0.0);
@@ -361,8 +366,8 @@ impl Economy {
         self.bound = f64::INFINITY;
     }
 
-    /// The view was rebuilt: by a compaction for this reason, or by taking one back. `removed` is what the user is told that
-    /// this took out of the window, in tokens; below zero where it put some back.
+    /// Records a rebuilt view, after a compaction for `reason` or after undoing one (`None`). `removed` is the number
+    /// of window tokens removed, as reported to the user; negative if some were restored.
     pub fn rebuilt(
         &mut self,
         reason: Option<Reason>,
@@ -370,7 +375,7 @@ impl Economy {
         (same, removed): (usize, i64),
         ratio: f64,
     ) {
-        // What stands as it was keeps its weight.
+        // Unchanged messages keep their weights.
         let same = same.min(self.weights.len()).min(messages.len());
         self.weights.truncate(same);
         self.summed = (0, 0.0);
@@ -396,19 +401,19 @@ impl Economy {
         self.unsent.removed += removed;
         self.unsent.is_whole = true;
         let unsent = self.take_unsent();
-        // Before the first request, nothing was sent that could be taken back.
+        // Before the first request, nothing that was sent can have been undone.
         let is_as_sent = match self.seen.is_empty() {
             true => self.unsent.edits == 0,
             false => known == self.seen.len(),
         };
         if is_as_sent {
-            // All that was sent is sent again, so nothing breaks, whatever was done and taken back since.
+            // Everything that was sent is sent again, so nothing breaks, whatever was done and undone since.
             self.stands_again(reason);
             return;
         }
         let cause = match (reason, unsent) {
             (Some(reason), _) => Cause::Edit(reason),
-            // What was done before that one and not taken back.
+            // The earlier edit, which was not undone.
             (None, Some(unsent)) => unsent.cause,
             (None, None) => Cause::Undone,
         };
@@ -417,7 +422,7 @@ impl Economy {
         self.sent = 0;
     }
 
-    /// The view begins again as the last request was sent.
+    /// Resets to the state in which the view starts with the messages of the last request.
     fn stands_again(&mut self, reason: Option<Reason>) {
         let (removed, cost) = std::mem::take(&mut self.unsent).charged;
         self.account.taken_back(removed, cost);
@@ -429,7 +434,7 @@ impl Economy {
     }
 }
 
-/// How many messages at the beginning say the same.
+/// The number of equal messages at the start.
 fn alike(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
     let pairs = old.iter().zip(new);
     pairs
@@ -437,7 +442,7 @@ fn alike(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
         .count()
 }
 
-/// How many messages at the head are the system prompt and standing reminders, which no edit changes.
+/// The number of messages at the start that are the system prompt or standing reminders, which no edit changes.
 fn head(messages: &[Arc<Message>]) -> usize {
     let stands = |message: &Arc<Message>| {
         message.role == Role::System

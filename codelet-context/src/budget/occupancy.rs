@@ -1,54 +1,57 @@
-//! How full the window will be at the next request: what was last counted, and an estimate of what came since. For who
-//! holds the messages without a [`Conversation`](crate::session::conversation::Conversation) and asks [`policy`](crate::budget::policy) alone.
+//! The occupancy of the window at the next request: the last count plus an estimate of everything appended since. For
+//! callers that hold the messages without a [`Conversation`](crate::session::conversation::Conversation) and use
+//! [`policy`](crate::budget::policy) alone.
 
 use crate::budget::usage::Usage;
 use crate::message::tokens::Tokens;
 use std::ops::RangeInclusive;
 
-/// The weight, in estimated tokens, of the belief that an estimate is right as it is, before any report. It is a few
-/// steps' growth: a session's own reports soon outweigh it, and one odd report does not.
+/// The weight, in estimated tokens, of the prior that estimates are exact. It equals a few steps' growth: a session's
+/// own reports soon outweigh it, and a single odd report does not.
 const PRIOR: f64 = 2_000.0;
-/// What reports have shown counts half as much after this many more estimated tokens, because the work changes.
+/// The half-life of reports, in estimated tokens, because the kind of work changes.
 const HALF_LIFE: f64 = 60_000.0;
-/// The most that a single report weighs, in estimated tokens, so that one huge result does not speak for all others.
+/// The maximum weight of a single report, in estimated tokens, so that one huge result does not outweigh all others.
 const MOST: f64 = 8_000.0;
-/// What an estimated token may come to. No text has more tokens than bytes, which is four to an estimated token; digits and
-/// hex come close to that, Korean and emoji to three and a half. What frames a message makes the rest.
+/// The plausible tokens per estimated token. No text has more tokens than bytes, and an estimated token is four bytes;
+/// digits and hex come close to that, Korean and emoji to 3.5. The framing of messages makes up the rest.
 pub(crate) const PLAUSIBLE: RangeInclusive<f64> = 0.4..=4.5;
-/// A report of this many times what is plausible, or of less than that, tells of something that nobody appended here (a prompt
-/// that an agent keeps to itself, an edit by the vendor), and not of how text is counted.
+/// A report that is off by this factor beyond the plausible range reflects something that was not appended here (a
+/// hidden prompt of an agent, an edit by the vendor), not the tokenizer.
 pub(crate) const FAR_OFF: f64 = 2.0;
-/// So much may a first report be off: it counts what stands beside the messages too, and nobody here has seen that.
+/// The factor by which a first report may be off: it also counts the unseen content besides the messages.
 pub(crate) const AT_FIRST: f64 = 3.0;
 
 /// Estimates the occupancy of the next request. Each call takes constant time.
 ///
-/// The calls follow the conversation: [`appended`](Self::appended) for the system prompt, the tool definitions and every
-/// message that is not a reply, [`replied`](Self::replied) for each reply, [`rebuilt`](Self::rebuilt) after a compaction.
+/// The calls follow the conversation: [`appended`](Self::appended) for the system prompt, the tool definitions and
+/// every message that is not a reply, [`replied`](Self::replied) for each reply, [`rebuilt`](Self::rebuilt) after a
+/// compaction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Occupancy {
-    /// The prompt as last counted.
+    /// The prompt tokens in the last report.
     counted: Tokens,
-    /// The reply to it, as counted; unknown where it was cut.
+    /// The reported output tokens; `None` if the reply was cut off.
     output: Option<Tokens>,
-    /// The least that the reply is, and what it is estimated at.
+    /// The minimum size of the reply and its estimate.
     reply: (Tokens, Tokens),
-    /// Estimate of what was appended since.
+    /// The estimate of everything appended since.
     since: Tokens,
-    /// Tokens that reports have shown, and what they had been estimated at; both fade alike.
+    /// The tokens in reports and their estimates; both decay at the same rate.
     shown: f64,
     estimated: f64,
-    /// What was taken away since the last report is an estimate too, so the next one tells nothing about the rest.
+    /// True if tokens were removed since the last report: their number is an estimate, so the next report reveals
+    /// nothing about the rest.
     is_trimmed: bool,
-    /// The estimate that `counted` was weighed from, where the conversation was rebuilt and no report has come since.
+    /// The estimate that `counted` was derived from, if the conversation was rebuilt and not reported since.
     rebuilt: Option<Tokens>,
-    /// Estimate of everything that the next request holds.
+    /// The estimate of everything in the next request.
     whole: Tokens,
-    /// The smallest whole request that was counted.
+    /// The smallest whole request that was reported.
     base: Option<Base>,
 }
 
-/// A whole request, counted: mostly what stands in every one of them, whose words and numbers are not those of the work.
+/// A reported whole request: mostly the part common to all requests, whose token density differs from that of the work.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Base {
     counted: Tokens,
@@ -62,7 +65,7 @@ impl Default for Occupancy {
 }
 
 impl Occupancy {
-    /// An empty window.
+    /// Creates an empty window.
     pub(crate) fn new() -> Self {
         Occupancy {
             counted: 0,
@@ -78,16 +81,16 @@ impl Occupancy {
         }
     }
 
-    /// Something of this estimate will be sent with the next request: the system prompt, the tool definitions, a prompt
-    /// with its pictures, results.
+    /// Adds this estimate to the next request: the system prompt, the tool definitions, a prompt with its images, or
+    /// results.
     pub(crate) fn appended(&mut self, estimate: Tokens) {
         self.since = self.since.saturating_add(estimate);
         self.whole = self.whole.saturating_add(estimate);
     }
 
-    /// A reply came, to a request that held everything appended so far, and was reported to cost this much. `estimate`
-    /// is that of the reply. A cut reply (`is_whole` false) was counted only in part: the estimate stands for the rest.
-    /// A usage without a prompt is no report, and what is known stands.
+    /// Records the reply to a request that held everything appended so far, with its reported usage. `estimate` is the
+    /// estimate of the reply; it replaces the report for a cut-off reply (`is_whole` false), which is counted only in
+    /// part. A usage without prompt tokens is no report and changes nothing else.
     pub(crate) fn replied(&mut self, usage: Usage, estimate: Tokens, is_whole: bool) {
         let prompt = usage.prompt();
         if prompt == 0 {
@@ -120,13 +123,13 @@ impl Occupancy {
         self.whole = self.whole.saturating_add(estimate);
     }
 
-    /// The conversation was rebuilt and is estimated at this much, system prompt and tool definitions included. What the
-    /// reports have shown about estimates still holds.
+    /// Records a rebuilt conversation with this estimate, system prompt and tool definitions included. The calibration
+    /// from earlier reports still applies.
     pub(crate) fn rebuilt(&mut self, estimate: Tokens) {
         self.rebuilt_as(estimate, self.weigh(estimate));
     }
 
-    /// The same for one that is taken to fill the window with so many tokens.
+    /// Like [`rebuilt`](Self::rebuilt), for a conversation assumed to occupy `tokens` of the window.
     pub(crate) fn rebuilt_as(&mut self, estimate: Tokens, tokens: Tokens) {
         self.counted = tokens;
         self.is_trimmed = false;
@@ -137,17 +140,17 @@ impl Occupancy {
         self.whole = estimate;
     }
 
-    /// So many tokens of the window, by the caller's estimate, were taken out of what was counted.
+    /// Records that this many window tokens, by the caller's estimate, were removed from the counted part.
     pub(crate) fn removed(&mut self, tokens: Tokens) {
         self.whole = self.whole.saturating_sub((tokens as f64 / self.slope()) as Tokens);
         let rest = tokens.saturating_sub(self.counted);
         self.counted = self.counted.saturating_sub(tokens);
-        // Where nothing is counted, it was estimated.
+        // Tokens beyond the counted part were estimated.
         self.since = self.since.saturating_sub((rest as f64 / self.ratio()) as Tokens);
         self.is_trimmed = true;
     }
 
-    /// The tokens that the next request will fill the window with.
+    /// The tokens that the next request will occupy.
     pub(crate) fn next_request(&self) -> Tokens {
         let reply = match self.output {
             Some(output) => output,
@@ -158,23 +161,23 @@ impl Occupancy {
             .saturating_add(self.scale(self.since))
     }
 
-    /// Whether a report has come since the last edit, if there was one.
+    /// Returns whether a report has arrived since the last edit, if any.
     pub(crate) fn is_counted(&self) -> bool {
         self.rebuilt.is_none() && !self.is_trimmed
     }
 
-    /// How many tokens an estimated token has been worth in this session's reports.
+    /// The tokens per estimated token in this session's reports.
     pub(crate) fn ratio(&self) -> f64 {
         self.shown / self.estimated
     }
 
-    /// An estimate, as this session's reports say it should have been.
+    /// Scales an estimate by this session's ratio.
     pub(crate) fn scale(&self, estimate: Tokens) -> Tokens {
         (estimate as f64 * self.ratio()).ceil() as Tokens
     }
 
-    /// What a whole request of this estimate fills the window with: one that holds what this session's requests have in common,
-    /// and beside it more or less of what the last one holds, counted as that was.
+    /// The window tokens of a whole request with this estimate: the part common to this session's requests, plus the
+    /// rest at the density of the last request.
     pub(crate) fn weigh(&self, estimate: Tokens) -> Tokens {
         let Some(base) = self.base else {
             return self.scale(estimate);
@@ -187,7 +190,7 @@ impl Occupancy {
         }
     }
 
-    /// The estimate of a whole request that fills the window with so many tokens.
+    /// The estimate of a whole request that occupies this many tokens: the inverse of [`weigh`](Self::weigh).
     pub(crate) fn estimate_of(&self, tokens: Tokens) -> Tokens {
         let Some(base) = self.base else {
             return (tokens as f64 / self.ratio()) as Tokens;
@@ -198,18 +201,18 @@ impl Occupancy {
         }
     }
 
-    /// How many tokens an estimated token of the next request is worth, beyond what all requests have in common.
+    /// The tokens per estimated token of the next request, beyond the part common to all requests.
     pub(crate) fn slope(&self) -> f64 {
         let (counted, estimate) = self.base.map_or((0, 0), |base| (base.counted, base.estimate));
         let tokens = self.next_request().saturating_sub(counted) as f64;
         let estimate = self.whole.saturating_sub(estimate) as f64;
-        // Of little, the count tells less than what the reports have shown so far.
+        // For a small part, the count says less than the reports so far.
         let slope = (tokens + PRIOR * self.ratio()) / (estimate + PRIOR);
         slope.clamp(*PLAUSIBLE.start(), *PLAUSIBLE.end())
     }
 
-    /// What is a little too dense to be true is taken for as dense as can be: to learn nothing from it would leave the session
-    /// with an estimate that is much further off. One report weighs little, and those that follow mend it.
+    /// Learns from one report. A ratio slightly above the plausible range is clamped to it: ignoring the report would
+    /// leave the session with a much worse estimate. One report weighs little, and later ones correct it.
     fn learn(&mut self, shown: f64, estimated: f64, is_first: bool) {
         let most = if is_first { AT_FIRST } else { PLAUSIBLE.end() * FAR_OFF };
         if estimated < 1.0 || !(*PLAUSIBLE.start()..=most).contains(&(shown / estimated)) {
@@ -281,7 +284,8 @@ mod tests {
         assert!((1.35..=1.4).contains(&occupancy.ratio()), "{}", occupancy.ratio());
     }
 
-    /// A session that begins with so many tokens, estimated rightly, and grows by text that weighs `density` times its estimate.
+    /// A session that starts with `first` tokens, estimated exactly, and grows by text of `density` tokens per
+    /// estimated token.
     fn grown(first: Tokens, density: f64) -> Occupancy {
         let mut occupancy = Occupancy::new();
         occupancy.appended(first);
@@ -314,7 +318,7 @@ mod tests {
                 (weighed / expected - 1.0).abs() < 0.05,
                 "{density}: {weighed} of {expected}"
             );
-            // The next report counts the same, and what is learned stays.
+            // The next report matches, and the calibration stays.
             occupancy.replied(prompt(expected as Tokens, 0), 0, true);
             assert!(
                 (occupancy.ratio() / density - 1.0).abs() < 0.1,

@@ -1,4 +1,4 @@
-//! When to compact, and when to stop trying: a policy answers, and the caller acts.
+//! The compaction policy: decides when to compact and when to stop trying; the caller acts.
 
 mod guard;
 
@@ -7,50 +7,52 @@ pub use guard::{Fixed, Guard, Heaviest, Progress, Stuck};
 use crate::budget::usage::{DISCOUNT, Usage};
 use crate::message::tokens::Tokens;
 
-/// The share of the trigger below which a compaction has clearly helped; above it the next steps would compact again.
+/// The share of the trigger below which a compaction has clearly helped; above it, the next steps would compact again.
 pub(crate) const CLEARLY_BELOW: f64 = 0.8;
-/// The share of the trigger that a conversation may take whose newest prompt no model has seen: the rest is for what an
-/// estimate may be wrong by, and for the first steps. It is far enough below for the compaction to count as progress.
+/// The maximum share of the trigger for a conversation whose newest prompt no model has seen; the rest allows for
+/// errors of the estimate and for the first steps. It is low enough for the compaction to count as progress.
 pub(crate) const UNSEEN_PROMPT: f64 = 0.85;
 /// The share of the trigger that a compaction aims at, so that a conversation at the trigger becomes 60 % smaller.
 pub(crate) const AIM: f64 = 0.4;
-/// The share of a refused request that is tried next where the provider names no limit.
+/// The share of a refused request that is tried next if the provider names no limit.
 const SHRINK: f64 = 0.9;
-/// A reply takes at most one part in so many of the window.
+/// A reply reserves at most the window divided by this.
 const REPLY_SHARE: Tokens = 4;
-/// A limit that nobody has named is never assumed to be smaller than this, in tokens: no model's window is.
+/// The minimum window, in tokens, that is assumed if the provider names no limit: no model has a smaller one.
 const SMALLEST_WINDOW: Tokens = 2_000;
 
-/// When a session compacts by itself, by the user's word.
+/// The user's setting for automatic compaction.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum CompactAt {
-    /// When the window is full.
+    /// At a full window.
     #[default]
     Full,
     /// At this share of the window (0 to 1) at the latest.
     Share(f64),
-    /// Never: a window that is full ends the run, and the user compacts.
+    /// Never: a full window ends the run, and the user compacts.
     Never,
 }
 
-/// When a session compacts.
+/// The settings that determine when a session compacts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CompactionConfig {
     /// The share of the window (0 to 1) that effective tokens may reach.
     pub threshold_percent: f64,
     /// The model's limit, in tokens.
     pub context_window: Tokens,
-    /// The most tokens that a reply may have; of the window so many are kept [free](Self::reserved), or its quarter.
+    /// The maximum tokens of a reply; this many tokens of the window are kept [free](Self::reserved), but at most a
+    /// quarter.
     pub reserved_output: Tokens,
-    /// The share of a cached token's price that is saved when it is read, 0 to 1.
+    /// The share of a cached token's price that is saved by reading it, 0 to 1.
     pub discount: f64,
-    /// When the user wants it by itself.
+    /// The user's setting for automatic compaction.
     pub compact_at: CompactAt,
     learned: Option<Tokens>,
 }
 
 impl CompactionConfig {
-    /// The usual settings for a model with this window: a threshold of 0.9, the usual discount, and nothing reserved.
+    /// The default settings for a model with this window: a threshold of 0.9, the default discount, and nothing
+    /// reserved.
     pub fn new(context_window: Tokens) -> Self {
         CompactionConfig {
             threshold_percent: 0.9,
@@ -62,29 +64,29 @@ impl CompactionConfig {
         }
     }
 
-    /// The same with this much of the window kept free for the reply, or a quarter of the window where that is less.
+    /// Reserves this many tokens of the window for the reply, but at most a quarter of the window.
     pub fn reserving(mut self, output: Tokens) -> Self {
         self.reserved_output = output;
         self
     }
 
-    /// The window that counts: the one that the provider has named when it refused a request, or else the configured one.
+    /// The effective window: the one that the provider named when it refused a request, or else the configured one.
     pub fn window(&self) -> Tokens {
         self.learned.unwrap_or(self.context_window)
     }
 
-    /// The tokens of the window that are kept free for the reply: at most a quarter of it, so that a small window holds a
-    /// conversation too, whether it was told or learned.
+    /// The window tokens reserved for the reply: at most a quarter, so that a small window, configured or learned,
+    /// holds a conversation too.
     pub fn reserved(&self) -> Tokens {
         self.reserved_output.min(self.window() / REPLY_SHARE)
     }
 
-    /// The most that a request may occupy: the window less what is reserved for the reply.
+    /// The maximum occupancy of a request: the window minus the reserved tokens.
     pub fn limit(&self) -> Tokens {
         self.window() - self.reserved()
     }
 
-    /// The occupancy that may be reached but not passed: the limit, or the user's share of the window where that is less.
+    /// The maximum permitted occupancy: the limit, or the user's share of the window if that is less.
     fn ceiling(&self) -> Tokens {
         match self.compact_at {
             CompactAt::Share(share) => self.limit().min((self.window() as f64 * share + 1e-6) as Tokens),
@@ -92,31 +94,31 @@ impl CompactionConfig {
         }
     }
 
-    /// The effective tokens that may be reached but not passed.
+    /// The maximum permitted effective tokens.
     fn threshold(&self) -> Tokens {
-        // A float product such as 0.9 × window may fall a hair short of the whole number that is meant.
+        // A float product such as 0.9 × window may fall slightly short of the intended integer.
         (self.window() as f64 * self.threshold_percent + 1e-6) as Tokens
     }
 
-    /// Whether a prompt that weighs this much in price is past the threshold. About money only: it may say no one step
-    /// before a request is refused.
+    /// Returns whether a prompt with this price in effective tokens exceeds the threshold. This is about cost only: it
+    /// may return false one step before a request is refused.
     pub fn should_compact(&self, effective: Tokens) -> bool {
         effective > self.threshold() && self.compact_at != CompactAt::Never
     }
 
-    /// The occupancy at which a compaction of a session is due: the limit, or the threshold or the user's share where that is lower.
+    /// The occupancy at which a compaction is due: the limit, or the threshold or the user's share if that is lower.
     pub fn trigger(&self) -> Tokens {
         self.ceiling().min(self.threshold())
     }
 
-    /// What a compaction aims at: far enough below the trigger that the next one is many steps away.
+    /// The size that a compaction aims at: far enough below the trigger that the next one is many steps away.
     pub fn target(&self) -> Tokens {
         (self.trigger() as f64 * AIM) as Tokens
     }
 
-    /// The provider refused a request of about `tried` tokens as too long. The limit that it names replaces the
-    /// configured one for the session. Where it names none, the window is taken to be nine tenths of the request or of
-    /// the window so far, whichever is smaller, so that each refusal leads to a smaller request.
+    /// Records that the provider refused a request of about `tried` tokens as too long. The limit that it names
+    /// replaces the configured one for the session. If it names none, the window is taken to be nine tenths of the
+    /// request or of the current window, whichever is smaller, so that each refusal leads to a smaller request.
     pub fn refused(&mut self, named: Option<Tokens>, tried: Tokens) {
         let window = match named {
             Some(limit) if limit > 0 => limit,
@@ -133,19 +135,19 @@ impl CompactionConfig {
         self.learned = Some(window);
     }
 
-    /// Whether to compact before the next request, and why.
+    /// Decides whether to compact before the next request; returns the reason.
     ///
     /// | reason | when |
     /// |---|---|
     /// | [`Reason::Refused`] | the provider has just refused the request as too long |
-    /// | [`Reason::Asked`] | the user asks for it |
-    /// | [`Reason::Full`] | the occupancy of the next request passes [`limit`](Self::limit), or the user's [share](CompactAt) |
-    /// | [`Reason::Wished`] | the model asks for it, and was [granted](crate::conversation::Conversation::wished) it |
-    /// | [`Reason::Price`] | the effective tokens pass the threshold, or the rent of what can be removed has reached the cost of removing it |
+    /// | [`Reason::Asked`] | the user requests it |
+    /// | [`Reason::Full`] | the next request's occupancy exceeds [`limit`](Self::limit) or [`CompactAt::Share`] |
+    /// | [`Reason::Wished`] | the model requests it, and it was [granted](crate::conversation::Conversation::wished) |
+    /// | [`Reason::Price`] | effective tokens exceed the threshold, or the rent has reached the edit's cost |
     /// | [`Reason::Cold`] | the cache has expired and something can be removed, so that the edit is free |
     ///
-    /// Where several hold, the first in this order is the reason: what the provider has said is certain, the user's wish
-    /// comes before an estimate, and money comes last.
+    /// If several apply, the first in this order is the reason: a provider's refusal is certain, the user's request
+    /// precedes an estimate, and cost comes last.
     pub fn decide(&self, now: &Pressure) -> Option<Reason> {
         if now.is_refused {
             Some(Reason::Refused)
@@ -165,29 +167,29 @@ impl CompactionConfig {
     }
 }
 
-/// What presses on a session between two requests.
+/// The conditions between two requests that may call for a compaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Pressure {
     /// Tokens that the next request will occupy.
     pub occupancy: Tokens,
-    /// What the last prompt weighed in price, see [`Usage::effective_tokens`].
+    /// The price of the last prompt in effective tokens; see [`Usage::effective_tokens`].
     pub effective: Tokens,
     /// Tokens that an edit could remove.
     pub removable: Tokens,
-    /// The economics have found that the rent of what can be removed has reached the cost of removing it.
+    /// True if the rent of removable tokens has reached the cost of removing them.
     pub is_rent_due: bool,
-    /// The cache has expired.
+    /// True if the cache has expired.
     pub is_cold: bool,
-    /// The user asks for a compaction.
+    /// True if the user requests a compaction.
     pub is_asked: bool,
-    /// The model does.
+    /// True if the model requests a compaction.
     pub is_wished: bool,
-    /// The provider has just refused the request as too long.
+    /// True if the provider has just refused the request as too long.
     pub is_refused: bool,
 }
 
 impl Pressure {
-    /// The pressure after a request of this usage, before anything is appended to it and its reply.
+    /// The pressure after a request with this usage, before anything is appended after its reply.
     pub fn after(usage: Usage, discount: f64) -> Self {
         Pressure {
             occupancy: usage.total(),
@@ -197,22 +199,22 @@ impl Pressure {
     }
 }
 
-/// Why history that was already sent may change now.
+/// The reason for changing history that was already sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Reason {
     /// The next request would not fit.
     Full,
     /// Going on costs more than compacting.
     Price,
-    /// The user asked.
+    /// The user requested it.
     Asked,
-    /// The model asked.
+    /// The model requested it.
     Wished,
-    /// The provider said that the request was too long.
+    /// The provider refused the request as too long.
     Refused,
     /// The cache has expired, so an edit is free.
     Cold,
-    /// The provider does not take a part of it, or has refused to answer.
+    /// The provider does not accept a part of it or has refused to answer.
     Rejected,
 }
 
@@ -230,7 +232,7 @@ impl Reason {
         }
     }
 
-    /// Whether the session cannot go on without a compaction.
+    /// Returns whether the session cannot go on without a compaction.
     pub fn is_forced(self) -> bool {
         matches!(self, Reason::Full | Reason::Refused)
     }

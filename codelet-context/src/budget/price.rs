@@ -1,4 +1,4 @@
-//! Price cards: what a model's tokens cost and how its prompt cache works, as dated data.
+//! Price cards: token prices of models and the rules of their prompt caches, as dated data.
 
 mod file;
 mod spelling;
@@ -12,83 +12,84 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The cards that are built in; the file says where its figures come from.
+/// The built-in cards; the file names the sources of its figures.
 const TABLE: &str = include_str!("prices.txt");
 
-/// The card that is used where nobody knows the model: entries at marks that live five minutes, the rules under which
-/// an edit costs most.
+/// The card for unknown models: a cache with breakpoints that lives five minutes, the rules under which an edit costs
+/// most.
 pub const USUAL: &str = "5m";
 
-/// The highest price that a card can give, in US dollars per million tokens. Nothing costs a dollar a token; below it, sums
-/// of what is spent are numbers.
+/// The highest price on a card, in US dollars per million tokens. Nothing costs a dollar per token, and below it sums
+/// of costs stay finite.
 pub const MOST_DOLLARS: f64 = 1e6;
 
-// What stands on a card, in the words of errors.
+// Expected values, as worded in errors.
 const DOLLARS: &str = "US dollars per million tokens, 0 to 1,000,000";
 const TIMES: &str = "1 to 1,000 times the price";
 const MARKS: &str = "a number of marks, 1 or more, or none";
 
-/// How long a cache keeps what is marked, where a vendor offers a choice.
+/// The lifetime of cache entries, for vendors that offer a choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Lifetime {
-    /// Five minutes after the last use, or however long the vendor's only cache lives.
+    /// Five minutes after the last use, or the lifetime of the vendor's only cache.
     #[default]
     FiveMinutes,
     /// An hour after the last use; writing costs more.
     Hour,
 }
 
-/// US dollars per million tokens.
+/// Prices in US dollars per million tokens.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Rates {
-    /// Prompt tokens that no cache was involved in.
+    /// Prompt tokens not involving a cache.
     pub input: f64,
-    /// Tokens of the answer, thinking included.
+    /// Output tokens, thinking included.
     pub output: f64,
     /// Prompt tokens read from the cache.
     pub cache_read: f64,
-    /// Prompt tokens written to a cache that lives five minutes (or as long as the vendor's only one does).
+    /// Prompt tokens written to a cache that lives five minutes (or as long as the vendor's only one).
     pub cache_write: f64,
     /// Prompt tokens written to a cache that lives an hour.
     pub cache_write_1h: f64,
 }
 
-/// Dearer prices for long prompts: beyond a size, the whole request costs more.
+/// A price tier for long prompts: beyond its size, the whole request costs more.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Tier {
-    /// The longest prompt that does not pay more, in tokens.
+    /// The longest prompt, in tokens, that does not cost more.
     pub above: Tokens,
-    /// Prompt tokens of every kind cost so many times as much.
+    /// The factor on the price of prompt tokens of every kind.
     pub prompt: f64,
-    /// The answer costs so many times as much.
+    /// The factor on the price of output tokens.
     pub output: f64,
 }
 
-/// What a model's tokens cost, and the rules of its cache.
+/// The token prices of a model and the rules of its cache.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PriceCard {
-    /// The model, or the rules that the card stands for.
+    /// The name of the model or of the set of rules.
     pub name: Arc<str>,
     /// The prices of a prompt below every tier.
     pub rates: Rates,
-    /// Dearer prices for longer prompts, ascending.
+    /// Tiers for longer prompts, ascending.
     pub tiers: Vec<Tier>,
     /// The shortest prefix that is cached, in tokens.
     pub minimum: Tokens,
-    /// The lifetime that requests are marked with.
+    /// The lifetime that requests ask for.
     pub lifetime: Lifetime,
-    /// How long an unused entry of the shorter lifetime is kept.
+    /// The time for which an unused entry of the shorter lifetime is kept.
     pub lives: Duration,
-    /// The most cache marks in a request. None: the longest prefix that was ever sent is found without marks.
+    /// The maximum number of cache breakpoints (marks) in a request. `None`: the cache finds the longest prefix sent
+    /// before without breakpoints.
     pub marks: Option<u32>,
-    /// When the figures were read, as year and month.
+    /// The year and month in which the figures were read.
     pub as_of: Arc<str>,
-    /// Where they were read.
+    /// Their source.
     pub source: Arc<str>,
 }
 
 impl PriceCard {
-    /// A card of these prices, with the rules of a cache that needs no marks and lives five minutes.
+    /// A card with these prices and the rules of a cache that needs no breakpoints and lives five minutes.
     pub fn flat(name: &str, rates: Rates) -> Self {
         PriceCard {
             name: name.into(),
@@ -103,11 +104,11 @@ impl PriceCard {
         }
     }
 
-    /// Whether the figures make sense, which a card from a [file](parse) does: sums of dollars under a card that does not may be
-    /// no numbers.
+    /// Checks that the figures make sense. Cards from a [file](parse) always do; with one that does not, sums of
+    /// dollars may be NaN or infinite.
     ///
     /// # Errors
-    /// The first figure that makes none, in words.
+    /// The first bad figure.
     pub fn check(&self) -> Result<(), BadFigure> {
         let Rates {
             input,
@@ -140,19 +141,19 @@ impl PriceCard {
         }
     }
 
-    /// The same rules with other prices; tiers multiply them alike.
+    /// Replaces the prices and keeps the rules, tier factors included.
     pub fn costing(mut self, rates: Rates) -> Self {
         self.rates = rates;
         self
     }
 
-    /// The same card for requests that are marked with this lifetime.
+    /// Sets the lifetime that requests ask for.
     pub fn living(mut self, lifetime: Lifetime) -> Self {
         self.lifetime = lifetime;
         self
     }
 
-    /// How long an unused entry is kept, by the lifetime in use.
+    /// The time for which an unused entry is kept, by the lifetime in use.
     pub fn expires_after(&self) -> Duration {
         match self.lifetime {
             Lifetime::FiveMinutes => self.lives,
@@ -160,7 +161,7 @@ impl PriceCard {
         }
     }
 
-    /// The price of writing to the cache with the lifetime in use, in dollars per million tokens below every tier.
+    /// The price of a cache write with the lifetime in use, in dollars per million tokens below every tier.
     pub fn write(&self) -> f64 {
         match self.lifetime {
             Lifetime::FiveMinutes => self.rates.cache_write,
@@ -168,17 +169,17 @@ impl PriceCard {
         }
     }
 
-    /// The tier that a prompt of this size falls in.
+    /// The tier of a prompt of this size.
     pub fn tier(&self, prompt: Tokens) -> Option<&Tier> {
         self.tiers.iter().rev().find(|tier| prompt > tier.above)
     }
 
-    /// How many times as much the tokens of a prompt of this size cost.
+    /// The price factor for the tokens of a prompt of this size.
     pub fn factor(&self, prompt: Tokens) -> f64 {
         self.tier(prompt).map_or(1.0, |tier| tier.prompt)
     }
 
-    /// The dollars that a request cost; `write_1h` of its cache writes went to a cache that lives an hour.
+    /// The cost of a request in dollars; `write_1h` of its cache writes went to a cache that lives an hour.
     pub fn cost(&self, usage: Usage, write_1h: Tokens) -> f64 {
         let rates = &self.rates;
         let write_1h = write_1h.min(usage.cache_write);
@@ -198,18 +199,19 @@ impl PriceCard {
 /// The built-in cards.
 pub fn built_in() -> &'static [PriceCard] {
     static CARDS: OnceLock<Vec<PriceCard>> = OnceLock::new();
-    // The table is data of this crate; a test reads it.
+    // The table is part of this crate; a test parses it.
     CARDS.get_or_init(|| parse(TABLE, "prices.txt").unwrap_or_default())
 }
 
-/// The built-in card for a model, by `vendor/model`, by the model alone, or by the name of a set of rules. A dated
-/// snapshot (`…-20261101`, `…-2026-11-01`) that is not listed itself costs what its model does.
+/// Finds the built-in card for a model by `vendor/model`, by the model alone, or by the name of a set of rules. A dated
+/// snapshot (`…-20261101`, `…-2026-11-01`) without its own card has its model's prices.
 pub fn find(name: &str) -> Option<&'static PriceCard> {
     among(built_in(), name)
 }
 
-/// The same, among these cards. Clouds, gateways and agents spell the names of models in ways of their own
-/// (`us.anthropic.claude-…-v1:0`, `claude-…@20251101`, `anthropic/claude-opus-4.5`, `claude-…[1m]`); all of them are known.
+/// Like [`find`], among these cards. Clouds, gateways and agents spell model names in their own ways
+/// (`us.anthropic.claude-…-v1:0`, `claude-…@20251101`, `anthropic/claude-opus-4.5`, `claude-…[1m]`); all of these are
+/// recognised.
 pub fn among<'a>(cards: &'a [PriceCard], name: &str) -> Option<&'a PriceCard> {
     let exact = |name: &str| cards.iter().find(|card| *card.name == *name);
     let model = |name: &str| {
@@ -221,21 +223,21 @@ pub fn among<'a>(cards: &'a [PriceCard], name: &str) -> Option<&'a PriceCard> {
     names.find_map(|name| exact(name).or_else(|| model(name)))
 }
 
-/// The card for a model that nobody knows; see [`USUAL`].
+/// The card for an unknown model; see [`USUAL`].
 pub fn usual() -> PriceCard {
     find(USUAL)
         .cloned()
         .unwrap_or_else(|| PriceCard::flat(USUAL, Rates::default()))
 }
 
-/// A figure on a price card that makes no sense.
+/// An invalid figure on a price card.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadFigure {
     /// The card's name.
     card: Arc<str>,
     /// The figure.
     found: String,
-    /// What was expected.
+    /// The expected value.
     expected: &'static str,
 }
 
@@ -248,12 +250,12 @@ impl fmt::Display for BadFigure {
 
 impl std::error::Error for BadFigure {}
 
-/// Whether a number can be a price, in dollars per million tokens.
+/// Returns whether a number can be a price, in dollars per million tokens.
 fn is_rate(dollars: f64) -> bool {
     (0.0..=MOST_DOLLARS).contains(&dollars)
 }
 
-/// Whether a price can be so many times another one: beyond a tier, nothing is cheaper.
+/// Returns whether a number can be a tier's price factor: no tier lowers prices.
 fn is_times(times: f64) -> bool {
     (1.0..=1e3).contains(&times)
 }

@@ -1,10 +1,10 @@
-//! The figures of a session: what the last request weighed, and what all of them were billed.
+//! Token counts of a session: those of the last request, and the billed total.
 
 use crate::budget::usage::{self, Usage};
 use crate::message::tokens::Tokens;
 
-/// What the session knows of its tokens. The absolute figures are those of the last request, and each report overwrites
-/// them; only [`TokenTracker::billed`] adds up, and it never goes down.
+/// The token counts of a session. The absolute figures are those of the last request, and each report overwrites them;
+/// only [`TokenTracker::billed`] accumulates, and it never decreases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TokenTracker {
     input: Tokens,
@@ -19,13 +19,13 @@ pub struct TokenTracker {
 }
 
 impl TokenTracker {
-    /// Nothing sent yet.
+    /// Creates a tracker before the first request.
     pub fn new() -> Self {
         TokenTracker::default()
     }
 
-    /// Takes over what a request was reported to cost; `reasoning` is the share of the output that was thinking. An
-    /// interrupted answer is reported like any other.
+    /// Records the usage report of a request; `reasoning` is the thinking share of the output. An interrupted reply is
+    /// reported like any other.
     pub fn report(&mut self, usage: Usage, reasoning: Tokens) {
         self.input = usage.prompt();
         self.output = usage.output;
@@ -38,8 +38,8 @@ impl TokenTracker {
         self.requests = self.requests.saturating_add(1);
     }
 
-    /// Takes over the estimate of a conversation that was rebuilt. It stands until the next report. The cache figures
-    /// stay as they were and are stale: they tell of a prefix that is no longer sent.
+    /// Sets the estimate of a rebuilt conversation, which holds until the next report. The cache figures are kept but
+    /// stale: they refer to a prefix that is no longer sent.
     pub fn rebuilt(&mut self, estimate: Tokens) {
         self.input = estimate;
         self.output = 0;
@@ -48,7 +48,7 @@ impl TokenTracker {
         self.cache_is_stale = true;
     }
 
-    /// Takes over the bill of another state of the same session: what was billed stays billed, whatever is taken back.
+    /// Takes over the bill of a later state of the same session: billed tokens stay billed, whatever is undone.
     pub(crate) fn keep_bill(&mut self, later: &TokenTracker) {
         self.billed = later.billed;
         self.requests = later.requests;
@@ -59,84 +59,84 @@ impl TokenTracker {
         self.input
     }
 
-    /// The last reply.
+    /// The output tokens of the last reply.
     pub fn output(&self) -> Tokens {
         self.output
     }
 
-    /// The last prompt and its reply.
+    /// The last prompt plus its reply.
     pub fn total(&self) -> Tokens {
         self.input.saturating_add(self.output)
     }
 
-    /// What the last request read from the cache.
+    /// The tokens that the last request read from the cache.
     pub fn cache_read(&self) -> Tokens {
         self.cache_read
     }
 
-    /// What the last request wrote to the cache.
+    /// The tokens that the last request wrote to the cache.
     pub fn cache_creation(&self) -> Tokens {
         self.cache_creation
     }
 
-    /// The share of the last reply that was thinking.
+    /// The thinking share of the last reply.
     pub fn reasoning(&self) -> Tokens {
         self.reasoning
     }
 
-    /// Whether the figures were recomputed after a compaction and no request has confirmed them yet.
+    /// Returns whether the figures were recomputed after a compaction and no request has confirmed them yet.
     pub fn is_estimate(&self) -> bool {
         self.is_estimate
     }
 
-    /// Whether the cache figures tell of a prefix that is no longer sent.
+    /// Returns whether the cache figures refer to a prefix that is no longer sent.
     pub fn cache_is_stale(&self) -> bool {
         self.cache_is_stale
     }
 
-    /// Everything that was billed so far, all requests together.
+    /// The billed usage of all requests so far.
     pub fn billed(&self) -> Usage {
         self.billed
     }
 
-    /// How many requests were billed.
+    /// The number of billed requests.
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// What the last prompt weighs in price. Stale cache figures save nothing, because the next request cannot read
-    /// what they tell of.
+    /// The last prompt in effective tokens, a measure of its price. Stale cache figures save nothing, because the next
+    /// request cannot read the prefix that they refer to.
     pub fn effective_tokens(&self, discount: f64) -> Tokens {
         let cache_read = if self.cache_is_stale { 0 } else { self.cache_read };
         usage::effective(self.input, cache_read, discount)
     }
 }
 
-/// How full the window is, for the display.
+/// The occupancy of the window, for display.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TokenState {
-    /// Tokens that fill the window now.
+    /// Tokens that currently fill the window.
     pub current: Tokens,
-    /// Tokens at which a compaction is due: the window less the reserved output.
+    /// Tokens at which a compaction is due: the window minus the reserved output.
     pub capacity: Tokens,
-    /// What is left until then.
+    /// The tokens left until then.
     pub remaining: Tokens,
-    /// `current` of `capacity`, in percent; above 100 where the limit is passed.
+    /// `current` as a percentage of `capacity`; above 100 if the limit is exceeded.
     pub percent_used: f64,
-    /// The model whose window it is.
+    /// The model that has this window.
     pub model: String,
-    /// When the figures were taken, in milliseconds since 1970-01-01 UTC, by the caller's clock.
+    /// The time of the figures, in milliseconds since 1970-01-01 UTC, by the caller's clock.
     pub updated: u64,
 }
 
 impl TokenState {
-    /// The state at this occupancy of this limit.
+    /// Creates the state for this occupancy and this limit.
     pub fn new(current: Tokens, capacity: Tokens, model: &str, updated: u64) -> Self {
         TokenState {
             current,
             capacity,
             remaining: capacity.saturating_sub(current),
-            // Where there is no room at all, whatever there is fills it.
+            // With no capacity, any occupancy fills it.
             percent_used: match capacity {
                 0 if current == 0 => 0.0,
                 0 => 100.0,

@@ -1,25 +1,25 @@
-//! What a reply cost, in four counts that never overlap.
+//! The token usage of a reply, in four counts that never overlap.
 
 use crate::message::tokens::Tokens;
 
-/// The share of a cached token's price that is saved when it is read back, unless a price card says otherwise.
+/// The share of a cached token's price that is saved by reading it, unless a price card says otherwise.
 pub const DISCOUNT: f64 = 0.9;
 
-/// What one reply cost. The four parts never overlap, so every total is a plain sum.
+/// The token usage of one reply. The four parts never overlap, so every total is a plain sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct Usage {
-    /// Prompt tokens that were neither read from a cache nor written to one.
+    /// Prompt tokens neither read from a cache nor written to one.
     pub fresh: Tokens,
     /// Prompt tokens read from the cache.
     pub cache_read: Tokens,
     /// Prompt tokens written to the cache.
     pub cache_write: Tokens,
-    /// Tokens of the reply, thinking included.
+    /// Output tokens, thinking included.
     pub output: Tokens,
 }
 
 impl Usage {
-    /// From a vendor whose prompt count leaves out both cache counts.
+    /// Converts the counts of a vendor whose prompt count excludes both cache counts.
     pub fn from_exclusive(uncached: Tokens, cache_write: Tokens, cache_read: Tokens, output: Tokens) -> Self {
         Usage {
             fresh: uncached,
@@ -29,8 +29,8 @@ impl Usage {
         }
     }
 
-    /// From a vendor whose prompt count includes the cached part. A cached part larger than the prompt is a false
-    /// report; it is taken to be the whole prompt.
+    /// Converts the counts of a vendor whose prompt count includes the cached part. A cached count larger than the
+    /// prompt is a false report and is taken to be the whole prompt.
     pub fn from_inclusive(prompt: Tokens, cached: Tokens, output: Tokens) -> Self {
         let cache_read = cached.min(prompt);
         Usage {
@@ -41,7 +41,7 @@ impl Usage {
         }
     }
 
-    /// Both together, part by part.
+    /// The sum of both, part by part.
     pub fn plus(self, other: Usage) -> Usage {
         Usage {
             fresh: self.fresh.saturating_add(other.fresh),
@@ -51,28 +51,28 @@ impl Usage {
         }
     }
 
-    /// Everything that was sent. This fills the window: a cached token takes as much room as any other.
+    /// All prompt tokens. They fill the window: a cached token takes as much room as any other.
     pub fn prompt(self) -> Tokens {
         self.fresh
             .saturating_add(self.cache_read)
             .saturating_add(self.cache_write)
     }
 
-    /// Everything that was sent and answered.
+    /// All prompt and output tokens.
     pub fn total(self) -> Tokens {
         self.prompt().saturating_add(self.output)
     }
 
-    /// What the prompt weighs in price, where reading from the cache saves this share (0 to 1, see [`DISCOUNT`]). It
-    /// says nothing about room.
+    /// The prompt in effective tokens, a measure of its price in which cache reads save this share (0 to 1, see
+    /// [`DISCOUNT`]). It says nothing about room in the window.
     pub fn effective_tokens(self, discount: f64) -> Tokens {
         effective(self.prompt(), self.cache_read, discount)
     }
 }
 
-/// `prompt − discount × cache_read`, never below nothing.
+/// `prompt − discount × cache_read`, at least 0.
 pub(crate) fn effective(prompt: Tokens, cache_read: Tokens, discount: f64) -> Tokens {
-    // A discount that is no number saves nothing; the cast of a float to an integer saturates.
+    // A NaN discount saves nothing; the cast from float to integer saturates.
     let discount = if discount.is_nan() {
         0.0
     } else {
@@ -81,25 +81,25 @@ pub(crate) fn effective(prompt: Tokens, cache_read: Tokens, discount: f64) -> To
     prompt.saturating_sub((cache_read as f64 * discount).round() as Tokens)
 }
 
-/// The raw counts that a vendor has reported so far for one reply. A streamed answer reports more than once, and each
-/// report states absolute figures: the last value of each field wins, and nothing is summed. Normalise when the stream
-/// ends, or is interrupted: a part of the counts may arrive only with the last event.
+/// The raw counts that a vendor has reported so far for one reply. A streamed reply reports more than once, and each
+/// report has absolute figures: the last value of each field wins, and nothing is summed. Normalise when the stream
+/// ends or is interrupted: some counts may arrive only with the last event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reported {
-    /// The vendor's count of the prompt, with or without the cached parts.
+    /// The vendor's prompt count, with or without the cached parts.
     pub prompt: Option<Tokens>,
-    /// Read from the cache.
+    /// Tokens read from the cache.
     pub cache_read: Option<Tokens>,
-    /// Written to the cache.
+    /// Tokens written to the cache.
     pub cache_write: Option<Tokens>,
-    /// The reply.
+    /// Output tokens.
     pub output: Option<Tokens>,
-    /// The share of the reply that was thinking.
+    /// The thinking share of the output.
     pub reasoning: Option<Tokens>,
 }
 
 impl Reported {
-    /// Takes over what a later event reports; what it leaves out stands.
+    /// Updates the counts from a later event; fields that it leaves out keep their values.
     pub fn update(&mut self, later: Reported) {
         self.prompt = later.prompt.or(self.prompt);
         self.cache_read = later.cache_read.or(self.cache_read);
@@ -108,7 +108,7 @@ impl Reported {
         self.reasoning = later.reasoning.or(self.reasoning);
     }
 
-    /// The usage, where the prompt count leaves out both cache counts. What was not reported counts as nothing.
+    /// The usage, for a prompt count that excludes both cache counts. Missing counts are zero.
     pub fn exclusive(&self) -> Usage {
         Usage::from_exclusive(
             self.prompt.unwrap_or(0),
@@ -118,7 +118,7 @@ impl Reported {
         )
     }
 
-    /// The usage, where the prompt count includes both cache counts.
+    /// The usage, for a prompt count that includes both cache counts.
     pub fn inclusive(&self) -> Usage {
         let usage = Usage::from_inclusive(
             self.prompt.unwrap_or(0),

@@ -1,23 +1,23 @@
-//! What goes into the archive, and which messages are known to be there.
+//! Archiving of removed parts, and the record of messages that are completely in the archive.
 
 use super::Work;
 use crate::compact::draft::{self, Draft};
 use crate::message::{Message, Part, Role};
 use std::sync::Arc;
 
-/// Which messages of a history an archive keeps all of, so that no later compaction looks at them for its sake.
+/// The messages of a history that are completely in an archive, so that later compactions need not process them again.
 ///
-/// It is true of the archive that came of the compaction which this came of, and of each that has grown from that one: what
-/// an archive keeps, it keeps for good.
+/// Valid for the archive of the compaction that produced it and for every archive that has grown from that one: archive
+/// entries are never removed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Archived {
-    /// The messages before `until` of which something may not be kept, ascending: they were shown.
+    /// The messages before `until` that may not be completely archived because they were shown, ascending.
     left: Vec<u32>,
     until: u32,
 }
 
 impl Archived {
-    /// The messages of which something may not be kept, ascending, among so many.
+    /// The messages among the first `messages` that may not be completely archived, ascending.
     fn missing(&self, messages: usize) -> impl Iterator<Item = usize> + '_ {
         let left = self.left.iter().map(|&at| at as usize);
         left.chain(self.until as usize..messages)
@@ -25,7 +25,7 @@ impl Archived {
 }
 
 impl Work<'_> {
-    /// Everything that no draft shows goes into the archive. Which messages are there as a whole then.
+    /// Archives everything that no draft shows. Returns the messages that are then completely archived.
     pub(super) fn archive_rest(&mut self, drafts: &[Draft]) -> Archived {
         let messages = self.history.messages();
         let mut shown = drafts.iter().peekable();
@@ -47,7 +47,7 @@ impl Work<'_> {
     }
 }
 
-/// What a result in the message at `index` came from. In a history that is in order its call stands in the last reply.
+/// The tool that produced a result in the message at `index`. In a valid history, its call is in the last reply.
 fn tool_of<'a>(messages: &'a [Arc<Message>], index: usize, part: &Part) -> &'a str {
     let Part::ToolResult(result) = part else { return "" };
     let reply = messages[..index]

@@ -1,5 +1,5 @@
-//! How a budget is divided where the usual shares do not do: where what stands takes more than its share of it, and where no
-//! model has seen the newest prompt yet.
+//! The division of a budget if the usual shares do not work: if standing texts exceed their share, or if no model has
+//! seen the newest prompt yet.
 
 use super::room::{self, share};
 use super::told;
@@ -8,62 +8,63 @@ use crate::history::History;
 use crate::message::Role;
 use crate::message::tokens::Tokens;
 
-/// The most of a budget that is held for the summary beside what stands.
+/// The maximum share of a budget reserved for the summary besides standing texts.
 const MOST_TOLD: f64 = 0.25;
 
-/// How much larger than usual a session's view may become for what cannot be told in a summary, in estimated tokens.
+/// The amount by which a session's view may exceed its usual size for content that a summary cannot convey, in
+/// estimated tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rise {
-    /// At most this, before the system prompt and reminders are cut.
+    /// The maximum size before the system prompt and reminders are cut.
     pub standing: Tokens,
-    /// At most this, before a prompt is cut that no model has seen.
+    /// The maximum size before a prompt that no model has seen is cut.
     pub fresh: Tokens,
-    /// How the last compaction that met the same limit has cut what stands.
+    /// The cut of standing texts in the last compaction with the same limit.
     pub cut: Option<Cut>,
 }
 
-/// How texts that stand were cut. They are cut alike as long as they are the same, so that the head of a session stays as it
-/// was sent.
+/// A cut of standing texts. It is repeated as long as they are the same, so that the head of a session stays as it was
+/// sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Cut {
-    /// The weight of the heaviest of them, which tells whether they are the same.
+    /// The weight of the heaviest text, which identifies the set.
     heaviest: Tokens,
-    /// What each may weigh.
+    /// The maximum weight of each text.
     cap: Tokens,
 }
 
 /// The parts of a budget.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Division {
-    /// All of them.
+    /// The sum of all parts.
     pub budget: Tokens,
-    /// The most for the kept steps.
+    /// The maximum for the kept steps.
     pub steps: Tokens,
-    /// The least for the summary.
+    /// The minimum for the summary.
     pub summary: Tokens,
-    /// What each text that stands may weigh.
+    /// The maximum weight of each standing text.
     pub standing: Tokens,
-    /// How they are cut, if a later compaction is to cut them alike.
+    /// Their cut, if a later compaction should repeat it.
     pub cut: Option<Cut>,
-    /// The room for all pictures and files of the user, where it is more than their share.
+    /// The room for all images and files of the user, if it exceeds their share.
     pub files: Option<Tokens>,
 }
 
-/// What a division is made for.
+/// The content that a budget is divided for.
 #[derive(Clone, Copy)]
 pub(super) struct Demand<'a> {
     pub drafts: &'a [Draft],
     pub history: &'a History,
-    /// Weights of the outputs of the last complete step, and whether the model has seen them.
+    /// The weights of the outputs of the last complete step, and whether the model has seen them.
     pub outputs: &'a [Tokens],
     pub is_seen: bool,
-    /// What lists and pins take in the summary.
+    /// The tokens of lists and pins in the summary.
     pub listed: &'a dyn Fn() -> Tokens,
-    /// What stands behind the summary.
+    /// The closing notice after the summary.
     pub ending: &'a str,
 }
 
-/// What has to stay beside the texts that stand and the older steps: the system prompt and the prompt that is being answered
+/// The content that must stay besides standing texts and older steps: the system prompt and the prompt being answered
 /// whole, everything else within its share.
 struct Rest {
     system: Tokens,
@@ -82,8 +83,8 @@ impl Rest {
 }
 
 impl Demand<'_> {
-    /// How this budget is divided, if not as usual. Without `rise` it is kept as it is, and only what fits into it whole is
-    /// given more than its share.
+    /// Divides this budget if the usual shares do not work. Without `rise` the budget is fixed, and only content that
+    /// fits whole gets more than its share.
     pub fn divide(&self, budget: Tokens, rise: Option<Rise>) -> Option<Division> {
         let weights = self.standing();
         let heaviest = weights.iter().copied().max().unwrap_or(0);
@@ -92,7 +93,7 @@ impl Demand<'_> {
         let is_heavy = head > share(budget, room::STANDING_SHARE) || earlier.is_some();
         let prompts_share = share(budget, room::PROMPTS_SHARE);
         let answered = self.answered();
-        // What the words of the prompt that is being answered, and files that no model has seen, take beyond their share.
+        // The excess over their shares of the text of the prompt being answered, and of files that no model has seen.
         let more_words = rise.map_or(0, |_| answered.saturating_sub(prompts_share));
         let more_files = rise.map_or(0, |_| self.unseen_files().saturating_sub(self.files(budget)));
         if !is_heavy && more_words + more_files == 0 {
@@ -126,7 +127,7 @@ impl Demand<'_> {
         })
     }
 
-    /// What the texts that stand weigh, each of them.
+    /// The weight of each standing text.
     fn standing(&self) -> Vec<Tokens> {
         let free = self.drafts.iter().filter(|draft| !draft.pinned && !draft.spared);
         draft::weights(free, Class::Standing)
@@ -137,13 +138,13 @@ impl Demand<'_> {
         system.map(Draft::estimate).sum()
     }
 
-    /// What the words of the prompt weigh that is being answered.
+    /// The weight of the text of the prompt being answered.
     fn answered(&self) -> Tokens {
         let answered = self.drafts.iter().filter(|draft| draft.is_answered);
         draft::weights(answered, Class::Prompts).into_iter().sum()
     }
 
-    /// What its pictures and files weigh, if no model has seen them yet.
+    /// The weight of its images and files, if no model has seen them yet.
     fn unseen_files(&self) -> Tokens {
         let Some(draft) = self.drafts.iter().find(|draft| draft.is_answered) else {
             return 0;
@@ -155,7 +156,7 @@ impl Demand<'_> {
         }
     }
 
-    /// See [`Rest`], of a budget of this size.
+    /// Computes the [`Rest`] for a budget of this size.
     fn rest(&self, budget: Tokens) -> Rest {
         let others = self.drafts.iter().filter(|draft| !draft.is_answered);
         let prompts = draft::weights(others, Class::Prompts);
@@ -177,7 +178,7 @@ impl Demand<'_> {
         files.min(share(budget, room::FILES_SHARE))
     }
 
-    /// What the last complete step and what is pinned take.
+    /// The tokens of the last complete step and of pinned messages.
     fn last(&self, budget: Tokens) -> Tokens {
         let cap = room::last_cap(self.outputs.to_vec(), budget, self.is_seen);
         let stay = self.drafts.iter().filter(|draft| draft.is_last || draft.pinned);
@@ -193,13 +194,13 @@ impl Demand<'_> {
     }
 }
 
-/// What each text of these weights that stand may weigh in a session whose view may weigh `most`, where not all of them fit,
-/// and how they are cut: to a share that does not depend on what stands beside them, and as they were cut before.
+/// The maximum weight of each standing text in a session whose view may have `most` tokens, if not all of them fit, and
+/// the cut: a share that does not depend on other content, and the same as before.
 fn steady_cap(weights: &[Tokens], most: Tokens, earlier: Option<Cut>) -> (Tokens, Option<Cut>) {
     let heaviest = weights.iter().copied().max().unwrap_or(0);
     let fair = draft::fair_cap(weights.to_vec(), share(most, room::STANDING_SHARE));
-    // That share is fair among texts of which small ones change with every prompt: as long as the earlier cut is about
-    // right, it stays.
+    // A fair share changes with every prompt, as small texts change; so an earlier cut is kept as long as it is about
+    // right.
     let is_about_right = |earlier: &Cut| earlier.cap <= fair.saturating_add(heaviest / room::CUTS);
     let steady = room::steady(fair, heaviest);
     let cap = earlier.filter(is_about_right).map_or(steady, |earlier| earlier.cap);

@@ -1,4 +1,4 @@
-//! The messages that a compaction keeps, on their way to the view: shortened where they must be, and never lost.
+//! Drafts: the messages that a compaction keeps, shortened if necessary and never lost.
 
 use crate::message::cut;
 use crate::message::recall::Archive;
@@ -10,37 +10,37 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The name under which a compaction archives what it removes.
+/// The reason under which a compaction archives what it removes.
 pub(crate) const REASON: &str = "compaction";
-/// Strings of parameters shorter than this are not cut, in bytes: they name what the call is about.
+/// Parameter strings shorter than this, in bytes, are not cut: they identify what the call is about.
 const SHORT_STRING: usize = 160;
 
-/// What a marker calls words of the user, the system or the assistant.
+/// The name for text of the user, the system or the assistant in a marker.
 const WORDS: &str = "text";
 
-/// Parameters are never replaced by a marker alone while they are shorter than this, in bytes.
+/// The minimum length, in bytes, of parameters that a marker alone may replace.
 const FEWEST_BYTES: usize = 640;
 
-/// A message of the view in the making.
+/// A message of the new view in preparation.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    /// The message of the history that it comes from.
+    /// The index of its source message in the history.
     pub source: usize,
-    /// For each part: the part of that message, ascending.
+    /// For each part, the index of its source part, ascending.
     pub parts: Vec<u32>,
     pub message: Message,
-    /// The user pinned it.
+    /// True if the user pinned it.
     pub pinned: bool,
-    /// It belongs to the last complete step or stands behind it: the model may not have seen it yet.
+    /// True if it belongs to the last complete step or follows it: the model may not have seen it yet.
     pub is_last: bool,
-    /// Nothing of it may be shortened, whatever the budget.
+    /// True if it must not be shortened, whatever the budget.
     pub spared: bool,
-    /// It is the prompt that is being answered: its words stay whole, whatever the budget.
+    /// True if it is the prompt being answered: its text stays whole, whatever the budget.
     pub is_answered: bool,
 }
 
 impl Draft {
-    /// The parts of a message for which `keep` holds, or `None` if there are none.
+    /// Creates a draft from the parts of a message for which `keep` holds; `None` if there are none.
     pub fn of(source: usize, message: &Arc<Message>, mut keep: impl FnMut(&Part) -> bool) -> Option<Self> {
         let parts: Vec<u32> = (0..message.parts.len() as u32)
             .filter(|&part| keep(&message.parts[part as usize]))
@@ -68,7 +68,7 @@ impl Draft {
         tokens::estimate_message(&self.message)
     }
 
-    /// Takes out the parts for which `stays` does not hold; it is asked with the part of the history that each comes from.
+    /// Removes the parts for which `stays` is false; it is called with the index of each source part.
     pub fn retain(&mut self, mut stays: impl FnMut(u32, &Part) -> bool) {
         let before = self.parts.len();
         let mut left = Vec::with_capacity(before);
@@ -84,28 +84,29 @@ impl Draft {
     }
 }
 
-/// What may be shortened, in the order in which it is.
+/// The classes of content that may be shortened, in the order of shortening.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
-    /// Outputs of tools.
+    /// Tool outputs.
     Results,
     /// Parameters of calls.
     Calls,
-    /// The assistant's words, and its thinking where no vendor checks it.
+    /// The assistant's text and images.
     Answers,
-    /// Reminders, and what a harness put beside the user's words.
+    /// Reminders and harness text next to the user's words.
     Standing,
-    /// Pictures and files of the user.
+    /// Images and files of the user.
     Files,
     /// The user's words.
     Prompts,
 }
 
 impl Class {
-    /// What tools and the assistant have said.
+    /// The classes of tool and assistant content.
     pub const BULK: [Class; 3] = [Class::Results, Class::Calls, Class::Answers];
 
-    /// `None` for what is never shortened: the system prompt, and what a vendor wants back as it is.
+    /// The class of a part; `None` if it is never shortened: the system prompt, and parts that a vendor requires
+    /// unchanged.
     pub fn of(role: Role, part: &Part) -> Option<Class> {
         if role == Role::System {
             return None;
@@ -120,7 +121,7 @@ impl Class {
             }),
             Part::Image(_) if role == Role::Assistant => Some(Class::Answers),
             Part::Image(_) => Some(Class::Files),
-            // What the vendor's own tools do in a reply belongs together, and what others rest on has to come back.
+            // The parts of a vendor's own tools in a reply belong together, and references must be sent back.
             Part::Opaque(opaque) => match (role, &opaque.nature) {
                 (Role::Assistant, _) | (_, Nature::Reference | Nature::Pending) => None,
                 (Role::User | Role::System, _) => Some(Class::Files),
@@ -131,7 +132,8 @@ impl Class {
     }
 }
 
-/// Shortens the parts of a class to at most `cap` tokens each, as far as markers allow. What is cut goes into the archive.
+/// Shortens the parts of a class to at most `cap` tokens each, as far as markers allow. The whole of each goes into the
+/// archive.
 pub(crate) fn shorten<'a>(
     drafts: impl IntoIterator<Item = &'a mut Draft>,
     class: Class,
@@ -155,7 +157,7 @@ pub(crate) fn shorten<'a>(
     }
 }
 
-/// A text to be cut: where it was cut before, the whole that is kept under its handle, so that nothing is cut twice.
+/// The whole text to be cut: from the archive if it was cut before, so that nothing is cut twice.
 fn whole_of(text: &Text, archive: &Archive) -> Option<Body> {
     match &text.cut {
         None => Some(text.body.clone()),
@@ -163,7 +165,7 @@ fn whole_of(text: &Text, archive: &Archive) -> Option<Body> {
     }
 }
 
-/// What the parts of a class weigh, each of them.
+/// The weight of each part of a class.
 pub(crate) fn weights<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> Vec<Tokens> {
     let parts = drafts
         .into_iter()
@@ -174,7 +176,7 @@ pub(crate) fn weights<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Cl
         .collect()
 }
 
-/// The largest cap under which weights sum up to at most `room`: small ones stay whole, large ones share the rest.
+/// The largest cap under which the weights sum up to at most `room`: small ones stay whole, large ones share the rest.
 pub(crate) fn fair_cap(mut weights: Vec<Tokens>, room: Tokens) -> Tokens {
     weights.sort_unstable();
     let mut left = room;
@@ -190,14 +192,14 @@ pub(crate) fn fair_cap(mut weights: Vec<Tokens>, room: Tokens) -> Tokens {
     Tokens::MAX
 }
 
-/// The tools of the calls that were met, by their ids.
+/// The tools of the calls so far, by call id.
 type Tools = HashMap<Arc<str>, Arc<str>>;
 
 fn shorten_part(part: &mut Part, cap: Tokens, tools: &Tools, archive: &mut Archive) {
     let bytes = tokens::bytes_in(cap.saturating_sub(PART_TOKENS));
     match part {
         Part::Text(text) => {
-            // A marker in place of a picture or a file is as short as can be.
+            // A marker in place of an image or a file cannot be shorter.
             let is_words = |handle: &crate::message::recall::Handle| {
                 let kept = archive.get(handle.as_str());
                 kept.is_some_and(|removed| &*removed.tool == WORDS)
@@ -234,7 +236,7 @@ fn shorten_part(part: &mut Part, cap: Tokens, tools: &Tools, archive: &mut Archi
                         }
                     }
                     Part::Image(_) => shorten_image(block, cap, archive),
-                    // Blocks of other kinds are the output's own form, and a text among them would break it.
+                    // Other blocks are part of the output's own format, which a text among them would break.
                     Part::Opaque(opaque) if opaque.is_file() => shorten_opaque(block, cap, archive),
                     _ => {}
                 }
@@ -247,7 +249,7 @@ fn shorten_part(part: &mut Part, cap: Tokens, tools: &Tools, archive: &mut Archi
     }
 }
 
-/// Cuts a text to about `bytes`: in the middle, or down to a marker where there is no room for more.
+/// Cuts a text to about `bytes`: in the middle, or down to a marker if there is no room for more.
 fn cut_text(
     body: &Body,
     bytes: usize,
@@ -274,7 +276,7 @@ fn shorten_image(part: &mut Part, cap: Tokens, archive: &mut Archive) {
     *part = Part::Text(text);
 }
 
-/// A block that nobody can cut gives way to its marker, unless that is no shorter.
+/// Replaces a block that cannot be cut with its marker, unless that is no shorter.
 fn shorten_opaque(part: &mut Part, cap: Tokens, archive: &mut Archive) {
     let weight = tokens::estimate_part(part);
     if let Part::Opaque(opaque) = part
@@ -285,7 +287,7 @@ fn shorten_opaque(part: &mut Part, cap: Tokens, archive: &mut Archive) {
     }
 }
 
-/// The marker for a block, with the handle that gives its JSON back. None where it would not be lighter than the block.
+/// The marker for a block, with the handle that returns its JSON. `None` if it would not be lighter than the block.
 pub(crate) fn opaque_marker(opaque: &Opaque, why: &str, reason: &'static str, archive: &mut Archive) -> Option<Text> {
     let (what, bytes) = (opaque.label(), opaque.json().len());
     let marker = tokens::estimate_bytes(cut::marker_bound(&what, bytes, why));
@@ -303,7 +305,7 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
     if call.parameters.json().len() <= bytes {
         return;
     }
-    // What was cut before is cut anew from the whole.
+    // Parameters that were cut before are cut again from the whole.
     let (whole, mut map) = match &call.cut {
         None => (call.parameters.json().clone(), call.parameters.as_map().clone()),
         Some(handle) => {
@@ -336,7 +338,7 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
             if string.len() <= cap {
                 return;
             }
-            // The handle stands once, in the first string that is cut.
+            // Only the first string that is cut has the handle.
             let marker = if first {
                 cut::marker("parameters", whole.len(), "cut here", &handle)
             } else {
@@ -355,7 +357,7 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
     }
     let mut parameters = Parameters::new(map);
     if parameters.json().len() > bytes.max(FEWEST_BYTES) {
-        // Nothing but short strings, numbers or names of fields, and very many: only the marker is left.
+        // A great number of short strings, numbers or field names: only the marker is left.
         let marker = cut::marker("parameters", whole.len(), "removed", &handle);
         parameters = Parameters::new([(String::from("cut"), Value::String(marker))].into_iter().collect());
     }
@@ -374,7 +376,7 @@ fn visit(value: &mut Value, depth: usize, act: &mut impl FnMut(&mut String)) {
     }
 }
 
-/// Shows every text of a part, the strings of parameters included.
+/// Calls `see` with every text of a part, the strings of parameters included.
 pub(crate) fn visit_texts<'a>(part: &'a Part, see: &mut impl FnMut(&'a str)) {
     match part {
         Part::Text(text) => see(text.body.as_str()),
@@ -397,7 +399,7 @@ fn visit_strings<'a>(value: &'a Value, depth: usize, see: &mut impl FnMut(&'a st
     }
 }
 
-/// Drops the thinking that no vendor checks; returns how many parts and bytes.
+/// Removes thinking that no vendor requires; returns the number of parts and bytes.
 pub(crate) fn drop_free_thinking(drafts: &mut Vec<Draft>, archive: &mut Archive) -> (u64, u64) {
     let (mut hits, mut bytes) = (0, 0);
     for draft in drafts.iter_mut() {
@@ -418,7 +420,7 @@ pub(crate) fn drop_free_thinking(drafts: &mut Vec<Draft>, archive: &mut Archive)
     (hits, bytes)
 }
 
-/// Of prompts that are alike byte for byte, the newest stays whole, and the older become pointers to it.
+/// Replaces older copies of byte-identical prompts with pointers to the newest.
 pub(crate) fn point_repeats(drafts: &mut [Draft], archive: &mut Archive) {
     let mut newer: HashMap<u64, Body> = HashMap::new();
     for draft in drafts.iter_mut().rev().filter(|draft| draft.message.role == Role::User) {
@@ -445,7 +447,7 @@ pub(crate) fn point_repeats(drafts: &mut [Draft], archive: &mut Archive) {
     }
 }
 
-/// Takes out results whose call is not among the drafts: they go with their call.
+/// Removes results whose call is not among the drafts.
 pub(crate) fn drop_foreign_results(drafts: &mut Vec<Draft>) {
     let calls: HashSet<Arc<str>> = drafts
         .iter()
@@ -460,7 +462,7 @@ pub(crate) fn drop_foreign_results(drafts: &mut Vec<Draft>) {
     drafts.retain(|draft| !draft.message.parts.is_empty());
 }
 
-/// Keeps everything of a part that the view does not show; `tool` is what a result came from, or empty.
+/// Archives all content of a part that the view does not show; `tool` is the source of a result, or empty.
 pub(crate) fn archive_part(part: &Part, tool: &str, archive: &mut Archive) {
     let mut keep = |body: &Body, tool: &str| {
         if !body.is_empty() {

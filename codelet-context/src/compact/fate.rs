@@ -1,4 +1,4 @@
-//! What became of each message, and why, for a person.
+//! The fate of each message, with the reason, for a person.
 
 use super::{Fate, FateKind};
 use crate::compact::draft::Draft;
@@ -7,8 +7,8 @@ use crate::message::cut;
 use crate::message::{Part, Role};
 use std::borrow::Cow;
 
-/// What becomes of each message of a history when these drafts and lines of it are shown; `offered` is the reply that the
-/// newest prompt answers, and `folded` the prompts that stand in the fold.
+/// The fate of each message of a history when these drafts and quoted lines are shown; `offered` is the reply that the
+/// newest prompt answers, and `folded` the prompts in the fold.
 pub fn fates(history: &History, drafts: &[Draft], taken: &[u32], offered: &[usize], folded: &[usize]) -> Vec<Fate> {
     let index = history.ranking();
     let mut lines = vec![0_usize; history.messages().len()];
@@ -37,9 +37,9 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[u32], offered: &[usiz
                     Fate::new(FateKind::Kept, why)
                 }
                 Some(draft) => {
-                    // Its beginning and end stand, and of what was cut out lines are quoted: it is not gone.
+                    // Its start and end are shown, and lines of the cut part are quoted, so it is not gone.
                     let why = quoted.map_or(Cow::Borrowed("cut"), |lines| Cow::Owned(format!("cut, {lines}")));
-                    // What was cut is not equal to what it was, and what was left out is not there.
+                    // A cut part differs from the original, and a removed part is missing.
                     let stands = |part: &usize| draft.message.parts.contains(&message.parts[*part]);
                     Fate {
                         whole: (0..message.parts.len()).filter(stands).collect(),
@@ -58,7 +58,7 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[u32], offered: &[usiz
         .collect()
 }
 
-/// Whether a part of the view says all that it said in the history.
+/// Returns whether a part of the view has its full content from the history.
 pub fn is_whole(part: &Part) -> bool {
     match part {
         Part::Text(text) => text.cut.is_none(),

@@ -1,8 +1,8 @@
-//! The fold: where not even the prompts fit, the oldest of them become one message under one handle, which quotes the most
-//! telling of what they say.
+//! The fold: if not even the prompts fit, one message under one handle replaces the oldest of them and quotes the most
+//! telling pieces.
 //!
-//! The newest stay messages of their own. A fold that an earlier compaction has written, in a conversation that is read
-//! again, is merged: its quotes are chosen from anew, and what the new handle gives back begins with it.
+//! The newest prompts stay separate messages. The fold of an earlier compaction, in a conversation that is read again,
+//! is merged: its quotes are candidates again, and the content of the new handle starts with it.
 
 use crate::compact::draft::{self, Class, Draft};
 use crate::compact::telling;
@@ -14,17 +14,17 @@ use crate::text::body::Body;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The share of the room for prompts in which the newest of them stay messages of their own.
+/// The share of the room for prompts in which the newest of them stay separate messages.
 const NEWEST_SHARE: f64 = 0.125;
-/// What stands before the further lines of a quoted prompt, and before a first line that could pose as that of a fold.
+/// The prefix of the further lines of a quoted prompt, and of a first line that could pose as the first line of a fold.
 const FURTHER: &str = " ";
-/// What stands where something of a prompt is left out.
+/// The mark for omitted text of a prompt.
 const GAP: &str = " … ";
 
-/// The message that stands for prompts.
+/// The message that replaces prompts.
 pub(super) struct Fold {
     pub message: Message,
-    /// The messages of the history whose words stand in it, ascending.
+    /// The history messages that it contains, ascending.
     pub sources: Vec<usize>,
 }
 
@@ -34,12 +34,12 @@ impl Fold {
     }
 }
 
-/// Whether this is what a compaction has put in the place of prompts.
+/// Returns whether this text is a fold.
 pub(crate) fn is_fold(text: &Text) -> bool {
     text.cut.is_some() && earlier(text.body.as_str()).is_some()
 }
 
-/// Folds the oldest prompts of these drafts so that everything takes at most this room, as far as that goes; `None` where
+/// Folds the oldest prompts of these drafts so that everything takes at most this room, as far as possible; `None` if
 /// there is nothing to fold.
 pub(super) fn fold(
     history: &[Arc<Message>],
@@ -90,7 +90,7 @@ pub(super) fn fold(
     })
 }
 
-/// What would go of a draft if it were folded.
+/// The tokens that folding would remove from a draft.
 fn weight(draft: &Draft) -> Tokens {
     match draft.is_answered || draft.pinned || draft.spared {
         true => 0,
@@ -98,19 +98,19 @@ fn weight(draft: &Draft) -> Tokens {
     }
 }
 
-/// What the folded prompts say, in order.
+/// The folded prompts, in order.
 #[derive(Default)]
 struct Said {
     prompts: usize,
     texts: Vec<Body>,
-    /// All of it, exactly.
+    /// Their exact full text.
     whole: String,
 }
 
 impl Said {
-    /// Takes the words out of a draft of this message.
+    /// Moves the text out of a draft of this message.
     fn take(&mut self, draft: &mut Draft, source: &Message) {
-        // What of it was cut is whole in the source; what stands for a picture or a file is no text there.
+        // A cut text is whole in the source; the marker of an image or a file corresponds to no text there.
         let mut words = Vec::new();
         let mut shown = Vec::new();
         let mut left = Vec::new();
@@ -149,7 +149,7 @@ impl Said {
         self.texts.extend(words);
     }
 
-    /// The message: its first line, and as many quotes as these bytes have room for, the most telling ones, in order.
+    /// Builds the message: its first line, and as many quotes as fit into these bytes, the most telling ones, in order.
     fn told(self, bytes: usize, shown: &HashSet<&str>, archive: &mut Archive) -> Text {
         let handle = archive.keep(&Body::new(self.whole), "prompts", draft::REASON);
         let mut out = header(self.prompts, &handle);
@@ -164,7 +164,7 @@ impl Said {
     }
 }
 
-/// Whether this is what folds of a message.
+/// Returns whether this text of a message folds.
 fn is_prompt(text: &Text) -> bool {
     matches!(text.origin, Origin::Own | Origin::Summary | Origin::Notice)
 }
@@ -177,7 +177,7 @@ fn header(prompts: usize, handle: &Handle) -> String {
     format!("[{prompts} · recall {handle}]")
 }
 
-/// How many prompts an earlier fold stands for, and what it quotes; `None` of any other text.
+/// Parses an earlier fold: the number of its prompts and its quotes; `None` for any other text.
 fn earlier(text: &str) -> Option<(usize, Vec<String>)> {
     let mut lines = text.lines();
     let head = lines.next()?.strip_prefix('[')?.strip_suffix(']')?;
@@ -202,12 +202,12 @@ fn earlier(text: &str) -> Option<(usize, Vec<String>)> {
     Some((number, quotes))
 }
 
-/// Which pieces of each text are quoted in so many bytes; none that is `shown` elsewhere.
+/// Chooses the pieces of each text to quote within this many bytes; none that is `shown` elsewhere.
 fn choose<'a>(texts: &'a [Body], bytes: usize, shown: &HashSet<&'a str>) -> Vec<Vec<(usize, &'a str)>> {
     let mut candidates: Vec<((bool, usize), usize, usize, &str)> = Vec::new();
     let mut seen = shown.clone();
     let mut frames: HashSet<String> = HashSet::new();
-    // What was said again, or with another value, is quoted as it was said last.
+    // Of repeated pieces, even with other values, the last is quoted.
     for (at, text) in texts.iter().enumerate().rev() {
         for (number, piece) in telling::pieces(text.as_str()).into_iter().enumerate() {
             if seen.insert(piece) && frames.insert(telling::frame(piece)) {
@@ -215,15 +215,15 @@ fn choose<'a>(texts: &'a [Body], bytes: usize, shown: &HashSet<&'a str>) -> Vec<
             }
         }
     }
-    // Stable: of those that tell as much, the newest comes first.
+    // The sort is stable: of equally telling pieces, the newest comes first.
     candidates.sort_by_key(|(rank, ..)| std::cmp::Reverse(*rank));
     let mut left = bytes;
     let mut chosen: Vec<Vec<(usize, &str)>> = vec![Vec::new(); texts.len()];
     for (_, at, number, piece) in candidates {
-        // A line break before each line, and what stands before the further ones.
+        // A line break before each line, and the prefix of further lines.
         let lines = piece.lines().count();
         let further = lines + (lines - 1 + usize::from(piece.starts_with('['))) * FURTHER.len();
-        // A gap may stand on both sides of a piece.
+        // A gap may be on both sides of a piece.
         let around = if piece.len() < texts[at].len() {
             2 * GAP.len()
         } else {
@@ -239,7 +239,7 @@ fn choose<'a>(texts: &'a [Body], bytes: usize, shown: &HashSet<&'a str>) -> Vec<
     chosen
 }
 
-/// Quotes the chosen pieces of a text, on lines of their own.
+/// Quotes the chosen pieces of a text on separate lines.
 fn quote(text: &str, pieces: &[(usize, &str)], out: &mut String) {
     let Some(((first, _), (last, _))) = pieces.first().zip(pieces.last()) else {
         return;

@@ -1,4 +1,4 @@
-//! A history that is valid, and where its messages stood in the one that was not.
+//! Repairs an invalid history, and maps its messages to the repaired one.
 
 use super::{Fate, FateKind};
 use crate::evidence::anchor::Anchor;
@@ -10,20 +10,20 @@ use crate::strategy::{StrategyCount, pairing};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A history that is valid, and what was done to make it so.
+/// A valid history, with the changes that made it so.
 pub struct Mended<'a> {
     pub history: Cow<'a, History>,
-    /// What was removed before, and on the way.
+    /// Everything removed before and by the repair.
     pub archive: Archive,
     pub count: StrategyCount,
-    /// What of it only grows with the one that is not valid, where that is not all.
+    /// The part of it that only grows with the invalid history, if that is not all of it.
     grows: Option<History>,
-    /// By message of the one that is not valid: where it went, if it went anywhere.
+    /// For each message of the invalid history, its index in the valid one, if any.
     went: Vec<Option<usize>>,
 }
 
 impl<'a> Mended<'a> {
-    /// Mends a history where it is not valid. `valid` is what became of it when it was shorter.
+    /// Repairs a history if it is invalid. `valid` is the repaired form of an earlier, shorter state.
     pub fn of(history: &'a History, archive: Option<&Archive>, valid: Option<&History>) -> Self {
         let old = history.messages();
         let archive = archive.cloned().unwrap_or_default();
@@ -34,7 +34,7 @@ impl<'a> Mended<'a> {
             grows: None,
             went: Vec::new(),
         };
-        // At most a notice would be added at the end; whoever leaves the conversation as it is, leaves it out.
+        // Only a notice might be added at the end, and it is omitted if the conversation is left unchanged.
         if history.course().order().is_kept_but_for_its_end() {
             return untouched(archive);
         }
@@ -48,7 +48,7 @@ impl<'a> Mended<'a> {
         if same && notices() {
             return untouched(view.archive);
         }
-        // What is known of its messages holds where others only follow them, as after a call that nobody answered.
+        // Known data about messages is valid if others only follow them, as after an unanswered call.
         let mut mended = match (same, valid) {
             (true, _) => history.clone(),
             (false, Some(valid)) if begins_with(&view.messages, valid.messages()) => valid.clone(),
@@ -56,7 +56,7 @@ impl<'a> Mended<'a> {
         };
         let known = mended.messages().len();
         view.messages[..known].clone_from_slice(mended.messages());
-        // What ends it now may stand there no more once it has grown.
+        // The messages that end it now may no longer be there after it has grown.
         let last = view.messages.iter().rposition(|message| !is_notice(message));
         let end = last.map_or(0, |last| last + 1).max(known);
         let append = |mended: &mut History, messages: &[Arc<Message>]| {
@@ -74,7 +74,7 @@ impl<'a> Mended<'a> {
         }
     }
 
-    /// Where messages of the history as it was stand now, ascending.
+    /// Maps indices of the original history to the repaired one, ascending.
     pub fn places(&self, old: &[usize]) -> Vec<usize> {
         if let Cow::Borrowed(_) = self.history {
             return old.to_vec();
@@ -86,14 +86,14 @@ impl<'a> Mended<'a> {
         places
     }
 
-    /// The fates of the messages as they were, of those as they are.
+    /// Maps fates of the repaired messages to the original ones.
     pub fn fates(&self, history: &History, fates: Vec<Fate>) -> Vec<Fate> {
         let Cow::Owned(valid) = &self.history else { return fates };
         let mended = || Fate::new(FateKind::Shortened, "mended: it was not valid");
         let fate = |(old, went): (&Arc<Message>, &Option<usize>)| {
             let fate = went.and_then(|at| Some((at, fates.get(at)?)));
             match fate {
-                // What stands as it is now does not stand as it was.
+                // A message that was changed in the repair is not kept as it was.
                 Some((at, fate)) if fate.kind != FateKind::Kept || Arc::ptr_eq(old, &valid.messages()[at]) => {
                     fate.clone()
                 }
@@ -103,7 +103,7 @@ impl<'a> Mended<'a> {
         history.messages().iter().zip(&self.went).map(fate).collect()
     }
 
-    /// An anchor by the messages as they were.
+    /// Maps an anchor to the original messages.
     pub fn anchor(&self, anchor: Anchor) -> Anchor {
         if let Cow::Borrowed(_) = self.history {
             return anchor;
@@ -120,7 +120,7 @@ impl<'a> Mended<'a> {
         }
     }
 
-    /// What the next compaction need not read again, if the history is not valid.
+    /// The part that the next compaction can reuse, if the history is invalid.
     pub fn valid(self) -> Option<History> {
         match (self.grows, self.history) {
             (Some(grows), _) => Some(grows),
@@ -130,7 +130,7 @@ impl<'a> Mended<'a> {
     }
 }
 
-/// Whether these messages begin with those. What was mended is made anew each time, and says the same.
+/// Returns whether `messages` starts with `first`. Each repair creates its messages again, with equal content.
 fn begins_with(messages: &[Arc<Message>], first: &[Arc<Message>]) -> bool {
     let is_same = |(one, other): (&Arc<Message>, &Arc<Message>)| Arc::ptr_eq(one, other) || one == other;
     messages.len() >= first.len() && messages.iter().zip(first).all(is_same)
@@ -151,7 +151,7 @@ mod tests {
     use crate::message::{Role, ToolCall, ToolResult};
     use proptest::prelude::*;
 
-    /// Messages that are valid by chance only: ids used twice, answers that are missing or come early, replies in a row.
+    /// Messages that are valid only by chance: ids used twice, missing or early results, replies in a row.
     fn message(kind: usize, id: usize, number: usize) -> Message {
         let id = format!("c{id}");
         let call = |id: &str| Part::ToolCall(ToolCall::new(id, "look", Default::default()));
@@ -176,7 +176,7 @@ mod tests {
             .into_iter()
             .collect();
         let mended = Mended::of(&history, None, None);
-        // A notice stands first now; both replies are one, and so are both answers to them.
+        // A notice is first now; the two replies are merged, and so are their two results.
         assert_eq!(mended.history.messages().len(), 5);
         assert_eq!(mended.places(&[0, 1, 2]), [1, 2, 3]);
         assert_eq!(mended.places(&[3, 2]), [3]);
@@ -203,7 +203,7 @@ mod tests {
                 let lines = |mended: &Mended<'_>| mended.history.ranking().segments.len();
                 prop_assert_eq!(lines(&again), lines(&anew));
                 prop_assert_eq!(&again.archive, &anew.archive);
-                // Whatever is said stands where it is said to stand.
+                // Each text is at its mapped place.
                 for (at, message) in history.messages().iter().enumerate() {
                     let texts = message.parts.iter().filter_map(|part| match part {
                         Part::Text(text) => Some(text.body.as_str()),

@@ -1,4 +1,4 @@
-//! The notice: what the user is told of a compaction, on one line, with warnings below it.
+//! The notice: the report of a compaction to the user, on one line, with warnings below it.
 
 use crate::compact::{Compaction, TurnCount, Warning};
 use crate::message::cut;
@@ -7,42 +7,42 @@ use codelet_text::short::{clip, on_one_line};
 use std::fmt;
 use std::time::Duration;
 
-/// How the notice of a compaction that did something begins.
+/// The start of the notice of a compaction that changed something.
 const DONE: &str = "Context compacted:";
-/// How the notice of a light edit begins.
+/// The start of the notice of a light edit.
 const TRIMMED: &str = "Context trimmed:";
-/// How that of a compaction with nothing to do begins.
+/// The start of the notice of a compaction with nothing to do.
 pub const NOTHING: &str = "Nothing to compact:";
-/// How the user takes a compaction back.
+/// The command that undoes a compaction.
 const UNDO: &str = "/undo-compact";
-/// How much of an anchor's description is quoted, in characters.
+/// The maximum characters of an anchor's description in a notice.
 const QUOTE: usize = 60;
 
-/// What a compaction came to, for the user.
+/// The result of a compaction, for the user.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Notice {
-    /// Whether anything was done.
+    /// True if anything was done.
     pub changed: bool,
     /// Tokens before.
     pub before: Tokens,
     /// Tokens after, on the same basis.
     pub after: Tokens,
-    /// How many outputs a light edit put markers in place of; none for a compaction.
+    /// The number of outputs that a light edit replaced with markers; `None` for a compaction.
     pub set_aside: Option<usize>,
     /// The turns.
     pub turns: TurnCount,
-    /// What the kept part begins with.
+    /// The description of the anchor that the kept part begins with.
     pub anchor: Option<String>,
-    /// How long it took, where the caller has measured it.
+    /// The elapsed time, if the caller has measured it.
     pub elapsed: Option<Duration>,
-    /// Whether it can be undone.
+    /// True if it can be undone.
     pub can_undo: bool,
-    /// What the user should know.
+    /// The warnings for the user.
     pub warnings: Vec<Warning>,
 }
 
 impl Notice {
-    /// The notice of a compaction that stands alone, in the compaction's own figures.
+    /// The notice of a single compaction, with its own figures.
     pub(crate) fn of(done: &Compaction) -> Self {
         Notice {
             changed: done.changed,
@@ -72,13 +72,13 @@ impl Notice {
         }
     }
 
-    /// The same, with the time that it took by the caller's clock.
+    /// Sets the elapsed time by the caller's clock.
     pub fn took(mut self, elapsed: Duration) -> Self {
         self.elapsed = Some(elapsed);
         self
     }
 
-    /// The pieces of the line, to be joined by ` · `.
+    /// The pieces of the line, to be joined with ` · `.
     pub fn pieces(&self) -> Vec<String> {
         let mut pieces = Vec::new();
         let sizes = || {
@@ -140,7 +140,7 @@ fn number(tokens: Tokens) -> String {
     cut::grouped(tokens)
 }
 
-/// How much smaller, rounded towards less, so that nothing is promised.
+/// The saving in percent, rounded down so as not to overstate it.
 pub fn smaller(before: Tokens, after: Tokens) -> String {
     let saved = before.saturating_sub(after);
     match u128::from(saved) * 100 / u128::from(before.max(1)) {
@@ -150,7 +150,7 @@ pub fn smaller(before: Tokens, after: Tokens) -> String {
     }
 }
 
-/// How long something took, in milliseconds.
+/// Formats a duration in milliseconds.
 pub fn took(elapsed: Duration) -> String {
     match elapsed.as_millis() {
         0 => "under 1 ms".to_owned(),
@@ -158,7 +158,7 @@ pub fn took(elapsed: Duration) -> String {
     }
 }
 
-/// On one line, without anything that a terminal would obey, and of bounded length.
+/// Clips text to one line of bounded length without terminal control characters.
 fn quoted(words: &str) -> String {
     let words: String = on_one_line(words).take(QUOTE + 1).collect();
     clip(&words, QUOTE).into_owned()

@@ -1,4 +1,4 @@
-//! What the user's newest prompt answers: `yes` or `do 1 and 2` mean nothing without the reply that they were said to.
+//! The reply that the user's newest prompt answers: `yes` or `do 1 and 2` mean nothing without it.
 
 use super::{Work, room};
 use crate::compact::draft::{self, Class, Draft};
@@ -7,17 +7,18 @@ use crate::message::turn::Turn;
 use crate::message::{Message, Part, Role};
 use std::sync::Arc;
 
-/// A longer prompt says by itself what is to be done, in bytes of the user's own words.
+/// The maximum length of a prompt that may depend on a reply, in bytes of the user's own words; a longer one states by
+/// itself what to do.
 const SHORT: usize = 400;
-/// One that is hardly more than a word or two accepts what was listed before it.
+/// The maximum length of a prompt, in bytes, that accepts a list as a whole: hardly more than a word or two.
 const WORDS: usize = 40;
-/// What ends a question, in whatever script.
+/// The characters that end a question, in several scripts.
 const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
-/// The share of a budget that the reply may take; of a longer one beginning and end stay. It comes out of the share of the
-/// kept steps: taken from the quoted lines, it would cost more than it is worth.
+/// The share of a budget that the reply may take; a longer one keeps its start and end. It is part of the kept steps'
+/// share: taken from the quoted lines, it would cost more than it is worth.
 const SHARE: f64 = 0.05;
 
-/// The messages in which the assistant has said what the newest prompt answers, ascending.
+/// The assistant messages that the newest prompt answers, ascending.
 pub(super) fn offered(messages: &[Arc<Message>], turns: &[Turn]) -> Vec<usize> {
     let Some(newest) = turns.last() else {
         return Vec::new();
@@ -34,8 +35,8 @@ pub(super) fn offered(messages: &[Arc<Message>], turns: &[Turn]) -> Vec<usize> {
     }
 }
 
-/// The messages of the reply before a prompt, the last one first, with nothing but notes of the user's side between them and
-/// it. One with calls was interrupted, and nobody has waited for an answer to it.
+/// The messages of the reply before a prompt, last first, with only notes of the user's side between them and it. A
+/// reply with calls was interrupted and asked for no answer.
 fn reply_before(messages: &[Arc<Message>], prompt: usize) -> impl Iterator<Item = usize> {
     let is_note = |message: &Message| message.role != Role::Assistant && message.tool_results().next().is_none();
     let is_said = |message: &Message| message.role == Role::Assistant && message.calls().next().is_none();
@@ -43,7 +44,7 @@ fn reply_before(messages: &[Arc<Message>], prompt: usize) -> impl Iterator<Item 
     before.take_while(move |&at| is_said(&messages[at]))
 }
 
-/// The texts of these messages for which `is_wanted` holds, each on lines of its own.
+/// The texts of these messages for which `is_wanted` holds, on separate lines.
 fn texts<'a>(messages: impl Iterator<Item = &'a Arc<Message>>, is_wanted: impl Fn(&Part) -> bool) -> String {
     let parts = messages
         .flat_map(|message| &message.parts)
@@ -55,8 +56,8 @@ fn texts<'a>(messages: impl Iterator<Item = &'a Arc<Message>>, is_wanted: impl F
     texts.collect::<Vec<&str>>().join("\n")
 }
 
-/// Whether a prompt cannot be understood without this reply: it is short, and the reply ends with a question, or has numbered
-/// items of which the prompt names one or is hardly more than a word.
+/// Returns whether a prompt depends on this reply: it is short, and the reply ends with a question, or has numbered
+/// items and the prompt names one or is hardly more than a word.
 fn is_answer(prompt: &str, reply: &str) -> bool {
     if !(1..=SHORT).contains(&prompt.len()) {
         return false;
@@ -67,13 +68,13 @@ fn is_answer(prompt: &str, reply: &str) -> bool {
     asks(reply) || items.len() > 1 && (prompt.len() <= WORDS || names_item())
 }
 
-/// Whether a text ends with a question, in whatever script.
+/// Returns whether a text ends with a question, in any of several scripts.
 fn asks(text: &str) -> bool {
     let is_around = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ')' | '"' | '”' | '»');
     text.trim_end_matches(is_around).ends_with(QUESTION_MARKS)
 }
 
-/// The number of an item that a line begins with, such as `2.`, `**3)**` or `### Option 1`.
+/// Parses the number of the item that a line begins with, such as `2.`, `**3)**` or `### Option 1`.
 fn number_of(line: &str) -> Option<u32> {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*#->|(".contains(c));
     let word = line.bytes().take_while(u8::is_ascii_alphabetic).count();
@@ -90,17 +91,17 @@ fn number_of(line: &str) -> Option<u32> {
 }
 
 impl Work<'_> {
-    /// Whether a message is one of that reply.
+    /// Returns whether a message belongs to that reply.
     fn is_of_offer(&self, message: usize) -> bool {
         self.offered.binary_search(&message).is_ok()
     }
 
-    /// Whether a part of this message is said there, and stays.
+    /// Returns whether a part of this message is text of that reply, and so stays.
     pub(super) fn is_offered(&self, message: usize, part: &Part) -> bool {
         matches!(part, Part::Text(text) if !text.body.is_blank()) && self.is_of_offer(message)
     }
 
-    /// What the reply takes of this budget.
+    /// The tokens of the reply within this budget.
     pub(super) fn offered_tokens(&self, budget: Tokens) -> Tokens {
         let messages = self.offered.iter().map(|&at| &self.history.messages()[at]);
         let parts = messages.flat_map(|message| &message.parts);
@@ -111,7 +112,7 @@ impl Work<'_> {
             .min(room::share(budget, SHARE))
     }
 
-    /// Shortens what of the reply stands before `start` to its share of a budget.
+    /// Shortens the reply before `start` to its share of a budget.
     pub(super) fn shorten_offers(&mut self, drafts: &mut [Draft], start: usize, budget: Tokens) {
         let is_offer = |draft: &&mut Draft| {
             self.is_of_offer(draft.source) && draft.source < start && !draft.pinned && !draft.spared

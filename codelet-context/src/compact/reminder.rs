@@ -1,4 +1,4 @@
-//! Reminders: what the model is told beside the conversation, one current text of each kind.
+//! Reminders: context for the model besides the conversation, one current text of each kind.
 
 use crate::message::harness::TAG;
 use crate::message::view::View;
@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl ReminderKind {
-    /// All kinds, in the order in which they stand.
+    /// All kinds, in the order in which they appear.
     pub const ALL: [ReminderKind; 5] = [
         ReminderKind::Instructions,
         ReminderKind::Environment,
@@ -27,8 +27,8 @@ impl ReminderKind {
         }
     }
 
-    /// Whether it stands at the head of the conversation. The others change often and stand before the newest prompt, so
-    /// that a change costs nothing of the cache.
+    /// Returns whether the kind belongs at the head of the conversation. The others change often and precede the newest
+    /// prompt, so that a change does not invalidate the cache.
     pub fn is_at_head(self) -> bool {
         matches!(
             self,
@@ -37,12 +37,12 @@ impl ReminderKind {
     }
 }
 
-/// A reminder as a part of a user message.
+/// Renders a reminder as a part of a user message.
 pub fn render(kind: ReminderKind, content: &str) -> Part {
     Part::text_from(Origin::Reminder(kind), block(kind, content, false))
 }
 
-/// The same, with a note that it supersedes the earlier one of its kind.
+/// Like [`render`], with a note that it supersedes the earlier one of its kind.
 fn render_superseding(kind: ReminderKind, content: &str) -> Part {
     Part::text_from(Origin::Reminder(kind), block(kind, content, true))
 }
@@ -62,8 +62,8 @@ fn opening(kind: ReminderKind, is_superseding: bool) -> String {
     format!("<{TAG} type=\"{name}\"{note}>\n")
 }
 
-/// Content with every tag of a reminder in it made harmless, so that it can neither end its block nor open another. For
-/// whatever others have written and the user's side passes on.
+/// Escapes every reminder tag in content, so that it can neither end its block nor open another. For third-party text
+/// that is passed on in user messages.
 pub fn escape(content: &str) -> String {
     let mut escaped = String::with_capacity(content.len());
     let mut rest = content;
@@ -73,7 +73,7 @@ pub fn escape(content: &str) -> String {
         let name = from[1..].trim_start_matches(|c: char| c == '/' || c.is_whitespace() || c.is_control());
         let is_tag = name.get(..TAG.len()).is_some_and(|name| name.eq_ignore_ascii_case(TAG));
         escaped.push_str(if is_tag { "&lt;" } else { "<" });
-        // What stands between the sign and the name holds no other sign, so it is not read again.
+        // The characters between the sign and the name contain no other sign, so they are not scanned again.
         let read = from.len() - name.len();
         escaped.push_str(&from[1..read]);
         rest = name;
@@ -98,11 +98,11 @@ fn reminder(part: &Part, kind: ReminderKind) -> Option<&Text> {
     }
 }
 
-/// The message to append before the next prompt, with the contents that differ from the current reminders; none where
-/// all are as they were, so that nothing changes by a byte. A changed content says that it supersedes the earlier one.
-/// At the beginning of a conversation this message is the head of it.
+/// The message to append before the next prompt, with the contents that differ from the current reminders; `None` if
+/// all are unchanged, so that no byte changes. A changed content is marked as superseding the earlier one. At the
+/// beginning of a conversation, this message is its head.
 ///
-/// This is asked for at each prompt of the user. Nothing that was sent changes: the earlier reminders go at the next edit
+/// Called at each prompt of the user. Nothing that was sent changes: earlier reminders are removed at the next edit
 /// point.
 pub fn update(messages: &[Arc<Message>], contents: &[(ReminderKind, &str)]) -> Option<Message> {
     let parts = ReminderKind::ALL.into_iter().flat_map(|kind| {
@@ -123,9 +123,9 @@ pub fn update(messages: &[Arc<Message>], contents: &[(ReminderKind, &str)]) -> O
     (!parts.is_empty()).then(|| Message::new(Role::User, parts))
 }
 
-/// Leaves one reminder of each kind, the current one, in its place: instructions and environment where the first of
-/// their kind stood, the others just before the newest prompt. To be called at an edit point only. What goes is kept in
-/// the view's archive. Doing it twice is doing it once; a view in which nothing is out of place stays as it is.
+/// Keeps one reminder of each kind, the current one, in its place: instructions and environment at the position of the
+/// first of their kind, the others just before the newest prompt. To be called at an edit point only. Removed reminders
+/// go into the view's archive. Idempotent; a view with nothing out of place stays unchanged.
 pub(crate) fn settle(view: &mut View) {
     for kind in ReminderKind::ALL {
         let places = places(&view.messages, kind);
@@ -144,18 +144,18 @@ pub(crate) fn settle(view: &mut View) {
     }
 }
 
-/// What an edit point leaves of the reminders, before anything is moved: which go, and which get another text.
+/// The reminders to remove or replace at an edit point, before anything is moved.
 #[derive(Default)]
 pub(crate) struct Settlement {
-    /// Message and part of those that are superseded.
+    /// The message and part of superseded reminders.
     pub gone: HashSet<(usize, usize)>,
-    /// Message and part of those in whose place the current text stands from now on.
+    /// The message and part of reminders that the current text replaces.
     pub replaced: HashMap<(usize, usize), Text>,
 }
 
-/// What [`settle`] would make of these messages, but for the places of those that stand before the newest prompt. For
-/// who rebuilds a view: what is superseded must not take room from what is not.
-/// The ascending numbers of those that hold reminders are known.
+/// Computes the result of [`settle`] for these messages without moving reminders to the newest prompt. For rebuilding a
+/// view: superseded text must not take room from other content. `reminding` has the ascending indices of the messages
+/// with reminders.
 pub(crate) fn settlement(messages: &[Arc<Message>], reminding: &[usize]) -> Settlement {
     let mut settlement = Settlement::default();
     for kind in ReminderKind::ALL {
@@ -195,8 +195,8 @@ fn places_among<'a>(
         .collect()
 }
 
-/// The reminder as if it had never superseded one. The whole first line is the engine's own, so nothing of the content
-/// can be taken for the note.
+/// The reminder without the superseding note. The engine writes the whole first line, so no content can be mistaken for
+/// the note.
 fn without_note(text: &Text, kind: ReminderKind) -> Text {
     let mut text = text.clone();
     if let Some(rest) = text.body.as_str().strip_prefix(&opening(kind, true)) {
@@ -249,13 +249,13 @@ fn is_only_reminders(message: &Message) -> bool {
     message.role == Role::User && !message.parts.is_empty() && message.parts.iter().all(is_reminder)
 }
 
-/// Whether a message holds only reminders that stand before the prompt.
+/// Returns whether a message holds only reminders that precede the prompt.
 fn is_changing_only(message: &Message) -> bool {
     let changing = |part: &Part| matches!(part, Part::Text(text) if matches!(text.origin, Origin::Reminder(kind) if !kind.is_at_head()));
     is_only_reminders(message) && message.parts.iter().all(changing)
 }
 
-/// Removes parts, given in order, and the messages that they leave empty.
+/// Removes parts, given in order, and the messages that become empty.
 fn remove(view: &mut View, places: &[(usize, usize)]) {
     for &(message, part) in places {
         keep(view, message, part);

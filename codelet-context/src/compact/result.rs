@@ -1,9 +1,9 @@
-//! What a compaction came to: the view, how much smaller it is, what became of each message, and what the user should know.
+//! The result of a compaction: the view, the saving, the fate of each message, and warnings for the user.
 
 use super::{Archived, Cut};
 use crate::evidence::anchor::Anchor;
 use crate::history::History;
-use crate::history::course::Size;
+use crate::history::turn_index::Size;
 use crate::message::cut;
 use crate::message::tokens::Tokens;
 use crate::message::view::View;
@@ -11,7 +11,7 @@ use crate::strategy::StrategyStats;
 use crate::summary::summary_request::Failure;
 use std::borrow::Cow;
 
-/// How many turns there are, and what became of them.
+/// The number of turns, in total and by treatment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TurnCount {
     /// All turns.
@@ -23,25 +23,25 @@ pub struct TurnCount {
 }
 
 impl TurnCount {
-    /// The share of the turns that is summarised, which estimates how much a compaction saves; zero of none.
+    /// The share of turns that is summarised, which estimates the saving of a compaction; zero if there are none.
     pub fn compression_estimate(&self) -> f64 {
         self.summarised as f64 / self.total.max(1) as f64
     }
 }
 
-/// What became of one message of the history.
+/// The fate of one message of the history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fate {
-    /// What was done.
+    /// The kind of treatment.
     pub kind: FateKind,
-    /// Why, in a few words for a person.
+    /// The reason, in a few words for a person.
     pub why: Cow<'static, str>,
-    /// Which of its parts stand as they were where others do not, ascending.
+    /// The indices of unchanged parts if others are changed, ascending.
     pub whole: Vec<usize>,
 }
 
 impl Fate {
-    /// Of all of a message alike.
+    /// Creates a fate that applies to all parts of a message.
     pub(super) fn new(kind: FateKind, why: impl Into<Cow<'static, str>>) -> Self {
         Fate {
             kind,
@@ -50,7 +50,7 @@ impl Fate {
         }
     }
 
-    /// What becomes of one part of the message.
+    /// The fate of one part of the message.
     pub fn of_part(&self, part: usize) -> FateKind {
         match self.whole.contains(&part) {
             true => FateKind::Kept,
@@ -59,22 +59,22 @@ impl Fate {
     }
 }
 
-/// The things that can become of a message.
+/// The kinds of treatment of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum FateKind {
-    /// It stands as it was.
+    /// It is unchanged.
     Kept,
-    /// It stands, with cuts or pointers in it.
+    /// It is in the view, with cuts or pointers.
     Shortened,
-    /// Lines of it stand in the summary.
+    /// Lines of it are quoted in the summary.
     Excerpted,
-    /// It is told of in the summary only.
+    /// It is covered by the summary only.
     Summarised,
-    /// It is a reminder, and a later one of its kind stands in its place.
+    /// It is a reminder that a later one of its kind replaces.
     Superseded,
 }
 
-/// Something the user should know about a compaction that did not go as far as it should.
+/// A warning to the user about a compaction that fell short of its aim.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Warning {
@@ -85,11 +85,11 @@ pub enum Warning {
         /// Tokens after.
         after: Tokens,
     },
-    /// The budget is smaller than what must be kept.
+    /// The budget is smaller than the content that must be kept.
     OverBudget {
-        /// Tokens asked for.
+        /// Tokens requested.
         budget: Tokens,
-        /// The least that is possible.
+        /// The smallest possible number.
         smallest: Tokens,
     },
     /// The conversation is still close to the occupancy at which the next compaction is due.
@@ -101,54 +101,54 @@ pub enum Warning {
     },
     /// Prompts of the user were shortened, because there was no room for all of them.
     PromptsCut {
-        /// How many.
+        /// The number of prompts.
         prompts: usize,
     },
-    /// The system prompt or reminders, such as the project's instructions, were shortened for want of room.
+    /// The system prompt or reminders, such as the project's instructions, were shortened for lack of room.
     InstructionsCut,
-    /// The summary is the template's, because the model's is none.
+    /// The summary is the template's, because the model's is not usable.
     NotWritten(Failure),
-    /// The conversation was not valid, and was mended on the way (orphans, duplicate ids and the like).
+    /// The conversation was invalid and was repaired (orphans, duplicate ids and the like).
     Mended {
-        /// How many places.
+        /// The number of places.
         places: u64,
     },
 }
 
-/// What a compaction came to.
+/// The result of a compaction.
 #[derive(Clone, Debug)]
 pub struct Compaction {
-    /// What would be sent now, and what was removed.
+    /// The new view, with everything that was removed.
     pub view: View,
-    /// Whether anything was done.
+    /// True if anything was done.
     pub changed: bool,
-    /// Whether it was made smaller, and not only mended where it was not valid.
+    /// True if it was made smaller, and not only repaired.
     pub compacted: bool,
-    /// Before.
+    /// The size before.
     pub before: Size,
-    /// After, on the same basis.
+    /// The size after, on the same basis.
     pub after: Size,
     /// The turns.
     pub turns: TurnCount,
     /// The anchor that the kept part begins with.
     pub anchor: Option<Anchor>,
-    /// What the strategies did.
+    /// The counts of the strategies.
     pub strategies: StrategyStats,
-    /// What became of each message of the history.
+    /// The fate of each message of the history.
     pub fates: Vec<Fate>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<Warning>,
-    /// Which messages of this history the view's archive keeps all of, where that is known.
+    /// The messages of this history that are completely in the view's archive, if known.
     pub(crate) archived: Option<Archived>,
-    /// How what stands was cut, if later compactions are to cut it alike.
+    /// The cut of standing texts, if later compactions should repeat it.
     pub(crate) cut: Option<Cut>,
-    /// What the history became before it was compacted, if it was not valid.
+    /// The repaired history before compaction, if it was invalid.
     pub(crate) valid: Option<History>,
 }
 
 impl Warning {
-    /// Whether it says what the notice says already, in other words: of use where somebody has chosen how small the
-    /// conversation was to become, and nothing to act upon elsewhere.
+    /// Returns whether the warning repeats the notice in other words: useful to a caller that has chosen the target
+    /// size, and not actionable otherwise.
     pub fn repeats_the_notice(&self) -> bool {
         matches!(self, Warning::SmallSaving { .. })
     }

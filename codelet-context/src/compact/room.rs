@@ -1,4 +1,4 @@
-//! How what is kept as messages is made to fit its part of the budget.
+//! Fits the kept messages into their part of the budget.
 
 use super::division::Division;
 use crate::compact::draft::{self, Class, Draft};
@@ -8,39 +8,40 @@ use crate::message::{Message, Part, Role};
 use crate::ranking::labels;
 use crate::strategy::pairing;
 
-/// The share of a budget that the kept steps may take: the least and the most of it, and what it grows by with the part that the
-/// budget is of the whole conversation. A small budget tells most by a record; of a larger one the record needs less
-/// (`docs/measurements.md` has the figures).
+/// The share of a budget for the kept steps: minimum, maximum, and growth with the ratio of the budget to the whole
+/// conversation. A small budget conveys most in a record; in a larger one the record needs less (`docs/measurements.md`
+/// has the figures).
 const LEAST_KEPT: f64 = 0.1;
 const MOST_KEPT: f64 = 0.65;
 const KEPT_GROWTH: f64 = 2.5;
 /// The share of a budget that one output among the kept steps may take before it is shortened.
 pub const OUTPUT_SHARE: f64 = 0.02;
-/// The outputs of the last complete step stay whole where they take at most this share of a budget together: of longer ones
-/// little is needed, and their lines compete with all others.
+/// The share of a budget up to which the outputs of the last complete step stay whole together: little of longer ones
+/// is needed, and their lines compete with all others.
 const LAST_SHARE: f64 = 0.3;
-/// The same where the model has not seen them yet: it has just asked for them, and a piece of them is no answer. Of longer ones
-/// that much stays.
+/// The share for outputs that the model has not seen yet: it has just requested them, and a fragment is not an answer.
+/// Longer ones are shortened to this share.
 pub const UNSEEN_SHARE: f64 = 0.7;
-/// The same for the assistant's words: of a long answer that much stays, beside what stands before it.
+/// The share for the assistant's text: this much of a long answer stays, besides everything before it.
 const ANSWERS_SHARE: f64 = 0.3;
-/// The same for reminders and what a harness put at the head: nothing stands for them in a summary, so they are cut to it
-/// only where they do not fit beside what else has to stay.
+/// The share for reminders and harness text at the head: no summary replaces them, so they are cut to it only if they
+/// do not fit next to other required content.
 pub const STANDING_SHARE: f64 = 0.5;
-/// The share of a budget that the user's pictures and files may take before the oldest of them give way to markers.
+/// The share of a budget that the user's images and files may take before markers replace the oldest.
 pub const FILES_SHARE: f64 = 0.3;
-/// The share of a budget that prompts may take before the huge ones among them are shortened, other than the one that is
-/// being answered.
+/// The share of a budget that prompts, except the one being answered, may take before the huge ones are shortened.
 pub const PROMPTS_SHARE: f64 = 0.17;
-/// A prompt of fewer tokens, or of a smaller part of the budget, is not huge: it is folded where not even prompts fit.
+/// A prompt with fewer tokens, or less than the budget divided by `HUGE_PART`, is not huge: it is folded if not even
+/// prompts fit.
 const HUGE_PROMPT: Tokens = 500;
 const HUGE_PART: Tokens = 20;
-/// Cut down to fewer tokens than this, a prompt is hardly more than its marker.
+/// A prompt cut down to fewer tokens than this is hardly more than its marker.
 const LEAST_PROMPT: Tokens = 60;
-/// In a session, what stands is cut in so many steps: the places of cuts would else move with every small change beside it.
+/// The number of steps to which caps of standing texts are rounded in a session; otherwise the places of cuts would
+/// move with every small change elsewhere.
 pub const CUTS: Tokens = 16;
 
-/// Which messages may be shortened.
+/// The messages that may be shortened.
 #[derive(Clone, Copy)]
 enum Reach {
     /// Those before the last complete step that are not pinned.
@@ -66,13 +67,13 @@ impl Reach {
     }
 }
 
-/// The share of this budget that the kept steps of a conversation may take which weighs so much as a whole.
+/// The share of this budget for the kept steps of a conversation of `whole` tokens.
 pub fn kept_share(budget: Tokens, whole: Tokens) -> f64 {
     let part = budget as f64 / whole.max(1) as f64;
     (KEPT_GROWTH * part).clamp(LEAST_KEPT, MOST_KEPT)
 }
 
-/// What is left of a budget beside the prompts and what stands, each as far as it has a share of its own.
+/// The part of a budget left by the prompts and the standing texts, each limited to its share.
 pub fn left(drafts: &[Draft], budget: Tokens) -> Tokens {
     let weigh = |draft: &Draft| weight_of([draft], Class::Prompts);
     let answered: Tokens = drafts.iter().filter(|draft| draft.is_answered).map(weigh).sum();
@@ -83,7 +84,8 @@ pub fn left(drafts: &[Draft], budget: Tokens) -> Tokens {
     budget.saturating_sub(answered + others + standing)
 }
 
-/// What one output of the last complete step may weigh: of outputs with these weights, seen by the model or not.
+/// The maximum weight of one output of the last complete step, given the weights of its outputs and whether the model
+/// has seen them.
 pub fn last_cap(weights: Vec<Tokens>, budget: Tokens, is_seen: bool) -> Tokens {
     let (all, one) = (weights.iter().sum::<Tokens>(), share(budget, OUTPUT_SHARE));
     if all <= share(budget, LAST_SHARE) {
@@ -95,13 +97,13 @@ pub fn last_cap(weights: Vec<Tokens>, budget: Tokens, is_seen: bool) -> Tokens {
     }
 }
 
-/// What each of the prompts with these weights may weigh.
+/// The maximum weight of each of the prompts with these weights.
 pub fn prompt_cap(weights: Vec<Tokens>, budget: Tokens) -> Tokens {
     let least = HUGE_PROMPT.min(budget / HUGE_PART).max(LEAST_PROMPT);
     draft::fair_cap(weights, share(budget, PROMPTS_SHARE)).max(least)
 }
 
-/// The next smaller of the caps at which texts that stand are cut in a session, the heaviest of which weighs this much.
+/// Rounds a cap of standing texts in a session down to a step; the heaviest text weighs `heaviest`.
 pub fn steady(cap: Tokens, heaviest: Tokens) -> Tokens {
     match heaviest.saturating_mul(cap.saturating_mul(CUTS) / heaviest.max(1)) / CUTS {
         0 => cap,
@@ -110,9 +112,8 @@ pub fn steady(cap: Tokens, heaviest: Tokens) -> Tokens {
     }
 }
 
-/// Shortens what is too long for its share of the budget; outputs of the last complete step, to at most `last_cap` each, and the
-/// parameters of the kept calls to their share `calls` of it.
-/// Where the budget is not divided as usual, `division` says how.
+/// Shortens parts that exceed their share of the budget: outputs of the last complete step to at most `last_cap` each,
+/// and parameters of the kept calls to the share `calls`. `division` overrides the usual shares.
 pub fn shorten(
     drafts: &mut [Draft],
     budget: Tokens,
@@ -122,7 +123,7 @@ pub fn shorten(
 ) {
     Reach::Earlier.shorten(drafts, Class::Results, share(budget, OUTPUT_SHARE), archive);
     Reach::Free.shorten(drafts, Class::Results, last_cap, archive);
-    // What is pinned is shortened only where nothing else helps.
+    // Pinned messages are shortened only as a last resort.
     let fairly = |drafts: &mut [Draft], class, part, archive: &mut Archive| {
         let cap = draft::fair_cap(draft::weights(drafts.iter(), class), share(budget, part));
         Reach::Free.shorten(drafts, class, cap, archive);
@@ -140,15 +141,16 @@ pub fn shorten(
     Reach::Free.shorten(drafts, Class::Prompts, cap, archive);
 }
 
-/// Shortens what tools and the assistant said until everything takes at most this room, as far as that goes: the last
-/// complete step when what stands before it is as short as it can be, and nothing that is pinned. Whether it does.
+/// Shortens tool and assistant content until everything takes at most this room, as far as possible: the last complete
+/// step only after everything before it is as short as possible, and no pinned message. Returns whether it fits.
 pub fn make_room(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
     let earlier = Class::BULK.map(|class| (Reach::Earlier, class));
     let free = Class::BULK.map(|class| (Reach::Free, class));
     shorten_in_turn(drafts, earlier.into_iter().chain(free), room, false, archive)
 }
 
-/// Shortens what is pinned too, and puts markers in place of the pictures and files of the user that do not fit.
+/// Also shortens pinned messages, and replaces images and files of the user that do not fit with markers. Returns
+/// whether everything fits.
 pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
     let pinned = Class::BULK.map(|class| (Reach::All, class));
     if make_room(drafts, room, archive) || shorten_in_turn(drafts, pinned.into_iter(), room, false, archive) {
@@ -160,14 +162,14 @@ pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> boo
     whole(drafts) <= room
 }
 
-/// Shortens reminders and what a harness put in until everything fits, if that can be. `is_steady`: later compactions are to
-/// cut them alike.
+/// Shortens reminders and harness text until everything fits, if possible. With `is_steady`, later compactions are to
+/// repeat the cut.
 pub fn squeeze_standing(drafts: &mut [Draft], room: Tokens, is_steady: bool, archive: &mut Archive) {
     let standing = std::iter::once((Reach::All, Class::Standing));
     shorten_in_turn(drafts, standing, room, is_steady, archive);
 }
 
-/// Shortens everything but words of the user's own as far as it can be.
+/// Shortens everything except the user's own words to the minimum.
 pub fn shorten_to_the_end<'a>(drafts: impl Iterator<Item = &'a mut Draft>, archive: &mut Archive) {
     let mut drafts: Vec<&mut Draft> = drafts.collect();
     for class in Class::BULK.into_iter().chain([Class::Standing, Class::Files]) {
@@ -175,7 +177,7 @@ pub fn shorten_to_the_end<'a>(drafts: impl Iterator<Item = &'a mut Draft>, archi
     }
 }
 
-/// Shortens one class after the other until everything takes at most this room. Whether it does.
+/// Shortens one class after the other until everything takes at most this room. Returns whether it fits.
 fn shorten_in_turn(
     drafts: &mut [Draft],
     classes: impl Iterator<Item = (Reach, Class)>,
@@ -184,7 +186,7 @@ fn shorten_in_turn(
     archive: &mut Archive,
 ) -> bool {
     for (reach, class) in classes {
-        // Markers have a size of their own, so the first cap may not suffice.
+        // Markers take room too, so the first cap may not suffice.
         for tighter in 0..4 {
             let all = whole(drafts);
             if all <= room {
@@ -209,8 +211,8 @@ fn weight_of<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> T
     draft::weights(drafts, class).into_iter().sum()
 }
 
-/// Puts markers in place of pictures and files of the user, the oldest first, until those that are left weigh at most this
-/// much: they cannot be cut, and what was sent last is what is being looked at. Pinned ones go last.
+/// Replaces images and files of the user with markers, oldest first, until the rest weighs at most this much: they
+/// cannot be cut, and the newest are the most relevant. Pinned ones come last.
 fn files_give_way(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) {
     let mut order: Vec<usize> = (0..drafts.len()).filter(|&at| !drafts[at].spared).collect();
     order.sort_by_key(|&at| drafts[at].pinned);
@@ -225,15 +227,15 @@ fn files_give_way(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) {
     }
 }
 
-/// What all of them weigh.
+/// The total weight of the drafts.
 pub fn whole(drafts: &[Draft]) -> Tokens {
     drafts.iter().map(Draft::estimate).sum()
 }
 
-/// Tokens of the summary's frame and of the notices, with what stands behind the summary.
+/// The tokens of the summary's frame and of notices, including the ending after the summary.
 pub fn overhead(drafts: &[Draft], ending: &str) -> Tokens {
     let first = drafts.iter().find(|draft| draft.message.role != Role::System);
-    // A view that begins with an answer is given an opening by `pairing`.
+    // If a view begins with a reply, `pairing` adds an opening.
     let opening = if first.is_none_or(|draft| draft.message.role == Role::User) {
         ""
     } else {
@@ -247,7 +249,7 @@ pub fn overhead(drafts: &[Draft], ending: &str) -> Tokens {
         .sum()
 }
 
-/// Tokens of what `pairing` says around a view that has no summary.
+/// The tokens that `pairing` adds around a view without a summary.
 pub fn ending(drafts: &[Draft]) -> Tokens {
     let mut talk = drafts.iter().filter(|draft| draft.message.role != Role::System);
     let is_said = |draft: &&Draft| draft.message.role == Role::Assistant;
@@ -259,7 +261,7 @@ pub fn ending(drafts: &[Draft]) -> Tokens {
     texts.map(|text| tokens::estimate_bytes(text.len()) + PART_TOKENS).sum()
 }
 
-/// What keeping a message takes once its outputs are shortened. Prompts stand anyway.
+/// The tokens that keeping a message takes once its outputs are shortened. Prompts stay in any case.
 pub fn weigh(message: &Message, output_cap: Tokens) -> Tokens {
     let parts = message.parts.iter().map(|part| match part {
         Part::ToolResult(_) => tokens::estimate_part(part).min(output_cap.max(PART_TOKENS)),

@@ -1,4 +1,4 @@
-//! What is kept as messages: the last turns, from the newest anchor on, or as many of the last steps as there is room for.
+//! Selects the messages to keep: the last turns from the newest anchor on, or as many of the last steps as fit.
 
 use crate::evidence::anchor::Anchor;
 use crate::message::Message;
@@ -7,10 +7,10 @@ use crate::message::turn::{Step, Turn};
 use crate::strategy::RECENT_TURNS;
 use std::sync::Arc;
 
-/// From where on the messages are kept.
+/// The kept part of a history.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kept {
-    /// The first message that is kept; its turn's prompt may stand before it.
+    /// The first kept message; its turn's prompt may be before it.
     pub start: usize,
     /// The anchor that begins there.
     pub anchor: Option<Anchor>,
@@ -38,7 +38,7 @@ pub fn by_anchor(turns: &[Turn], anchors: &[Anchor]) -> Kept {
 /// The kept part under a limit: from the newest anchor of the older turns if that fits, else from a newer anchor, else
 /// the recent turns, else as many of the last steps as fit, and never less than the last complete step.
 ///
-/// `weight` tells what keeping a message takes, in tokens.
+/// `weight` returns the tokens that keeping a message takes.
 pub fn within(
     limit: Tokens,
     messages: &[Arc<Message>],
@@ -49,7 +49,7 @@ pub fn within(
 ) -> Kept {
     let older = turns.len().saturating_sub(RECENT_TURNS);
     let newest = by_anchor(turns, anchors).start;
-    // Weights of everything from each message to the end, as far back as the limit reaches.
+    // Sums weights from the end back, as far as the limit reaches.
     let mut reach = messages.len();
     let mut sum: Tokens = 0;
     while reach > 0 {
@@ -83,7 +83,7 @@ pub fn within(
         })
 }
 
-/// Where the last step begins whose calls all have answers; the last step if there is no such one, or the end.
+/// The start of the last step whose calls all have results; else of the last step, or the end of the messages.
 pub fn last_complete(messages: &[Arc<Message>], steps: &[Step]) -> usize {
     let complete = |step: &&Step| {
         let range = step.0.clone();

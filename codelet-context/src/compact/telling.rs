@@ -1,24 +1,24 @@
-//! How telling words of the user are, where not all of them can be shown: what binds and what corrects comes before the
-//! rest, and of either what is said in few words, with names, numbers and places.
+//! Ranks pieces of the user's words if not all of them can be shown: binding and correcting ones first, and among each
+//! group the short and specific ones, with names, numbers and paths.
 
 use crate::ranking;
 
-/// A longer text is taken apart into its sentences and lines, in bytes.
+/// A text of more bytes is split into sentences and lines.
 const PIECE: usize = 300;
-/// A shorter piece says no more a byte: `go on` does not come first because it is short.
+/// The minimum length, in bytes, used in the ranking: `go on` does not come first because it is short.
 const SHORT: usize = 40;
 
-/// Words that bind whoever reads them, or correct what was said before.
+/// Words that bind the reader or correct an earlier statement.
 #[rustfmt::skip]
 const BINDING: &str = "actually allow allowed always approval approve approved avoid before cannot constraint constraints \
     correction deadline decide decided decision disallow dont don't ensure except exactly exceed forbid forbidden forget \
     important instead keep mandatory must mustn't never no not permission policy prefer preference preferred prefers prohibited \
     rather refuse remember require required requirement requires revert rule rules shall should shouldn't undo unless \
     until wants without won't wrong";
-/// What people label, they want to be found: a few words and a colon before it, in bytes.
+/// A label marks text that people want to be found: a few words and a colon within this many bytes.
 const LABEL: usize = 24;
 
-/// The pieces of a text that may be quoted by themselves: the whole of a short one.
+/// The pieces of a text that may be quoted separately: the whole of a short one.
 pub(crate) fn pieces(text: &str) -> Vec<&str> {
     let text = text.trim();
     match text.len() {
@@ -28,26 +28,26 @@ pub(crate) fn pieces(text: &str) -> Vec<&str> {
     }
 }
 
-/// How telling a piece of a prompt is, the larger, the more: whether it binds, and how much it says by the byte.
+/// The rank of a piece of a prompt, larger is more telling: whether it binds, and its value per byte.
 pub(crate) fn rank(piece: &str) -> (bool, usize) {
     let (mut binding, mut specific, mut loud) = (0, 0, 0);
     for (at, word) in words(piece).enumerate() {
         binding += usize::from(BINDING.split(' ').any(|binding| binding.eq_ignore_ascii_case(word)));
         loud += usize::from(is_loud(word));
         specific += usize::from(is_specific(word));
-        // Of a text without an end, its beginning says what it is.
+        // For an endless text, the beginning suffices.
         if at == usize::from(u8::MAX) {
             break;
         }
     }
     let signs = binding.min(2) + loud.min(1) + usize::from(has_label(piece)) + specific.min(2);
     let binds = binding + loud > 0;
-    // One rule is worth about as much as another: more of them are quoted if the short ones come first.
+    // Rules are about equally valuable: more of them are quoted if the short ones come first.
     let worth = if binds { 16 } else { 1 } + 2 * signs;
     (binds, (worth << 16) / piece.len().max(SHORT))
 }
 
-/// What a piece says beside its values. Of two that are the same but for a number, the later one holds.
+/// A piece with its values masked. If two pieces differ only in a number, the later one holds.
 pub(crate) fn frame(piece: &str) -> String {
     let mut frame = String::with_capacity(piece.len());
     for word in piece.split_whitespace() {
@@ -74,7 +74,7 @@ fn has_label(piece: &str) -> bool {
     label.is_some_and(|label| label.starts_with(char::is_uppercase) && label.split(' ').count() <= 3)
 }
 
-/// Whether a word is written to be seen: in capitals, and longer than most abbreviations.
+/// Returns whether a word is emphasized: in capitals, and longer than most abbreviations.
 fn is_loud(word: &str) -> bool {
     let mut letters = 0;
     let all = word.chars().all(|c| {
@@ -84,7 +84,7 @@ fn is_loud(word: &str) -> bool {
     all && letters >= 4
 }
 
-/// Whether a word names one thing: it has a number, or parts as paths, addresses and names in code have.
+/// Returns whether a word is specific: it has a digit, or the structure of a path, an address or an identifier.
 fn is_specific(word: &str) -> bool {
     let has_digit = word.contains(|c: char| c.is_numeric());
     let inside = word.trim_matches(|c: char| !c.is_alphanumeric());

@@ -1,5 +1,5 @@
-//! What the summary tells: the pinned texts, the words of a model where it has written some, the record, how things stand and what
-//! comes next; and the room that each of them has.
+//! The content of the summary: the pinned texts, the model's summary if there is one, the record, the current state and
+//! the next steps; and the room for each of them.
 
 use super::{Work, fate, room};
 use crate::compact::draft::{self, Draft};
@@ -8,7 +8,7 @@ use crate::message::recall::Handle;
 use crate::message::tokens::{self, Tokens};
 use crate::message::{ActionKind, Part, cut};
 use crate::ranking::labels;
-use crate::ranking::posing;
+use crate::ranking::quoting;
 use crate::ranking::{Block, Focus, Speaker, Weights};
 use crate::summary::record::{HIDDEN, Known, Record};
 use crate::summary::state;
@@ -16,40 +16,41 @@ use crate::text::body::Body;
 use crate::text::hash::{self, QuickMap};
 use std::collections::HashSet;
 
-/// The share of a budget that the summary has at least, before what is kept gives way.
+/// The minimum share of a budget for the summary, before kept content gives way.
 pub(super) const SUMMARY_SHARE: f64 = 0.05;
-/// Half of so many bytes are too few for a summary beside prompts that fold.
+/// Half this many bytes are too few for a summary next to folded prompts.
 const LEAST: usize = 480;
-/// Without a budget, the summary has this share of what it stands for, and at most so many bytes.
+/// Without a budget, the summary gets this share of the summarised content, and at most this many bytes.
 const SHARE: f64 = 0.1;
 const BYTES: usize = 24_000;
-/// One part in so many of the summary, and at most so many bytes, tells how things stand, beside the open list.
+/// The current state gets the summary's size divided by `STATE`, and at most `STATE_BYTES`, besides the to-do list.
 const STATE: usize = 12;
 const STATE_BYTES: usize = 3_000;
-/// One part in so many of it tells what comes next.
+/// The next steps get the summary's size divided by this.
 const NEXT: usize = 48;
-/// The beginning of a prompt takes one part in so many of the record above its turn, between these bounds in bytes.
+/// The title of a turn is the start of its prompt, limited to the record's size divided by `TITLE`, within these bounds
+/// in bytes.
 const TITLE: usize = 200;
 const TITLE_BYTES: (usize, usize) = (24, 80);
-/// A pinned text that is longer, in bytes, or has several lines, is shown as it stands and not as a line.
+/// A pinned text with more bytes, or with several lines, is shown as a block instead of a line.
 const SENTENCE: usize = 300;
-/// The line that counts the notes that have no room, in bytes.
+/// The bytes reserved for the line that counts notes without room.
 const OLDER: usize = 40;
-/// About what stands around a pinned text, in bytes.
+/// The approximate bytes around a pinned text.
 const HEADER: usize = 40;
 
-/// What a summary is made of.
+/// The parts of a summary.
 pub(super) struct Summary {
-    /// What stands before the kept steps; empty where there is nothing to tell.
+    /// The text before the kept steps; empty if there is nothing to summarise.
     pub head: String,
-    /// What stands behind them; empty likewise.
+    /// The text after them; also possibly empty.
     pub behind: String,
-    /// The segments that are quoted.
+    /// The quoted segments.
     pub taken: Vec<u32>,
 }
 
 impl<'a> Work<'a> {
-    /// The most bytes that the summary of what stands before `start` may have beside what is kept.
+    /// The maximum bytes of the summary of everything before `start`, next to the kept content.
     pub(super) fn summary_bytes(&self, start: usize, drafts: &[Draft], budget: Option<Tokens>) -> usize {
         match budget {
             Some(budget) => {
@@ -64,8 +65,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The summary, in so many bytes: pinned texts, what a model has written, the record of what is not shown in these drafts; and how things stand
-    /// and what comes next.
+    /// Builds the summary within this many bytes: pinned texts, the model's summary, the record of everything not in
+    /// the drafts, the current state and the next steps.
     pub(super) fn summarise(&mut self, drafts: &[Draft], bytes: usize) -> Summary {
         let (_, sentences) = self.texts();
         let mut head = String::new();
@@ -106,7 +107,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The line that says from which turn on every message stands below the record; nothing where none does.
+    /// The line that names the turn from which every message is shown below the record; empty if there is none.
     fn kept_from(&self, drafts: &[Draft]) -> String {
         let all = self.history.messages().len();
         let behind = drafts.iter().rev().zip((0..all).rev());
@@ -119,7 +120,7 @@ impl<'a> Work<'a> {
         format!("{}{turn}{}", labels::ON, labels::BELOW)
     }
 
-    /// The record, of about so many bytes, of what these drafts do not show.
+    /// The record, of about `bytes`, of everything that the drafts do not show.
     fn record(&self, drafts: &[Draft], beside: Vec<u32>, bytes: usize) -> Record<'_> {
         let index = self.history.ranking();
         let is_note = |(block, number): (&Block, u32)| {
@@ -127,7 +128,7 @@ impl<'a> Work<'a> {
             let part = &self.history.messages()[call.message as usize].parts[call.part as usize];
             matches!(part, Part::ToolCall(call) if call.action.kind == ActionKind::Note)
         };
-        // What the notes say, they say by themselves.
+        // Notes are listed separately.
         let mut open: Vec<bool> = index.blocks.iter().zip(0..).map(|block| !is_note(block)).collect();
         let mut shown = Vec::new();
         for draft in drafts {
@@ -179,7 +180,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// By turn of the record: what was finished in it.
+    /// The achievements of each turn in the record.
     fn marks(&self) -> QuickMap<u32, String> {
         let index = self.history.ranking();
         let mark = |anchor: &Anchor| {
@@ -192,8 +193,8 @@ impl<'a> Work<'a> {
         self.anchors.iter().filter_map(mark).collect()
     }
 
-    /// What the summary and what ends the view are given where prompts have to fold: the list and the pins, and a share of a
-    /// budget that is large enough to have one. In a smaller one there is no summary.
+    /// The tokens of the summary and the ending if prompts must be folded: the to-do list and the pins, and the usual
+    /// share of a budget if that is large enough for a summary.
     pub(super) fn told_beside_prompts(&self, drafts: &[Draft], budget: Tokens) -> Tokens {
         let summary = room::share(budget, SUMMARY_SHARE);
         let least = tokens::estimate_bytes(LEAST) / 2;
@@ -207,32 +208,32 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// What the summary takes at least beside its record: the open list and the pinned texts, as far as
-    /// they have room of their own in it.
+    /// The minimum tokens of the summary besides its record: the to-do list and the pinned texts, as far as they have
+    /// reserved room.
     pub(super) fn listed(&self) -> Tokens {
         let list = state::list_bytes(self.history.facts());
         let texts: usize = self.options.texts.iter().map(|text| text.len() + HEADER).sum();
         tokens::estimate_bytes((4 * list + texts).max(2 * texts) + self.notes_bytes())
     }
 
-    /// The least that the summary has of a budget, before what is kept gives way: more where there are notes to tell.
+    /// The minimum tokens of the summary before kept content gives way: more if there are notes.
     pub(super) fn least_summary(&self, budget: Tokens) -> Tokens {
         let notes = tokens::estimate_bytes(self.notes_bytes());
         room::share(budget, SUMMARY_SHARE).max(notes.min(budget / 4))
     }
 
-    /// What the summary has to have for its notes: they get half of it at most.
+    /// The bytes that a summary needs for its notes, which get at most half of it.
     fn notes_bytes(&self) -> usize {
         let notes = self.history.facts().notes.standing(self.options.dropped);
         notes.iter().map(|note| 2 * (note.line().len() + 1)).sum()
     }
 
-    /// What the model wrote down, in at most so many bytes: the newest, and how many older ones there are, under a handle.
+    /// The model's notes in at most this many bytes: the newest ones, and the number of older ones with a handle.
     fn noted(&mut self, bytes: usize) -> String {
         let notes = self.history.facts().notes.standing(self.options.dropped);
         let lines = notes
             .iter()
-            .filter_map(|note| Some(posing::quotable(&note.line())?.into_owned() + "\n"));
+            .filter_map(|note| Some(quoting::quotable(&note.line())?.into_owned() + "\n"));
         let lines: Vec<String> = lines.collect();
         let mut room = bytes.saturating_sub(labels::NOTES.len() + OLDER);
         let has_room = |line: &&String| room.checked_sub(line.len()).map(|left| room = left).is_some();
@@ -247,21 +248,21 @@ impl<'a> Work<'a> {
         headed(labels::NOTES, &told)
     }
 
-    /// The pinned texts: those that are shown as they stand, and those that are a sentence, a line each.
+    /// Splits the pinned texts into those shown as blocks and those shown as one line each.
     fn texts(&self) -> (Vec<&'a str>, Vec<&'a str>) {
         let is_long = |text: &&str| text.len() > SENTENCE || text.trim_end().contains('\n');
         self.options.texts.iter().copied().partition(is_long)
     }
 
-    /// The long ones of the pinned texts in at most `bytes`: whole, or without the middle, under the handle of the whole.
+    /// The long pinned texts in at most `bytes`: whole, or without the middle, with the handle of the whole.
     fn pinned_texts(&mut self, bytes: usize) -> String {
         let (long, _) = self.texts();
         let mut text = String::new();
         for (number, note) in long.iter().enumerate() {
             let handle = self.archive.keep(&Body::from(*note), "pin", draft::REASON);
             let header = format!("[pinned {handle}]\n");
-            let lines: Vec<_> = note.lines().filter_map(posing::quotable).collect();
-            // Each line may get a space in front, and the mark in the middle is one more.
+            let lines: Vec<_> = note.lines().filter_map(quoting::quotable).collect();
+            // Each line may get a leading space, and the gap in the middle adds one more.
             let frame = header.len() + lines.len() + GAP.len() + 2;
             let room = (bytes.saturating_sub(text.len()) / (long.len() - number)).saturating_sub(frame);
             let shown = lines.join("\n");
@@ -283,10 +284,10 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The mark where something is left out, with its line break.
+/// The mark for omitted text, with its line break.
 const GAP: &str = "…\n";
 
-/// Lines under their heading, or nothing.
+/// Lines under their heading; empty if there are none.
 fn headed(heading: &str, lines: &str) -> String {
     match lines.is_empty() {
         true => String::new(),
@@ -294,9 +295,9 @@ fn headed(heading: &str, lines: &str) -> String {
     }
 }
 
-/// A quoted line, told from the engine's own.
+/// Appends a quoted line, made distinguishable from the engine's own.
 fn push_line(text: &mut String, line: &str) {
-    if posing::poses(line) {
+    if quoting::poses(line) {
         text.push(' ');
     }
     text.push_str(line);

@@ -1,5 +1,5 @@
-//! The light edit: chosen outputs become markers where they stand, some with the lines that are most likely to be named
-//! again; calls, prompts and words stay as they are.
+//! The light edit: markers replace selected outputs, some with the lines that are most likely to be referred to again;
+//! calls, prompts and replies stay unchanged.
 
 use crate::message::cut;
 use crate::message::recall::{Archive, Handle};
@@ -7,15 +7,15 @@ use crate::message::{Message, Origin, Part, Text, ToolResult};
 use crate::text::body::Body;
 use std::sync::Arc;
 
-/// The name under which a light edit archives what it removes.
+/// The reason under which a light edit archives what it removes.
 pub(crate) const REASON: &str = "economics";
 
-/// Why an output is not shown, for its marker.
+/// The reasons given in markers.
 const UNUSED: &str = "set aside";
 const QUOTED: &str = "set aside but for these lines";
 
-/// The same answer with a marker in place of each text and picture of its output, and behind it those lines of a text that
-/// `left` names. None where that would not make it smaller.
+/// Replaces each text and image of an output with a marker, followed by the lines of that text that `left` returns.
+/// `None` if that would not make it smaller.
 pub(crate) fn masked<'a>(
     result: &ToolResult,
     tool: &str,
@@ -49,7 +49,7 @@ pub(crate) fn masked<'a>(
     is_smaller.then_some(masked)
 }
 
-/// Whether the markers of a mask stand for what this answer says, be it whole or cut.
+/// Returns whether the markers of a masked result replace the content of this result, whole or cut.
 pub(crate) fn is_mask_of(mask: &ToolResult, result: &ToolResult, archive: &Archive) -> bool {
     let stands_for = |handle: &Handle, block: &Part| match block {
         Part::Text(text) if text.cut.as_ref() == Some(handle) => true,
@@ -69,7 +69,7 @@ pub(crate) fn is_mask_of(mask: &ToolResult, result: &ToolResult, archive: &Archi
     handles.all(|is_there| is_there)
 }
 
-/// A marker with lines of the text behind it, where there are any, the text is whole, and that is shorter.
+/// A marker followed by lines of the text, if there are any, the text is whole, and the result is shorter.
 fn quote_for(text: &Text, tool: &str, lines: &str, archive: &mut Archive) -> Option<Text> {
     let lines = lines.trim_end();
     let what = format!("{} output", cut::plain_name(tool));
@@ -88,7 +88,7 @@ fn quote_for(text: &Text, tool: &str, lines: &str, archive: &mut Archive) -> Opt
 }
 
 fn marker_for(text: &Text, tool: &str, archive: &mut Archive) -> Option<Text> {
-    // A notice of the loop is not output, and it is short.
+    // A notice of the agent loop is not output, and it is short.
     if text.origin != Origin::Own {
         return None;
     }
@@ -104,7 +104,7 @@ fn marker_for(text: &Text, tool: &str, archive: &mut Archive) -> Option<Text> {
     })
 }
 
-/// A message with one of its parts replaced.
+/// Returns a message with one of its parts replaced.
 pub(crate) fn replaced(message: &Arc<Message>, part: usize, with: ToolResult) -> Arc<Message> {
     let mut message = (**message).clone();
     if let Some(place) = message.parts.get_mut(part) {

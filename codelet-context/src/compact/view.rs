@@ -1,4 +1,4 @@
-//! Puts a compacted view together.
+//! Assembles a compacted view.
 
 use super::draft::Draft;
 use super::fold::Fold;
@@ -10,8 +10,9 @@ use crate::message::{Message, Origin, Part, Role};
 use crate::strategy;
 use std::sync::Arc;
 
-/// What is kept, shared with the history where it is as it was, with the fold where its first prompt stood, and the summary
-/// before the steps from `start` on: what was said is told in the order of time. How things stand comes behind it all, with the ending.
+/// Assembles the kept messages, shared with the history if unchanged, with the fold in place of its first prompt and
+/// the summary before the steps from `start` on, so that everything is in order of time. The current state and the
+/// ending follow.
 pub(super) fn of(
     history: &[Arc<Message>],
     (drafts, start): (Vec<Draft>, usize),
@@ -41,7 +42,7 @@ pub(super) fn of(
         });
     }
     view.messages.extend(fold.map(|(_, message)| message));
-    // A reply that the vendor goes on with stays the last word, with the results that it waits for.
+    // A reply that the vendor will continue stays last, with the results that it waits for.
     let waiting = pending::waiting(&view.messages);
     let paused = view.messages.split_off(waiting);
     view.messages.extend(head);

@@ -1,9 +1,9 @@
 //! Anchors: the turns and steps that finished something.
 //!
-//! A change is finished where the next test run succeeds. That is often a turn of its own ("now run the tests"), so the
-//! changes of turns in which nothing was tested after them wait for the next test run, and the turn that holds it is the
-//! anchor, however much was said, read or built in between. A test run that fails ends the wait: what passes after it owes
-//! that to newer changes.
+//! A change is finished when the next test run succeeds. That is often in a later turn ("now run the tests"), so the
+//! changes of turns without a subsequent test run wait for the next one, and the turn of that run is the anchor,
+//! however much was said, read or built in between. A failed test run ends the wait: later success is due to newer
+//! changes.
 
 mod came;
 mod describe;
@@ -20,19 +20,19 @@ use search::Search;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Below this confidence nothing is an anchor.
+/// The minimum confidence of an anchor.
 pub(crate) const LEAST_CONFIDENCE: f64 = 0.9;
 
-/// A turn that weighs more than this is too long to be kept whole, so its steps are looked at: a fifth of the windows
-/// that are usual, which is more than a compaction leaves for a single turn.
+/// A turn with more tokens than this is too long to be kept whole, so its steps are examined: a fifth of common
+/// windows, which is more than a compaction leaves for a single turn.
 pub const LONG_TURN: Tokens = 40_000;
 
-/// What an anchor finished.
+/// The kind of achievement of an anchor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum AnchorKind {
     /// Something had failed, files were changed, and then the tests passed.
     ErrorResolution,
-    /// Files were changed and then the tests passed.
+    /// Files were changed, and then the tests passed.
     TaskCompletion,
     /// The user pinned it.
     UserCheckpoint,
@@ -48,7 +48,7 @@ impl AnchorKind {
         }
     }
 
-    /// How sure an anchor of this kind is, 0 to 1.
+    /// The confidence of an anchor of this kind, 0 to 1.
     fn confidence(self) -> f64 {
         match self {
             AnchorKind::ErrorResolution => 0.95,
@@ -57,7 +57,7 @@ impl AnchorKind {
         }
     }
 
-    /// How much an anchor of this kind matters, 0 to 1.
+    /// The importance of an anchor of this kind, 0 to 1.
     fn weight(self) -> f64 {
         match self {
             AnchorKind::ErrorResolution => 0.9,
@@ -67,20 +67,20 @@ impl AnchorKind {
     }
 }
 
-/// A turn, or inside a long turn a step, that finished something.
+/// A turn, or a step of a long turn, that finished something.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Anchor {
-    /// What it finished.
+    /// The kind of achievement.
     pub kind: AnchorKind,
-    /// Which turn, counted from 0.
+    /// The index of the turn, from 0.
     pub turn: usize,
     /// The messages of the turn or step.
     pub range: Range<usize>,
-    /// How sure this is, 0 to 1; below 0.9 nothing is an anchor.
+    /// The confidence, 0 to 1; an anchor has at least 0.9.
     pub confidence: f64,
-    /// How much it matters, 0 to 1.
+    /// The importance, 0 to 1.
     pub weight: f64,
-    /// One line that names the files.
+    /// A one-line description that names the files.
     pub description: String,
 }
 
@@ -97,12 +97,12 @@ impl Anchor {
     }
 }
 
-/// The anchors of a conversation, in its order.
+/// Finds the anchors of a conversation, in order.
 ///
-/// A turn is an anchor if files were changed in it and the last test run after that succeeded. In a turn that weighs more
-/// than `long` ([`LONG_TURN`] where nothing else is known), each step is one whose test run succeeded after a change.
-/// It resolved an error if, before the change, the step or turn before had ended in a failure. `pins` are the indices of
-/// messages that the user pinned; the turn that holds one, or the step of a long turn, is a checkpoint.
+/// A turn is an anchor if files were changed in it and the last test run after that succeeded. In a turn with more than
+/// `long` tokens ([`LONG_TURN`] by default), each step whose test run succeeded after a change is one. It resolved an
+/// error if, before the change, the step or turn before had ended in a failure. `pins` are the indices of messages that
+/// the user pinned; the turn with a pin, or the step of a long turn, is a checkpoint.
 pub fn find(messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tokens) -> Vec<Anchor> {
     let mut evidence = Evidence::default();
     messages.iter().for_each(|message| evidence.append(message));
@@ -113,7 +113,7 @@ pub fn find(messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tok
     find_among(&evidence.events, messages, &estimates, turns, pins, long)
 }
 
-/// The same where it is known what calls came to, and what each message weighs.
+/// Like [`find`], with known events and message estimates.
 pub(crate) fn find_among(
     events: &[(usize, Event)],
     messages: &[Arc<Message>],
@@ -144,7 +144,7 @@ pub(crate) fn find_among(
     anchors
 }
 
-/// What is looked at together of a turn: all of it, or of a long one its prompt and each of its steps.
+/// The ranges of a turn that are examined: the whole turn, or the prompt and each step of a long one.
 fn spans(messages: &[Arc<Message>], turn: &Range<usize>, is_long: bool) -> Vec<Range<usize>> {
     if turn.is_empty() {
         return Vec::new();

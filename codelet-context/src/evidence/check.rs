@@ -1,23 +1,23 @@
-//! Which command lines run a test, a build or a linter, or tell how the repository stands; and whether that has succeeded by its
-//! recorded status.
+//! Checks: recognises command lines that run a test, a build or a linter or query the repository, and derives their
+//! success from the recorded status.
 
 use crate::message::{BROKEN_PIPE, ToolResult};
 use std::sync::LazyLock;
 
-/// What a command is run for whose last run tells how things stand.
+/// The kind of a command whose last run describes the current state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub(crate) enum CheckKind {
-    /// It runs tests.
+    /// Runs tests.
     Test,
-    /// It builds.
+    /// Builds.
     Build,
-    /// It reads the source.
+    /// Analyses the source.
     Lint,
-    /// It commits.
+    /// Commits.
     Commit,
-    /// It pushes commits.
+    /// Pushes commits.
     Push,
-    /// It says which changes are not committed.
+    /// Lists uncommitted changes.
     Status,
 }
 
@@ -44,7 +44,7 @@ impl CheckKind {
         }
     }
 
-    /// Whether it passes or fails by what it looks at.
+    /// Returns whether commands of this kind pass or fail depending on the code.
     pub(crate) fn judges(self) -> bool {
         matches!(self, CheckKind::Test | CheckKind::Build | CheckKind::Lint)
     }
@@ -53,19 +53,20 @@ impl CheckKind {
 /// A check in a command line: its last command of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Check {
-    /// What it looks at.
+    /// The kind of check.
     pub(crate) kind: CheckKind,
-    /// The line ends with status 0 only if the check does: only `&&` stands behind it.
+    /// True if exit status 0 of the line implies success of the check: only `&&` follows it.
     pub(crate) succeeds_with_line: bool,
-    /// The line fails only if the check does: it is the last command, and what stands before it cannot keep it from running.
+    /// True if failure of the line implies failure of the check: it is the last command, and nothing earlier can keep
+    /// it from running.
     pub(crate) fails_with_line: bool,
-    /// Its place in the last pipe of the line, and how many commands that has.
+    /// Its index in the last pipeline of the line, and the number of commands in that pipeline.
     in_pipe: Option<(usize, usize)>,
 }
 
 impl Check {
-    /// Its own success by the [statuses](ToolResult::pipe) of the last pipe, if they are recorded and it stands in that pipe. One that
-    /// was ended since nobody read on has neither passed nor failed.
+    /// The check's own success by the [statuses](ToolResult::pipe) of the last pipeline, if they are recorded and the
+    /// check is part of it. A command killed by SIGPIPE has neither passed nor failed.
     pub(crate) fn own_success(self, result: &ToolResult) -> Option<bool> {
         let (at, count) = self.in_pipe.filter(|_| !result.pipe.is_empty())?;
         let status = result.pipe.get(at).filter(|_| result.pipe.len() == count)?;
@@ -73,7 +74,7 @@ impl Check {
     }
 }
 
-/// The table: kind, and words.
+/// The table: kinds and words.
 static CHECKS: LazyLock<Vec<(CheckKind, Vec<&'static str>)>> = LazyLock::new(|| {
     let rows = include_str!("checks.txt")
         .lines()
@@ -83,7 +84,7 @@ static CHECKS: LazyLock<Vec<(CheckKind, Vec<&'static str>)>> = LazyLock::new(|| 
         .collect()
 });
 
-/// What stands between two commands of a line.
+/// The separator between two commands of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Between {
     And,
@@ -91,7 +92,7 @@ enum Between {
     Other,
 }
 
-/// What a command line runs of each kind, in the order of the kinds.
+/// The checks of a command line, at most one per kind, in the order of the kinds.
 pub(crate) fn checks_of(line: &str) -> Vec<Check> {
     let commands = commands(line);
     let kinds: Vec<_> = commands.iter().map(|(words, _)| kind_of(words)).collect();
@@ -105,7 +106,7 @@ pub(crate) fn checks_of(line: &str) -> Vec<Check> {
     found.map(|(kind, at)| check(&commands, kind, at)).collect()
 }
 
-/// The check that one of the commands of a line is.
+/// Describes the command at `at` as a check.
 fn check(commands: &[(Vec<String>, Option<Between>)], kind: CheckKind, at: usize) -> Check {
     let begins = commands
         .iter()
@@ -127,8 +128,8 @@ fn check(commands: &[(Vec<String>, Option<Between>)], kind: CheckKind, at: usize
     }
 }
 
-/// Whether the check of a command line has passed, by the status of its own that is recorded; where there is none, by what its
-/// output [says](says_passed). A test that did not pass by its words has not failed.
+/// Returns whether a check has passed, by its own recorded status or, without one, by its [output](says_passed). `None`
+/// if unknown: a test that the output does not report as passed has not necessarily failed.
 pub(crate) fn passed(check: Check, result: &ToolResult) -> Option<bool> {
     if let Some(success) = check.own_success(result) {
         return Some(success);
@@ -141,8 +142,8 @@ pub(crate) fn passed(check: Check, result: &ToolResult) -> Option<bool> {
     }
 }
 
-/// Whether an output without a status of its own tells of tests that passed: it has the word `test`, one of `pass`, `passed` and
-/// `success`, and no count of failures but zero.
+/// Returns whether an output without its own status reports passed tests: it contains the word `test`, one of `pass`,
+/// `passed` and `success`, and no nonzero count of failures.
 pub(crate) fn says_passed(result: &ToolResult) -> bool {
     const TEST: [&str; 2] = ["test", "tests"];
     const PASSED: [&str; 3] = ["pass", "passed", "success"];
@@ -167,7 +168,7 @@ pub(crate) fn says_passed(result: &ToolResult) -> bool {
     tests && passes && !fails
 }
 
-/// The kind of a command, by its words.
+/// The kind of a command, from its words.
 fn kind_of(words: &[String]) -> Option<CheckKind> {
     let mut words = words.iter().map(String::as_str).peekable();
     while let Some(word) = words.peek() {
@@ -203,8 +204,8 @@ fn kind_of(words: &[String]) -> Option<CheckKind> {
     CHECKS.iter().filter(matches).map(|(kind, _)| *kind).min()
 }
 
-/// The commands of a line as words, each with what stands between it and the next. What is quoted is one word; what a
-/// substitution runs belongs to its word; a comment, and what a here-document holds, are no commands.
+/// Splits a line into commands, as words, each with the separator after it. Quoted text is one word; a substitution is
+/// part of its word; comments and here-documents are not commands.
 fn commands(line: &str) -> Vec<(Vec<String>, Option<Between>)> {
     let line = line.split("<<").next().unwrap_or(line);
     let mut found: Vec<(Vec<String>, Option<Between>)> = Vec::new();
@@ -263,7 +264,7 @@ fn commands(line: &str) -> Vec<(Vec<String>, Option<Between>)> {
     words.extend(word.take());
     match words.is_empty() {
         false => found.push((words, None)),
-        // What a line ends with parts it from nothing.
+        // A trailing separator separates nothing.
         true => {
             if let Some((_, between)) = found.last_mut() {
                 *between = None;
@@ -276,7 +277,7 @@ fn commands(line: &str) -> Vec<(Vec<String>, Option<Between>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ranking::{labels, posing};
+    use crate::ranking::{labels, quoting};
 
     /// The check of a line: a test, or else a build, or else a linter.
     fn check_of(line: &str) -> Option<Check> {
@@ -292,7 +293,7 @@ mod tests {
         for kind in CheckKind::ALL {
             assert!(CHECKS.iter().any(|(known, _)| *known == kind), "{kind:?}");
             let line = format!("{}{}: exit status 0", labels::LAST, kind.name());
-            assert!(posing::poses(&line), "{line}");
+            assert!(quoting::poses(&line), "{line}");
         }
     }
 
@@ -321,7 +322,7 @@ mod tests {
         }
     }
 
-    /// Whether a line with this status and output has passed.
+    /// Checks the verdict on a line with this status and output.
     fn check(line: &str, success: Option<bool>, output: &str, expected: Option<bool>) {
         let result = ToolResult::new("a", success, output);
         let found = check_of(line).and_then(|check| passed(check, &result));
@@ -342,7 +343,7 @@ mod tests {
         for (line, pipe, expected) in [
             ("cargo test | tail -5", vec![101, 0], Some(false)),
             ("cd a && cargo test 2>&1 | tail -5", vec![0, 0], Some(true)),
-            // It was ended since nobody read on; the last pipe is another one; none is recorded.
+            // Killed by SIGPIPE; in another pipeline than the last; without recorded statuses.
             ("cargo test | head -1", vec![141, 0], None),
             ("cargo test | tail; ls | wc", vec![1, 0], None),
             ("cargo test | tail", Vec::new(), None),

@@ -1,4 +1,4 @@
-//! What has come of a conversation, as its calls and their recorded answers state it.
+//! Facts about a conversation, as stated by its calls and their recorded results.
 
 use super::check::{Check, CheckKind};
 use crate::message::note::Notes;
@@ -9,24 +9,24 @@ use codelet_text::short::clip_bytes;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Files among which one is looked for that is touched again, the newest: older ones stand twice then.
+/// The number of newest files that are searched for a touched path; an older one is listed twice.
 const FILES: usize = 256;
-/// Decisions that are kept, the newest; and bytes of a question or an answer.
+/// The number of newest decisions that are kept, and the maximum bytes of a question or an answer.
 const DECISIONS: usize = 20;
 const WORDS: usize = 600;
 
-/// What has come of a conversation so far.
+/// The facts about a conversation so far.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
-    /// Files that tools have read or changed, by when they were touched last, newest last.
+    /// Files that tools have read or changed, by last touch, newest last.
     pub files: Vec<FileFact>,
-    /// The last run of each kind of check, and of what tells how the repository stands; oldest first.
+    /// The last run of each kind of check, git status included; oldest first.
     pub checks: Vec<CheckRun>,
-    /// What the user decided when asked, and the calls that the user refused and did not let be made later, newest last.
+    /// The user's answers to questions, and the calls that the user refused and did not permit later, newest last.
     pub decisions: Vec<Decision>,
-    /// The list of what is to be done.
+    /// The to-do list.
     pub(crate) todo: TodoList,
-    /// What the model wrote down.
+    /// The model's notes.
     pub(crate) notes: Notes,
 }
 
@@ -35,42 +35,42 @@ pub struct Facts {
 pub struct FileFact {
     /// Its path, as the last call names it.
     pub path: Arc<str>,
-    /// A tool has changed it, and it was there afterwards.
+    /// True if a tool has changed it and it existed afterwards.
     pub is_changed: bool,
-    /// The same since the last commit.
+    /// True if that happened since the last commit.
     pub(crate) is_uncommitted: bool,
 }
 
 /// A run of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckRun {
-    /// What it looks at.
+    /// The kind of check.
     pub(crate) kind: CheckKind,
     /// The command line.
     pub command: Arc<str>,
-    /// The recorded status: its own, or else that of the line.
+    /// The recorded status: the check's own, or else that of the command line.
     pub success: Option<bool>,
-    /// It is the check's own; else it is that of what stands behind it, as in `cargo test | tail`.
+    /// True if `success` is the check's own status; false if it is that of a later command, as in `cargo test | tail`.
     pub(crate) is_own: bool,
-    /// The message with what it printed, and its part.
+    /// The message and part with its output.
     pub(crate) place: (usize, usize),
-    /// Changes of files since.
+    /// The number of file changes since.
     pub(crate) changes_since: usize,
 }
 
-/// What the user decided when asked, or of a call that was to be made.
+/// A decision of the user, on a question or on a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// What was asked, or the call.
+    /// The question or the call.
     pub question: String,
-    /// What the user said; may be empty where a call was refused.
+    /// The user's words; may be empty if a call was refused.
     pub answer: String,
-    /// The user has not let the call be made.
+    /// True if the user refused the call.
     pub is_refusal: bool,
 }
 
 impl Facts {
-    /// Takes in a call with what its command line runs, and its answer, which stands at this message and part.
+    /// Records a call with its checks and its result, which is at this message and part.
     pub(super) fn take(&mut self, call: &ToolCall, checks: &[Check], result: &ToolResult, place: (usize, usize)) {
         if let Some(refusal) = &result.refusal {
             if let Refusal::User(words) = refusal {
@@ -105,7 +105,7 @@ impl Facts {
                     let own = check.own_success(result);
                     if check.kind == CheckKind::Commit && own.or(result.success) != Some(false) {
                         self.files.iter_mut().for_each(|file| file.is_uncommitted = false);
-                        // What git said before of what is committed holds no more.
+                        // An earlier git status of the committed files no longer holds.
                         let holds = |run: &CheckRun| run.kind != CheckKind::Status || run.place == place;
                         self.checks.retain(holds);
                     }
@@ -128,7 +128,8 @@ impl Facts {
         }
     }
 
-    /// What the user refused and let be made after all, is refused no more; what is asked for approval, whatever it proposes now.
+    /// Drops refusals that the user has since reversed: of the same call, or of any request for approval with the same
+    /// tool, whatever it proposes now.
     fn settle(&mut self, call: &ToolCall) {
         if !self.decisions.iter().any(|decision| decision.is_refusal) {
             return;
@@ -143,7 +144,7 @@ impl Facts {
             .retain(|decision| !decision.is_refusal || !is_made(&decision.question));
     }
 
-    /// Files were changed, and are there afterwards or not.
+    /// Records that files were changed, and whether they exist afterwards.
     fn changed(&mut self, paths: &[Arc<str>], are_there: bool) {
         self.checks.iter_mut().for_each(|check| check.changes_since += 1);
         for path in paths {
@@ -177,7 +178,7 @@ impl Facts {
     }
 }
 
-/// What the user is asked: the questions of a call, or its longest text.
+/// The question to the user: the questions of a call, or its longest text.
 fn asked(call: &ToolCall) -> String {
     let map = call.parameters.as_map();
     let of = |value: &Value| value.get("question").and_then(Value::as_str).map(str::to_owned);
@@ -188,7 +189,7 @@ fn asked(call: &ToolCall) -> String {
     texts.max_by_key(|text| text.len()).unwrap_or_default().to_owned()
 }
 
-/// A call in a line: the tool with what it was to run or to change.
+/// Describes a call in one line: the tool with its command, path or first text.
 fn described(call: &ToolCall) -> String {
     let about = call.action.command.as_ref().map(|command| command.as_str());
     let about = about.or_else(|| call.action.paths.first().map(|path| &**path));

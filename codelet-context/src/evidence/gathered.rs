@@ -1,4 +1,4 @@
-//! What calls and their answers state, taken in as they are said.
+//! Collects evidence from calls and their results as messages are appended.
 
 use super::anchor::{Event, weigh};
 use super::check::checks_of;
@@ -7,19 +7,19 @@ use crate::message::exchange::Calls;
 use crate::message::{Message, Part};
 use std::sync::Arc;
 
-/// What a conversation states so far. Grows with it, and reads each message once.
+/// The evidence of a conversation so far. Grows with it and reads each message once.
 #[derive(Clone, Default)]
 pub(crate) struct Evidence {
     messages: usize,
-    /// Calls that have no answer yet, with the message and the part.
+    /// Calls without a result so far, with the message and the part.
     open: Calls<Arc<str>, (Arc<Message>, usize)>,
     pub facts: Facts,
-    /// What calls came to, by the messages of their answers.
+    /// The effects of calls, by the messages of their results.
     pub events: Vec<(usize, Event)>,
 }
 
 impl Evidence {
-    /// Takes in the next message.
+    /// Adds the next message.
     pub fn append(&mut self, message: &Arc<Message>) {
         for (number, part) in message.parts.iter().enumerate() {
             match part {

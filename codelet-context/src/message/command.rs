@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct CommandLine(Arc<Box<str>>);
 
 impl CommandLine {
-    /// A command line as the call gives it.
+    /// Creates a command line from the text of a call.
     pub(crate) fn new(line: &str) -> Self {
         CommandLine(Arc::new(line.into()))
     }

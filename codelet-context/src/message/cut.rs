@@ -1,4 +1,4 @@
-//! Cuts a text in the middle at line boundaries, and words the markers that stand for what is gone.
+//! Cuts a text in the middle at line boundaries, and formats the markers for removed text.
 
 use crate::message::harness;
 use crate::message::recall::{Archive, Handle};
@@ -7,24 +7,24 @@ use codelet_text::short;
 
 pub(crate) use codelet_text::short::grouped;
 
-/// Bytes of a handle at most, unless more texts than can be share a 64-bit hash.
+/// The maximum bytes of a handle, barring collisions of the full 64-bit hash.
 const LONGEST_HANDLE: usize = 16;
 
-/// The marker for something removed: what it was, its size, why it is not shown, and the handle that restores it, as in
+/// Formats the marker for removed content: its kind, its size, the reason and the handle that restores it, as in
 /// `[Read output, 12,345 bytes, same as a newer one · recall k3f9a2]`. Nothing is ever recognised by this text.
 pub(crate) fn marker(what: &str, bytes: usize, why: &str, handle: &Handle) -> String {
     let (what, bytes) = (plain_name(what), grouped(bytes));
     format!("[{what}, {bytes} bytes, {why} · recall {}]", handle.as_str())
 }
 
-/// The most bytes that [`marker`] takes for this, whatever the handle.
+/// The maximum bytes of [`marker`] with these arguments, for any handle.
 pub(crate) fn marker_bound(what: &str, bytes: usize, why: &str) -> usize {
     let grouped = (bytes.max(1).ilog10() as usize + 1) * 4 / 3 + 1;
     let name = what.len().min(short::NAME * 4).max("tool".len());
     name + grouped + why.len() + LONGEST_HANDLE + "[,  bytes,  · recall ]".len() + 1
 }
 
-/// The name of a tool on one line and of bounded length, so that a marker stays a marker.
+/// The name of a tool on one line and of limited length, so that a marker stays well-formed.
 pub fn plain_name(name: &str) -> String {
     let plain = short::plain_name(name);
     match plain.trim().is_empty() {
@@ -33,8 +33,8 @@ pub fn plain_name(name: &str) -> String {
     }
 }
 
-/// The first `head` and the last `tail` bytes at most, moved inwards to whole lines, or to whole characters where a line
-/// takes more than half of the room. `None` where nothing would lie between them.
+/// The first `head` and the last `tail` bytes at most, shrunk to whole lines, or to whole characters if a line takes
+/// more than half of the room. `None` if nothing would be left out between them.
 pub(crate) fn ends(text: &str, head: usize, tail: usize) -> Option<(&str, &str)> {
     if text.len() <= head.saturating_add(tail) {
         return None;
@@ -52,11 +52,11 @@ pub(crate) fn ends(text: &str, head: usize, tail: usize) -> Option<(&str, &str)>
     Some((&text[..head_end], &text[tail_start..]))
 }
 
-/// What the name of a tool's output ends with, as in `Read output`.
+/// The last word in the name of a tool's output, as in `Read output`.
 const OUTPUT: &str = "output";
 
-/// The two ends of a text without the part of a harness's reminder that they would tear off: without its tag it would look like
-/// what somebody asks for.
+/// Shrinks the two ends of a text so that neither contains part of a harness reminder: without its tag, the rest would
+/// look like a request.
 fn beside_reminders<'t>(text: &'t str, head: &'t str, tail: &'t str) -> (&'t str, &'t str) {
     let (mut ends, mut starts) = (head.len(), text.len() - tail.len());
     for range in harness::reminders(text) {
@@ -71,10 +71,10 @@ fn beside_reminders<'t>(text: &'t str, head: &'t str, tail: &'t str) -> (&'t str
     (&text[..ends], text[starts..].trim_start_matches('\n'))
 }
 
-/// Cuts a body in the middle: its two ends (see [`ends`]) with a marker on a line of its own between them. The whole
-/// goes into the archive. `None`, and nothing is kept, where that would not make it smaller.
+/// Cuts a body in the middle: its two ends (see [`ends`]) with a marker on a separate line between them. The whole goes
+/// into the archive. Returns `None`, and archives nothing, if that would not make it smaller.
 ///
-/// `what` names the text for the marker, such as `Read output`; `reason` is who cuts.
+/// `what` names the text in the marker, such as `Read output`; `reason` names the caller.
 pub(crate) fn in_the_middle(
     body: &Body,
     (head, tail): (usize, usize),
@@ -104,8 +104,8 @@ pub(crate) fn in_the_middle(
     Some((Body::new(shown), handle))
 }
 
-/// A pointer in place of a whole body: the marker alone. `None`, and nothing is kept, where the marker would not be
-/// shorter than the `shown` bytes that it replaces.
+/// Replaces a whole body with a marker. Returns `None`, and archives nothing, if the marker would not be shorter than
+/// the `shown` bytes that it replaces.
 pub(crate) fn pointer(
     body: &Body,
     shown: usize,
@@ -121,7 +121,7 @@ pub(crate) fn pointer(
     Some((Body::new(marker(what, body.len(), why, &handle)), handle))
 }
 
-/// The tool that a text such as `Read output` or `Read image` came from; another text's name is its own.
+/// The tool in a name such as `Read output` or `Read image`; any other name is returned unchanged.
 fn tool_of(what: &str) -> &str {
     what.strip_suffix(" output")
         .or_else(|| what.strip_suffix(" image"))
@@ -148,7 +148,7 @@ mod tests {
             let (shown, handle) = cut("Read output", &mut archive).unwrap();
             assert!(!shown.as_str().contains("Refuse"), "{}", shown.as_str());
             assert_eq!(archive.recall(handle.as_str(), None), Some(body.as_str()));
-            // Words that are a reminder are shown as any others.
+            // In a text that is no tool output, a reminder is treated like any other text.
             let (shown, _) = cut("text", &mut archive).unwrap();
             assert!(shown.as_str().contains("Refuse"), "{}", shown.as_str());
         }

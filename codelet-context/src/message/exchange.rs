@@ -1,20 +1,21 @@
-//! Which result answers which call.
+//! Matches results with the calls that they answer.
 
 use crate::message::ToolResult;
 use crate::text::hash::QuickMap;
 use std::borrow::Borrow;
 use std::hash::Hash;
 
-/// The calls of a list of messages that is read from its beginning, each with what is known of it.
+/// The calls in a list of messages that is read from the start, each with a value.
 ///
-/// One rule holds wherever the order alone decides: a result answers the newest call of its id that stands before it. So
-/// an id that is used again means the newest call from there on, and a result without a call before it answers none,
-/// whatever follows. Whether a call has one answer or every one that bears its id is for who asks to say, by
-/// [`answered`](Self::answered) or [`of`](Self::of).
+/// Wherever order alone decides, one rule holds: a result answers the newest call before it with the same id. So a
+/// reused id refers to the newest call from there on, and a result without an earlier call answers none, whatever
+/// follows. The caller chooses whether a call has one answer, with [`answered`](Self::answered), or every result with
+/// its id, with [`of`](Self::of).
 ///
-/// Other rules are others on purpose: what is sent must have each answer directly behind its call
-/// ([`strategy`](crate::strategy)'s pairing, [`validate`](mod@crate::validate)), what is put into another form has as many
-/// answers as calls, and what is shown to a person ([`inspect`](mod@crate::inspect)) gives a result before its call to that.
+/// Other rules differ on purpose: a request must have each answer directly after its call
+/// ([`strategy`](crate::strategy)'s pairing, [`validate`](mod@crate::validate)), converted transcripts have as many
+/// answers as calls, and the display for people ([`inspect`](mod@crate::inspect)) assigns a result to its call even if
+/// the result comes first.
 #[derive(Clone, Debug)]
 pub struct Calls<Id, T>(QuickMap<Id, T>);
 
@@ -25,17 +26,17 @@ impl<Id, T> Default for Calls<Id, T> {
 }
 
 impl<Id: Borrow<str> + Eq + Hash, T> Calls<Id, T> {
-    /// A call stands here.
+    /// Records a call at this point.
     pub fn called(&mut self, id: Id, it: T) {
         self.0.insert(id, it);
     }
 
-    /// The call that a result answers. Further results of its id answer it too.
+    /// The call that a result answers. Further results with its id answer it too.
     pub fn of(&self, result: &ToolResult) -> Option<&T> {
         self.0.get(&*result.call_id)
     }
 
-    /// The call that a result answers, which has its answer then: another result of its id belongs to nothing.
+    /// The call that a result answers, which is then answered: further results with its id answer nothing.
     pub fn answered(&mut self, result: &ToolResult) -> Option<T> {
         self.0.remove(&*result.call_id)
     }
@@ -47,7 +48,8 @@ mod tests {
     use crate::message::ToolCall;
     use serde_json::Map;
 
-    /// Of results among calls, both by their ids, the number of the call that each answers: any number of times, and once.
+    /// For results among calls, each given by its id: the index of the call that each answers, with repeated and with
+    /// single answers.
     fn answers(line: &str) -> Vec<(Option<usize>, Option<usize>)> {
         let (mut calls, mut open) = (Calls::default(), Calls::default());
         let mut found = Vec::new();

@@ -1,16 +1,16 @@
-//! What a vendor has said beside what the engine reads.
+//! Provider fields that the engine does not read.
 
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Fields of a vendor that the engine does not read and must not lose, in their order. Empty for most.
+/// Fields of a provider that the engine does not read and must not lose, in order. Usually empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Extra(Option<Arc<Unread>>);
 
 #[derive(PartialEq, Eq, Debug)]
 struct Unread {
     map: Map<String, Value>,
-    /// What their names and values take, about.
+    /// The approximate size of names and values.
     bytes: usize,
 }
 
@@ -24,35 +24,35 @@ impl Extra {
         Extra(fields.map(Arc::new))
     }
 
-    /// Wraps fields of which no more than so many bytes go with a request beside what is read: of what a vendor takes in place of that,
-    /// for example, only what is longer.
+    /// Wraps fields of which at most this many bytes are sent in addition to the read content, for example only the
+    /// excess length if a provider takes the fields instead of that content.
     pub fn weighing(fields: Map<String, Value>, bytes: usize) -> Self {
         let fields = (!fields.is_empty()).then(|| Arc::new(Unread { bytes, map: fields }));
         Extra(fields)
     }
 
-    /// One field.
+    /// The field of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.as_ref()?.map.get(name)
     }
 
-    /// All fields, in their order.
+    /// All fields, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.0.iter().flat_map(|fields| fields.map.iter())
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// What they take on the wire, in bytes, about: names, strings, and a word for everything else.
+    /// The approximate bytes on the wire: names, strings, and four bytes for any other value.
     pub fn bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |fields| fields.bytes)
     }
 }
 
-/// Values deeper than this are not looked at; a reader refuses them anyway.
+/// The maximum depth of values examined; parsers refuse deeper ones anyway.
 const DEPTH: usize = 128;
 
 fn weigh_fields(fields: &Map<String, Value>, depth: usize) -> usize {

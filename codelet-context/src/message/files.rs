@@ -1,11 +1,11 @@
-//! Which file a path means: one notion for all that is known of files.
+//! The identity of the file that a path denotes, shared by all knowledge about files.
 
 use crate::text::hash;
 use codelet_text::path::Path;
 
-/// The file that a path means, as a hash of its normal form, or 0 if it names none. A relative path and an absolute one are two files,
-/// since nobody knows the folder of the first: what is known of one is then not known of the other, which is a miss; to mix two
-/// files up would be an error.
+/// The file that a path denotes, as a hash of its normalised form, or 0 if it denotes none. A relative and an absolute
+/// path are two files, since the base folder of the first is unknown. Facts about one are then missing for the other,
+/// which is better than confusing two files.
 pub(crate) fn file(path: &str) -> u64 {
     let path = Path::of(path);
     let names = path.names().map(|name| hash::bytes(name.as_bytes()));
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The paths by the file that they mean, each file by its first path.
+    /// Groups the paths by file and names each file by its first path.
     fn meant(paths: &str) -> String {
         let mut first: Vec<(u64, &str)> = Vec::new();
         let named = paths.split(' ').map(|path| {

@@ -1,40 +1,40 @@
-//! The tags in which harnesses and vendors speak, which nothing quoted may hold.
+//! Tags used by harnesses and providers, which quoted text must not contain.
 
 use memchr::memmem;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The name of the tag that a reminder stands in.
+/// The tag name of reminders.
 pub(crate) const TAG: &str = "system-reminder";
-/// The number before a line takes at most so many bytes.
+/// The maximum bytes of a line number before a line.
 const NUMBER: usize = 16;
 
-/// Tags in which harnesses and vendors frame calls, answers and turns. Names that other files use as well are not among
-/// them: there is no telling an element of a page from a pose.
+/// Tags in which harnesses and providers frame calls, answers and turns. Names that also occur in other files are
+/// excluded, since a page's element could not be told from an imitation.
 #[rustfmt::skip]
 const SPEAKERS: [&str; 9] = [
     "assistant", "function_calls", "function_results", "human", "invoke", "system", "tool_call", "tool_result", "tool_use",
 ];
 
-/// Whether tags of this name frame what somebody says or what a tool has answered.
+/// Returns whether tags of this name frame a speaker's message or a tool result.
 pub(crate) fn is_speaker(name: &str) -> bool {
-    // Vendors put a namespace before some of them.
+    // Providers put a namespace before some of them.
     let name = name.rsplit(':').next().unwrap_or(name);
     SPEAKERS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
 }
 
-/// Whether a tag of this name holds what a harness reminds the model of.
+/// Returns whether tags of this name frame a harness reminder.
 pub(crate) fn is_reminder(name: &str) -> bool {
     let name = name.replace(['-', '_'], "").to_ascii_lowercase();
     matches!(&*name, "systemreminder" | "systemreminders" | "reminderinstructions")
 }
 
-/// Where in an output reminders of a harness stand, in their order: from the tag that opens one to the end of the line that
-/// closes it.
+/// The ranges of harness reminders in an output, in order: from the opening tag to the end of the line with the closing
+/// tag.
 ///
-/// What a reminder says is no part of the file or the command that it stands behind, and without its tag it would look like
-/// what somebody asks for. A tag that nothing closes hides the lines up to the next blank one, and only where it begins a
-/// line: that is one whose end was cut off. More is not hidden, so that no file hides its rest by a line of it.
+/// A reminder is no part of the file or command output that it follows, and without its tag it would look like a
+/// request. An unclosed tag hides the lines up to the next blank one, and only at the start of a line: its end was cut
+/// off. No more is hidden, so that no file can hide the rest of itself with a single line.
 pub(crate) fn reminders(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     // Most outputs have none.
@@ -67,7 +67,7 @@ pub(crate) fn reminders(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A text without the reminders of a harness.
+/// Returns a text without harness reminders.
 pub(crate) fn without_reminders(text: &str) -> Cow<'_, str> {
     let found = reminders(text);
     if found.is_empty() {
@@ -81,7 +81,7 @@ pub(crate) fn without_reminders(text: &str) -> Cow<'_, str> {
     Cow::Owned(out + &text[at..])
 }
 
-/// The tags of reminders that begin so: where each begins, and where its name ends.
+/// The reminder tags with this opening: the start of each, and the end of its name.
 fn tags<'a>(text: &'a str, opening: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
     memmem::find_iter(text.as_bytes(), opening).filter_map(move |at| {
         let name = &text[at + opening.len()..];
@@ -91,9 +91,9 @@ fn tags<'a>(text: &'a str, opening: &'a str) -> impl Iterator<Item = (usize, usi
     })
 }
 
-/// Whether nothing but white space, or the number of a line, stands before this on its line.
+/// Returns whether only white space or a line number precedes this on its line.
 fn begins_line(before: &str) -> bool {
-    // A line may be long and have many tags: for each of them no more of it is looked at than a number takes.
+    // A line may be long and have many tags, so no more of it is examined for each than a number takes.
     let near = &before[before.ceil_char_boundary(before.len().saturating_sub(NUMBER + 1))..];
     let line = near.rsplit('\n').next().unwrap_or_default();
     let is_number = |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '→' | '|' | ':');
@@ -134,13 +134,13 @@ mod tests {
                 "<system-reminder>a</system-reminder>\nb\n<system-reminder>c</system-reminder>",
                 "\nb\n",
             ),
-            // Cut off.
+            // A truncated reminder.
             ("a\n<system-reminder>\nRefuse", "a\n"),
             (
                 "<system-reminder>\nRefuse\n \nfn a() {}\n\nfn b() {}",
                 "\n \nfn a() {}\n\nfn b() {}",
             ),
-            // Spoken of.
+            // Mentioned, not used.
             (
                 "use `<system-reminder>` for it\nand more",
                 "use `<system-reminder>` for it\nand more",
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// Two megabytes a line: whatever looks at the rest of the text for each tag does not end here in minutes.
+    /// Lines of two megabytes: scanning the rest of the text for each tag would take minutes.
     #[test]
     fn a_line_of_nothing_but_tags_is_read_in_time_in_proportion_to_its_bytes() {
         for tags in [

@@ -1,4 +1,4 @@
-//! Notes: what the model wrote down, a line each, when something was decided, found out or given up.
+//! Notes: single lines that the model recorded on decisions, findings and abandoned attempts.
 
 use super::Parameters;
 use codelet_text::short;
@@ -6,33 +6,33 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The most bytes of a note's text and of its subject; what is longer is cut.
+/// The maximum bytes of a note's text and of its subject; the excess is cut off.
 const TEXT: usize = 400;
 const SUBJECT: usize = 60;
 
-/// A line that the model wrote down.
+/// A line recorded by the model.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Note {
-    /// What it tells.
+    /// The kind.
     kind: NoteKind,
-    /// What it is about; empty where nothing is named. Of the notes on one subject the newest holds.
+    /// The subject, empty if none is given. Only the newest note on a subject is valid.
     subject: Arc<str>,
-    /// Its words.
+    /// The text.
     text: Arc<str>,
 }
 
-/// What a note tells.
+/// The kind of a note.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NoteKind {
-    /// What is to be done, and how.
+    /// A decision on the task or the approach.
     Decision,
-    /// What was found out.
+    /// A finding.
     Finding,
-    /// What has to be kept to.
+    /// A constraint to observe.
     Constraint,
-    /// What was tried in vain and given up.
+    /// A failed approach that was abandoned.
     DeadEnd,
-    /// What is left to do, or not known.
+    /// An open task or question.
     OpenEnd,
 }
 
@@ -46,7 +46,7 @@ impl NoteKind {
         (NoteKind::OpenEnd, "open end"),
     ];
 
-    /// The kind of this name, in whatever letters.
+    /// The kind of this name, in any case.
     fn named(name: &str) -> Option<Self> {
         let name = name.trim().replace(['_', '-'], " ");
         let found = NoteKind::ALL
@@ -57,8 +57,8 @@ impl NoteKind {
 }
 
 impl Note {
-    /// The note that a call with these parameters writes: `kind`, `text`, and `subject` where there is one. `None` without a known kind or
-    /// without words.
+    /// The note in the parameters of a call: `kind`, `text` and optionally `subject`. `None` without a known kind or
+    /// without text.
     pub fn of(parameters: &Parameters) -> Option<Self> {
         let said = |name, most| {
             let said = parameters.as_map().get(name).and_then(Value::as_str).map(short::words);
@@ -81,17 +81,17 @@ impl Note {
     }
 }
 
-/// All notes of a conversation, as they were written.
+/// All notes of a conversation, as recorded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Notes(Vec<Note>);
 
 impl Notes {
-    /// Takes over what a call writes down, if anything.
+    /// Adds the note of a call, if it contains one.
     pub(crate) fn take(&mut self, parameters: &Parameters) {
         self.0.extend(Note::of(parameters));
     }
 
-    /// Those that hold, oldest first: without what is said again or superseded later, and without these.
+    /// The valid notes, oldest first: without those that were repeated or superseded later, and without `dropped`.
     pub(crate) fn standing(&self, dropped: &[Note]) -> Vec<&Note> {
         let mut said = HashSet::new();
         let newest = self.0.iter().rev().filter(|note| {

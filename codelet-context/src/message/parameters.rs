@@ -1,12 +1,12 @@
-//! What a call is given.
+//! The parameters of a call.
 
 use crate::text::body::Body;
 use crate::text::hash;
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 
-/// The values of an object, and behind them those of the objects in it: many tools wrap what they are asked, or what they
-/// answer, in an object of its own.
+/// The values of an object, followed by those of the objects in it: many tools wrap their arguments or their answers in
+/// a nested object.
 pub(crate) fn values_within(object: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     let inner = object.values().filter_map(Value::as_object).flat_map(Map::values);
     object.values().chain(inner)
@@ -37,12 +37,12 @@ impl Parameters {
         &self.0.map
     }
 
-    /// One parameter that is a string.
+    /// A string parameter.
     pub fn str(&self, name: &str) -> Option<&str> {
         self.0.map.get(name)?.as_str()
     }
 
-    /// The object as compact JSON, keys in their order.
+    /// The object as compact JSON with its keys in order.
     pub fn json(&self) -> &Body {
         self.0
             .json

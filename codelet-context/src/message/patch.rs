@@ -1,9 +1,9 @@
 //! The files that a patch names.
 
-/// Files of one patch that are named.
+/// The maximum number of files read from one patch.
 const MOST: usize = 1_000;
 
-/// The files that a patch changes, in the form that `apply_patch` takes or as a unified diff, each once.
+/// The files that a patch changes, in the format of `apply_patch` or as a unified diff, without duplicates.
 pub fn patched(patch: &str) -> Vec<&str> {
     const HEADS: [&str; 4] = [
         "*** Add File: ",
@@ -33,7 +33,7 @@ pub fn patched(patch: &str) -> Vec<&str> {
     found
 }
 
-/// The path in a head of a unified diff, which a time may stand behind.
+/// The path in a header line of a unified diff, without the timestamp that may follow it.
 fn diff_path<'a>(line: &'a str, head: &str) -> Option<&'a str> {
     Some(line.strip_prefix(head)?.split('\t').next()?.trim())
 }

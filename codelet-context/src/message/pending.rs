@@ -1,24 +1,24 @@
-//! What a vendor itself has begun within a reply and not finished. It goes on with it when the conversation comes back so;
-//! once something else is said behind the reply, the reply is over, and what it left open is refused. Then a marker stands
-//! there instead.
+//! Operations that a provider has started within a reply and not finished. It continues them when the conversation is
+//! sent back unchanged; once something else follows the reply, the reply is over, and the provider refuses unfinished
+//! operations. A marker then replaces them.
 
 use crate::message::cut;
 use crate::message::recall::Archive;
 use crate::message::{Message, Nature, Opaque, Origin, Part, Role, Text};
 use std::sync::Arc;
 
-/// Why the marker stands there.
+/// The reason given in the marker.
 const WHY: &str = "not finished";
 const REASON: &str = "pending";
 
-/// Whether the vendor has something to finish in this message: it has begun it, and nothing of its own stands behind.
+/// Returns whether this message has an unfinished operation: its last opaque block is pending.
 pub(crate) fn is_open(message: &Message) -> bool {
     let own = message.parts.iter().rev().find(|part| matches!(part, Part::Opaque(_)));
     message.role == Role::Assistant && own.is_some_and(|part| pending(part).is_some())
 }
 
-/// Whether the reply before this message is still open behind it: this answers calls of that reply and says nothing else,
-/// or the vendor goes on, which begins with what came of it.
+/// Returns whether the reply before this message is still open after it: the message only answers calls of that reply,
+/// or the provider continues it, beginning with an opaque block.
 pub(crate) fn goes_on(message: &Message) -> bool {
     match message.role {
         Role::User => message.parts.iter().all(|part| matches!(part, Part::ToolResult(_))),
@@ -27,14 +27,14 @@ pub(crate) fn goes_on(message: &Message) -> bool {
     }
 }
 
-/// Where the reply begins that the vendor goes on with, or the end where there is none.
+/// The index of the reply that the provider will continue, or the end if there is none.
 pub(crate) fn waiting(messages: &[Arc<Message>]) -> usize {
     let reply = messages.iter().rposition(|message| message.role == Role::Assistant);
     let open = reply.filter(|&at| is_open(&messages[at]) && messages[at + 1..].iter().all(|it| goes_on(it)));
     open.unwrap_or(messages.len())
 }
 
-/// The messages that are open although something else was said behind them.
+/// The messages with unfinished operations that something else follows.
 pub(crate) fn left_open(messages: &[Arc<Message>]) -> impl Iterator<Item = usize> {
     (0..messages.len()).filter(|&at| is_open(&messages[at]) && !is_rightly_open(&messages[at + 1..]))
 }
@@ -51,7 +51,7 @@ fn is_rightly_open(after: &[Arc<Message>]) -> bool {
     true
 }
 
-/// Puts a marker in place of what was not finished; each can be read back.
+/// Replaces unfinished operations with markers; each can be read back.
 pub(crate) fn close(message: &Message, archive: &mut Archive) -> Message {
     let mut closed = message.clone();
     for part in &mut closed.parts {
@@ -66,10 +66,10 @@ pub(crate) fn close(message: &Message, archive: &mut Archive) -> Message {
     closed
 }
 
-/// Closes every message that is open although something else was said behind it. Says how many there were.
+/// Closes every message with unfinished operations that something else follows. Returns their number.
 pub(crate) fn close_all(messages: &mut [Arc<Message>], archive: &mut Archive) -> u64 {
     let mut closed = 0;
-    // From the end: a reply that is closed goes on with nothing before it.
+    // From the end, since a closed reply no longer continues an earlier one.
     for at in (0..messages.len()).rev() {
         if is_open(&messages[at]) && !is_rightly_open(&messages[at + 1..]) {
             messages[at] = Arc::new(close(&messages[at], archive));

@@ -1,23 +1,23 @@
-//! Pins: what the user wants to stay, whatever is compacted; and the notes that the user wants gone.
+//! Pins: content that every compaction keeps; and the notes that the user has dropped.
 
 use super::note::Note;
 
-/// Something pinned.
+/// A pin.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub enum Pin {
-    /// A message of the history, by its place there. It stays with the rest of its step, since a call and its results are
-    /// one unit.
+    /// A message of the history, by index. It stays with the rest of its step, since a call and its results are one
+    /// unit.
     Message(usize),
-    /// A text. It stands at the head of every summary from the next compaction on.
+    /// A text, placed at the start of every summary from the next compaction on.
     Text(String),
 }
 
-/// What is pinned, in the order in which it was, and the notes that were dropped.
+/// The pins, in the order in which they were added, and the dropped notes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pins(Vec<Pin>, pub(crate) Vec<Note>);
 
 impl Pins {
-    /// Pins something. Says no to what is pinned already, and to a blank text.
+    /// Adds a pin. Returns false for a duplicate and for a blank text.
     pub fn add(&mut self, pin: Pin) -> bool {
         let is_blank = matches!(&pin, Pin::Text(text) if text.trim().is_empty());
         if is_blank || self.0.contains(&pin) {
@@ -27,20 +27,20 @@ impl Pins {
         true
     }
 
-    /// Lets go of something; says no to what is not pinned.
+    /// Removes a pin; returns false if there is none.
     pub fn remove(&mut self, pin: &Pin) -> bool {
         let before = self.0.len();
         self.0.retain(|other| other != pin);
         self.0.len() < before
     }
 
-    /// The same without those for which `goes` holds.
+    /// Returns the pins without those that match.
     pub(crate) fn but_for(mut self, goes: impl Fn(&Pin) -> bool) -> Self {
         self.0.retain(|pin| !goes(pin));
         self
     }
 
-    /// All of them.
+    /// All pins.
     pub fn all(&self) -> &[Pin] {
         &self.0
     }

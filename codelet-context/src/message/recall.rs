@@ -1,17 +1,17 @@
-//! Handles: the short names under which removed content is read back, and the archive that keeps it.
+//! Handles, the short names for reading back removed content, and the archive that stores it.
 
 use crate::text::body::Body;
 use crate::text::hash::{self, ByHash, QuickMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The short name of something removed, such as `k3f9a2`. It is made from the content, so the same content has the same
-/// handle in every run; where two contents would share one, the later gets a longer one.
+/// The short name of removed content, such as `k3f9a2`. It is derived from the content, so the same content has the
+/// same handle in every run; if two contents would share one, the later gets a longer one.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Handle(Arc<str>);
 
 impl Handle {
-    /// A handle as somebody typed it; whether anything is kept under it is the archive's to say.
+    /// Creates a handle as typed by a person; it may not exist in the archive.
     pub(crate) fn new(name: &str) -> Self {
         Handle(Arc::from(name))
     }
@@ -34,35 +34,35 @@ impl std::fmt::Display for Handle {
     }
 }
 
-/// Letters that are hard to confuse (Crockford's base 32, small).
+/// Letters that are hard to confuse (Crockford's base 32, lower case).
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// Characters of a handle unless it would clash: 30 bits.
+/// Characters of a handle unless it would collide: 30 bits.
 const LENGTH: usize = 6;
 
-/// Something that left the view.
+/// Content that was removed from the view.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Removed {
-    /// The bytes, exactly.
+    /// The exact bytes.
     pub body: Body,
-    /// The tool that it came from, or the kind of part.
+    /// The tool that produced it, or the kind of part.
     pub tool: Arc<str>,
-    /// Why it was removed: the name of the strategy or of the step of the compaction.
+    /// The reason for the removal: the name of the strategy or of the compaction step.
     pub reason: &'static str,
 }
 
-/// Keeps what left the view, by handle. A clone takes next to no time and room: both share what was kept until then.
+/// Removed content by handle. Clones are cheap: they share what was archived before.
 #[derive(Clone, Debug, Default)]
 pub struct Archive {
-    /// What came first stands on the first. Each but the last two holds more than twice as much as the next, so they are few.
+    /// Oldest entries first. Each shelf but the last two holds more than twice as much as the next, so there are few.
     shelves: Vec<Arc<Shelf>>,
 }
 
-/// What is kept, and where.
+/// Entries and their indexes.
 #[derive(Clone, Debug, Default)]
 struct Shelf {
     kept: Vec<(Handle, Removed)>,
     by_handle: QuickMap<Handle, u32>,
-    /// The first thing kept with this hash of its bytes.
+    /// The first entry with this hash of its bytes.
     by_hash: ByHash<u32>,
 }
 
@@ -76,7 +76,7 @@ impl Shelf {
 }
 
 impl PartialEq for Archive {
-    /// Whether the same is kept, in whatever order it came.
+    /// Compares contents; the order of insertion does not matter.
     fn eq(&self, other: &Self) -> bool {
         let same = |(handle, removed): &(Handle, Removed)| other.get(handle.as_str()) == Some(removed);
         self.len() == other.len() && self.oldest().all(same)
@@ -84,7 +84,7 @@ impl PartialEq for Archive {
 }
 
 impl Archive {
-    /// Keeps a text and returns its handle. The same text is kept once, under the tool and the reason that came first.
+    /// Archives a text and returns its handle. Equal texts are stored once, with the tool and reason of the first.
     pub fn keep(&mut self, body: &Body, tool: &str, reason: &'static str) -> Handle {
         if let Some(handle) = self.handle_of(body) {
             return handle.clone();
@@ -107,7 +107,7 @@ impl Archive {
         }
     }
 
-    /// The handle under which a text is found, if it is kept.
+    /// The handle of a text, if it is archived.
     pub(crate) fn handle_of(&self, body: &Body) -> Option<&Handle> {
         let hash = body.hash();
         let first = |shelf: &'_ Arc<Shelf>| shelf.by_hash.get(&hash).copied();
@@ -116,10 +116,10 @@ impl Archive {
         (removed.body == *body).then_some(handle)
     }
 
-    /// Keeps a text under a handle unless that is done already.
+    /// Archives a text under a handle unless the handle exists.
     fn keep_as(&mut self, handle: Handle, body: &Body, tool: &str, reason: &'static str) -> Handle {
         if self.get(handle.as_str()).is_none() {
-            // Most things come from a few tools in turn: their names are shared.
+            // Most entries come from a few tools in turn, so their names are shared.
             let recent = self.newest().take(8).map(|(_, removed)| &removed.tool);
             let tool = recent
                 .into_iter()
@@ -135,7 +135,8 @@ impl Archive {
         if let Some(shelf) = self.shelves.last_mut().and_then(Arc::get_mut) {
             return shelf.insert(handle, removed);
         }
-        // The last one is shared and stays as it is. So that each thing is copied seldom, only shelves of like size are joined.
+        // The last shelf is shared and stays unchanged. Only shelves of similar size are merged, so that each entry is
+        // copied rarely.
         while let [.., before, last] = &self.shelves[..]
             && last.kept.len() * 2 >= before.kept.len()
             && let Some(last) = self.shelves.pop()
@@ -151,8 +152,8 @@ impl Archive {
         self.shelves.push(Arc::new(shelf));
     }
 
-    /// Lets go of the bytes under a handle, for which there is no room any more: a word about that stands in their place. What was
-    /// cloned from here keeps them. Says no to a handle under which nothing is kept.
+    /// Drops the bytes under a handle for lack of room and puts a notice in their place. Earlier clones keep the bytes.
+    /// Returns false if the handle does not exist.
     pub(crate) fn forget(&mut self, handle: &str, told: &str) -> bool {
         for shelf in &mut self.shelves {
             let Some(&at) = shelf.by_handle.get(handle) else {
@@ -184,15 +185,15 @@ impl Archive {
         }
     }
 
-    /// What is kept under a handle.
+    /// The entry under a handle.
     pub fn get(&self, handle: &str) -> Option<&Removed> {
         let mut shelves = self.shelves.iter();
         let (shelf, at) = shelves.find_map(|shelf| Some((shelf, *shelf.by_handle.get(handle)?)))?;
         shelf.kept.get(at as usize).map(|(_, removed)| removed)
     }
 
-    /// The original bytes under a handle, or the given range of them. A range beyond the end is shortened to what is
-    /// there, and moved outwards to whole characters.
+    /// The original bytes under a handle, or a range of them. A range is clamped to the end and extended to whole
+    /// characters.
     pub fn recall(&self, handle: &str, range: Option<Range<usize>>) -> Option<&str> {
         let text = self.get(handle)?.body.as_str();
         let Some(range) = range else { return Some(text) };
@@ -201,26 +202,26 @@ impl Archive {
         Some(&text[start..end])
     }
 
-    /// Everything kept, in the order of handles.
+    /// All entries, ordered by handle.
     pub fn iter(&self) -> impl Iterator<Item = (&Handle, &Removed)> {
         let mut all: Vec<_> = self.oldest().map(|(handle, removed)| (handle, removed)).collect();
         all.sort_unstable_by_key(|(handle, _)| *handle);
         all.into_iter()
     }
 
-    /// Everything kept, in the order in which it came.
+    /// All entries, oldest first.
     fn oldest(&self) -> impl Iterator<Item = &(Handle, Removed)> {
         self.shelves.iter().flat_map(|shelf| &shelf.kept)
     }
 
-    /// Everything kept, what came last first.
+    /// All entries, newest first.
     pub fn newest(&self) -> impl Iterator<Item = (&Handle, &Removed)> {
         let shelves = self.shelves.iter().rev();
         let kept = shelves.flat_map(|shelf| shelf.kept.iter().rev());
         kept.map(|(handle, removed)| (handle, removed))
     }
 
-    /// The handles of what was kept after the first `len` things, in the order in which they came.
+    /// The handles of the entries after the first `len`, oldest first.
     pub(crate) fn since(&self, len: usize) -> impl Iterator<Item = &Handle> {
         let mut before = 0;
         let shelves = self.shelves.iter().flat_map(move |shelf| {
@@ -231,17 +232,17 @@ impl Archive {
         shelves.map(|(handle, _)| handle)
     }
 
-    /// How many things are kept.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.shelves.iter().map(|shelf| shelf.kept.len()).sum()
     }
 
-    /// Whether nothing is kept.
+    /// Returns whether the archive is empty.
     pub fn is_empty(&self) -> bool {
         self.shelves.is_empty()
     }
 
-    /// Takes over what another archive keeps, in the order in which it came there.
+    /// Adds the entries of another archive, in their order there.
     pub fn merge(&mut self, other: &Archive) {
         for (handle, removed) in other.oldest() {
             if self.get(handle.as_str()).is_none() {
@@ -268,7 +269,7 @@ mod tests {
         let mut archive = Archive::default();
         let mut copied = 0;
         for round in 0..100 {
-            // As a compaction does: the old one is there until the new one takes its place.
+            // As in a compaction: the old archive exists until the new one replaces it.
             let before = archive.clone();
             for number in 0..10 {
                 archive.keep(&Body::new(format!("text {round} {number}")), "tool", "test");
@@ -279,7 +280,7 @@ mod tests {
             copied += before.len() - shared.map(|(shelf, _)| shelf.kept.len()).sum::<usize>();
             assert!(archive.shelves.len() < 12);
         }
-        // All of it each time would be fifty thousand.
+        // Copying everything each time would be fifty thousand.
         assert!(copied < 10_000, "{copied}");
     }
 

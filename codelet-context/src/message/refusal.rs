@@ -1,28 +1,28 @@
-//! Calls that were not permitted: who has refused them, and what the user said beside no.
+//! Calls that were not permitted: the source of the refusal, and the user's comment on it.
 //!
-//! Whoever reads a recording, or runs a session, sets [`ToolResult::refusal`](super::ToolResult::refusal) from a field of the harness. What a tool prints
-//! decides nothing: a page, a file or a program can be worded like any refusal.
+//! The reader of a transcript or the running session sets [`ToolResult::refusal`](super::ToolResult::refusal) from a
+//! field of the harness. Tool output is never a source: a page, a file or a program can imitate any refusal.
 
 use std::sync::Arc;
 
-/// How our own agent answers a call that it had not begun when the user interrupted.
+/// Our agent's answer to a call that had not started when the user interrupted.
 pub const NOT_RUN: &str = "[not run: interrupted by the user]";
-/// How our own agent begins to answer a call that was not permitted.
+/// The start of our agent's answer to a call that was not permitted.
 pub const PREFACE: &str = "Refused: ";
 const BY_USER: &str = "the user said no";
 const AND: &str = ", and: ";
 
-/// Who has refused a call.
+/// The source of a refusal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// A rule of the harness, or nobody was there to be asked.
+    /// A permission rule of the harness, or there was no user to ask.
     Rule,
-    /// The user, with what the user said beside; empty if that is nothing, or not known.
+    /// The user, with the user's comment; empty if there is none or it is unknown.
     User(Arc<str>),
 }
 
-/// The answers that harnesses give in place of an output when the user says no: how they begin, and what stands before and
-/// behind the user's words in those that hold some.
+/// The answers that harnesses give in place of an output when the user refuses: their first words, and the text before
+/// and after the user's comment in those that include one.
 const ANSWERS: &[(&str, &str, &str)] = &[
     // Claude Code
     (
@@ -46,8 +46,8 @@ const ANSWERS: &[(&str, &str, &str)] = &[
     ("Refused: the user said no", AND, "."),
 ];
 
-/// What the user said beside no, if a whole answer is one that a harness gives when the user says no; may be empty. Only for
-/// answers that are known to be the harness's.
+/// The user's comment, if a whole answer is one that a harness gives when the user refuses; may be empty. Only for
+/// answers that are known to come from the harness.
 pub fn words_in(answer: &str) -> Option<&str> {
     let answer = answer.trim();
     ANSWERS.iter().find_map(|(start, before, behind)| {
@@ -59,15 +59,15 @@ pub fn words_in(answer: &str) -> Option<&str> {
     })
 }
 
-/// Bytes behind the beginning of such an answer in which the user's words begin.
+/// The bytes after the start of such an answer within which the user's comment begins.
 const HEAD: usize = 200;
 
-/// The answer to a call that was not permitted, and why not.
+/// The answer to a call that was not permitted, with the reason.
 pub fn answer(why: &str) -> String {
     format!("{PREFACE}{why}.")
 }
 
-/// Why a call was not permitted of which the user says no, and what the user says beside.
+/// The reason for a refusal by the user, with the user's comment.
 pub fn by_user(words: Option<&str>) -> String {
     let words = words.map(|words| words.trim().trim_end_matches('.'));
     match words.filter(|words| !words.is_empty()) {
@@ -76,13 +76,13 @@ pub fn by_user(words: Option<&str>) -> String {
     }
 }
 
-/// Who has refused a call that got this [answer] from our own agent.
+/// The source of the refusal in this [answer] of our own agent.
 pub fn told_in(answer: &str) -> Refusal {
     words_in(answer).map_or(Refusal::Rule, |words| Refusal::User(words.into()))
 }
 
-/// Whether what a tool has printed would be taken for the answer to a call that was not permitted, or not begun. Whoever ran the
-/// tool should put words of its own before it.
+/// Returns whether a tool's output could be mistaken for the answer to a call that was not permitted or not started. If
+/// so, the caller should put words of its own in front.
 pub fn is_posed(printed: &str) -> bool {
     let printed = printed.trim();
     printed.starts_with(PREFACE) || printed == NOT_RUN || words_in(printed).is_some()

@@ -1,34 +1,34 @@
-//! The list of what is to be done, as the calls that keep it say.
+//! The to-do list, as its tool calls describe it.
 
 use crate::message::Parameters;
 use serde_json::{Map, Value};
 
-/// Items of a list that are kept; the newest call of a hostile transcript may name millions.
+/// The maximum items kept of a list; the newest call of a hostile transcript may have millions.
 const MOST: usize = 200;
-/// Names of the field that says what is to be done, the likeliest first, …
+/// Names of the field for an item's text, the likeliest first.
 const TEXTS: [&str; 7] = ["content", "step", "subject", "title", "text", "task", "description"];
-/// … of that which says how far it is, of that which says that it is done, …
+/// Names of the fields for its state and for its done flag.
 const STATES: [&str; 6] = ["status", "state", "phase", "stage", "column", "progress"];
 const DONE: [&str; 5] = ["completed", "done", "checked", "finished", "complete"];
-/// … and of that by which it is named again.
+/// Names of the field for its id.
 const IDS: [&str; 4] = ["taskId", "task_id", "todoId", "id"];
 
-/// One thing to do.
+/// An item of the to-do list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TodoItem {
-    /// What is to be done.
+    /// The task.
     pub text: String,
-    /// How far it is.
+    /// The progress.
     pub state: TodoState,
 }
 
 impl TodoItem {
-    /// The item on a line of its own, as the list is printed.
+    /// The item on a single line, as the list is printed.
     pub fn line(&self) -> String {
         format!("[{}] {}", self.state.sign(), self.text)
     }
 
-    /// The item that such a line is.
+    /// Parses an item from such a line.
     pub fn of_line(line: &str) -> Option<Self> {
         let (sign, text) = line.strip_prefix('[')?.split_once("] ")?;
         let is_signed = |state: &TodoState| sign.chars().eq([state.sign()]);
@@ -38,24 +38,24 @@ impl TodoItem {
     }
 }
 
-/// How far a thing to do is.
+/// The progress of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum TodoState {
-    /// Not begun.
+    /// Not started.
     #[default]
     Open,
-    /// Under way.
+    /// In progress.
     Active,
-    /// Done.
+    /// Completed.
     Done,
-    /// Given up.
+    /// Abandoned.
     Dropped,
 }
 
 impl TodoState {
     const ALL: [TodoState; 4] = [TodoState::Open, TodoState::Active, TodoState::Done, TodoState::Dropped];
 
-    /// The sign between brackets before an item.
+    /// The character between brackets before an item.
     fn sign(self) -> char {
         match self {
             TodoState::Open => ' ',
@@ -65,34 +65,34 @@ impl TodoState {
         }
     }
 
-    /// Whether something is left to do.
+    /// Returns whether something is left to do.
     pub fn is_open(self) -> bool {
         matches!(self, TodoState::Open | TodoState::Active)
     }
 }
 
-/// The newest list. Some tools write all of it at once, some an item at a time.
+/// The current list. Some tools write the whole list at once, some one item at a time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TodoList {
     items: Vec<(Option<String>, TodoItem)>,
     created: usize,
-    /// Items are named by their ids when something becomes of them.
+    /// True if updates refer to items by id.
     is_by_id: bool,
 }
 
 impl TodoList {
-    /// The items, in their order.
+    /// The items, in order.
     pub fn items(&self) -> impl Iterator<Item = &TodoItem> {
         self.items.iter().map(|(_, item)| item)
     }
 
-    /// The items that are open.
+    /// The open items.
     pub(crate) fn open(&self) -> impl Iterator<Item = &TodoItem> {
         self.items().filter(|item| item.state.is_open())
     }
 
-    /// Takes over what a call of a todo tool says, by the shape of its parameters: a list under any name replaces all
-    /// items; an id with a state alters one; a text without an id adds one. Other calls only look at the list.
+    /// Applies a call of a to-do tool, by the shape of its parameters: a list under any name replaces all items; an id
+    /// with a state changes one; a text without an id adds one. Other calls only read the list.
     pub fn take(&mut self, parameters: &Parameters) {
         let map = parameters.as_map();
         if let Some(items) = whole(parameters) {
@@ -107,7 +107,7 @@ impl TodoList {
         } else if let Some(text) = text(map)
             && self.items.len() < MOST
         {
-            // Tools that add an item at a time number them from 1.
+            // Tools that add one item at a time number them from 1.
             self.created += 1;
             self.is_by_id = true;
             let item = TodoItem {
@@ -134,7 +134,7 @@ impl TodoList {
     }
 }
 
-/// Whether a call of a todo tool says all of the list, in a form that can be read.
+/// Returns whether a call of a to-do tool contains the whole list in a readable form.
 pub fn is_whole(parameters: &Parameters) -> bool {
     whole(parameters).is_some()
 }
@@ -143,7 +143,7 @@ type Items = Vec<(Option<String>, TodoItem)>;
 
 fn whole(parameters: &Parameters) -> Option<Items> {
     let values = || parameters.as_map().values();
-    // Words beside an array may look like a list.
+    // Text next to an array may look like a list.
     let array = values().filter(|value| value.is_array()).find_map(list);
     array.or_else(|| values().find_map(list))
 }
@@ -158,14 +158,14 @@ fn list(value: &Value) -> Option<Items> {
         },
         _ => return None,
     };
-    // An emptied list is a list; an array of other things is none.
+    // An empty array is a list; an array of anything else is not.
     (!items.is_empty() || value.as_array().is_some_and(Vec::is_empty)).then_some(items)
 }
 
-/// No list is longer as a text, in bytes. Built, such a text may take a hundred times as many.
+/// The maximum bytes of a list encoded as text. Parsed, such a text may take a hundred times as much memory.
 const LONGEST_ENCODED: usize = 256 << 10;
 
-/// The JSON that a text holds: many models write an array or an object as a string of itself.
+/// Parses JSON in a string: many models write an array or an object as a string.
 fn encoded(text: &str) -> Option<Value> {
     let text = text.trim();
     let is_list = text.len() <= LONGEST_ENCODED && text.starts_with(['[', '{']);
@@ -218,7 +218,7 @@ fn checkbox(line: &str) -> Option<(Option<String>, TodoItem)> {
     })
 }
 
-/// What is to be done, under a name that such lists have.
+/// The text of an item, under one of its usual names.
 fn text(map: &Map<String, Value>) -> Option<String> {
     let text = TEXTS.iter().find_map(|name| map.get(*name)?.as_str())?.trim();
     (!text.is_empty()).then(|| text.to_owned())
@@ -238,7 +238,7 @@ fn has_state(map: &Map<String, Value>) -> bool {
         .any(|name| map.contains_key(*name))
 }
 
-/// How far an item says it is, in words or by a flag.
+/// The state of an item, from a word or a flag.
 fn state(map: &Map<String, Value>) -> TodoState {
     let named = STATES.iter().find_map(|name| map.get(*name)?.as_str());
     let flag = || {
@@ -248,7 +248,7 @@ fn state(map: &Map<String, Value>) -> TodoState {
     named.and_then(progress).or_else(flag).unwrap_or_default()
 }
 
-/// How far an item is that is said to be so.
+/// The state that a word denotes.
 fn progress(word: &str) -> Option<TodoState> {
     const LONGEST: usize = 16;
     if word.len() > LONGEST {
@@ -307,7 +307,7 @@ mod tests {
                 "[x]a [>]b [c] [ ]d [-]e",
             ),
             (&[r#"{"todos":"1. a\n2. [see] b\n3 [x] c"}"#], ""),
-            // Written as a string of itself.
+            // Encoded as a string.
             (
                 &[r#"{"todos":"[{\"content\":\"a\",\"status\":\"completed\"},{\"content\":\"b\"}]"}"#],
                 "[x]a [ ]b",
@@ -326,7 +326,7 @@ mod tests {
             ),
             (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[]}"#], ""),
             (&[r#"{"todos":[{"content":"a"}]}"#, "{}"], "[ ]a"),
-            // What cannot be read leaves it as it was.
+            // Unreadable calls leave the list unchanged.
             (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"x"}"#], "[ ]a"),
             (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":""}"#], "[ ]a"),
             (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[1,2]}"#], "[ ]a"),

@@ -1,38 +1,38 @@
-//! How much things weigh: estimates, before a provider has counted.
+//! Token estimates, for use before a provider has counted.
 
 use crate::message::{Extra, IMAGE_TOKENS, Message, Nature, Opaque, Part, ToolCall, ToolResult};
 
 /// A number of tokens.
 pub type Tokens = u64;
 
-/// What framing adds to each part.
+/// The framing overhead of each part.
 pub(crate) const PART_TOKENS: Tokens = 5;
 
-/// The bytes of text that a token is taken for before a provider has counted: what is usual for English prose. Code and the
-/// tokenizers of some vendors have fewer (`docs/replay.md` has what bills say); [`occupancy`](crate::budget::occupancy) learns by
-/// how much in each session.
+/// The estimated bytes of text per token, before a provider has counted: typical for English prose. Code and the
+/// tokenizers of some providers have fewer (`docs/replay.md` lists billed values);
+/// [`occupancy`](crate::budget::occupancy) learns the ratio in each session.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// The estimate for this many bytes of text: a quarter, rounded up (0→0, 1→1, 4→1, 5→2).
+/// The estimate for text of this many bytes: a quarter, rounded up (0→0, 1→1, 4→1, 5→2).
 pub fn estimate_bytes(bytes: usize) -> Tokens {
     bytes.div_ceil(BYTES_PER_TOKEN) as Tokens
 }
 
-/// How many bytes of text weigh this much.
+/// The bytes of text for this many tokens, the inverse of [`estimate_bytes`].
 pub fn bytes_in(tokens: Tokens) -> usize {
     (tokens as usize).saturating_mul(BYTES_PER_TOKEN)
 }
 
-/// Fields that nobody reads (ids, marks of a cache) weigh nothing until they are longer than this, in bytes: then they are
-/// content under a name that nobody here knows, and go with each request.
+/// Unread fields (ids, cache markers) count as zero up to this many bytes; longer ones are content under an unknown
+/// name and go with each request.
 const FEW_BYTES: usize = 1_024;
 
-/// The estimate for a message: that of its parts.
+/// The estimate for a message: the sum of its parts.
 pub fn estimate_message(message: &Message) -> Tokens {
     unread(&message.extra) + message.parts.iter().map(estimate_part).sum::<Tokens>()
 }
 
-/// The estimate for fields that nobody reads.
+/// The estimate for unread fields.
 pub(crate) fn unread(extra: &Extra) -> Tokens {
     match extra.bytes() {
         bytes if bytes > FEW_BYTES => estimate_bytes(bytes),
@@ -40,8 +40,7 @@ pub(crate) fn unread(extra: &Extra) -> Tokens {
     }
 }
 
-/// The estimate for a part: its text, names and parameters included, and what frames it. A tool's answer counts each
-/// of its blocks as a part.
+/// The estimate for a part: its text, names and parameters plus framing. Each block of a tool result counts as a part.
 pub fn estimate_part(part: &Part) -> Tokens {
     let extra = match part {
         Part::Text(text) => unread(&text.extra),
@@ -79,7 +78,7 @@ fn estimate_call(call: &ToolCall) -> Tokens {
     estimate_bytes(call.tool.len() + call.parameters.json().len() + around) + PART_TOKENS
 }
 
-/// The estimate for a tool's answer.
+/// The estimate for a tool result.
 pub(crate) fn estimate_result(result: &ToolResult) -> Tokens {
     let error = result.error.as_ref().map_or(0, |error| estimate_bytes(error.len()));
     let output: Tokens = result.output.iter().map(estimate_part).sum();

@@ -5,20 +5,20 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A user's own prompt and everything up to the next one, as a range of messages.
+/// A user prompt and everything up to the next one, as a range of messages.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Turn(pub Range<usize>);
 
-/// One reply of the model and the results of the tools that it called, as a range of messages.
+/// A reply of the model and the results of its tool calls, as a range of messages.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub(crate) struct Step(pub(crate) Range<usize>);
 
 /// The turns of a conversation, oldest first, without gaps between them.
 ///
-/// A turn begins at a user's own prompt. Prompts that follow each other without a reply between them are one turn; results,
-/// reminders, summaries and what a harness put in begin none. What stands before the first prompt and the first reply (the
-/// system prompt, reminders) belongs to no turn; a reply without a prompt before it, in a transcript that begins in the
-/// middle, begins a turn, so that every reply belongs to one.
+/// A turn begins at a user prompt. Consecutive prompts without a reply between them form one turn; results, reminders,
+/// summaries and injected text begin none. Messages before both the first prompt and the first reply (the system
+/// prompt, reminders) belong to no turn; a reply without an earlier prompt, in a transcript that starts in the middle,
+/// begins a turn, so that every reply belongs to one.
 pub fn turns(messages: &[Arc<Message>]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut is_answered = true;
@@ -36,11 +36,11 @@ pub fn turns(messages: &[Arc<Message>]) -> Vec<Turn> {
     turns
 }
 
-/// The steps within a range of messages, oldest first, without gaps between them; a range beyond the end is shortened.
+/// The steps within a range of messages, oldest first, without gaps between them; the range is clamped to the end.
 ///
-/// A step begins at a reply. Assistant messages in a row are one reply, because nothing was said in between that the
-/// model could have replied to: some sources write each part of a reply as a message. Anything between them, even a
-/// reminder, was sent with a request of its own and parts them. What stands before the first reply is in no step.
+/// A step begins at a reply. Consecutive assistant messages are one reply, since there was nothing between them for the
+/// model to reply to: some sources write each part of a reply as a message. Anything between them, even a reminder, was
+/// sent with a separate request and starts a new step. Messages before the first reply belong to no step.
 pub(crate) fn steps(messages: &[Arc<Message>], range: Range<usize>) -> Vec<Step> {
     let end = range.end.min(messages.len());
     let mut steps: Vec<Step> = Vec::new();
@@ -58,11 +58,11 @@ pub(crate) fn steps(messages: &[Arc<Message>], range: Range<usize>) -> Vec<Step>
     steps
 }
 
-/// Bytes from which on a prompt that is the same as an earlier one is what a harness says again, and sets no new task.
+/// The minimum bytes of a repeated prompt to be taken as a harness repeating itself rather than a new task.
 pub(crate) const REPEATED: usize = 160;
 
-/// The turns of a conversation without those whose prompts were all said before, byte for byte: they go on with the turn
-/// before them. What users say again is short (`go on`), and begins a turn each time.
+/// Merges turns whose prompts all repeat earlier ones byte for byte into the turn before them. Prompts that users
+/// repeat are short (`go on`), and each begins a turn.
 pub(crate) fn without_repeats(turns: Vec<Turn>, messages: &[Arc<Message>]) -> Vec<Turn> {
     let mut said: HashSet<&str> = HashSet::new();
     let mut kept: Vec<Turn> = Vec::with_capacity(turns.len());
@@ -73,7 +73,7 @@ pub(crate) fn without_repeats(turns: Vec<Turn>, messages: &[Arc<Message>]) -> Ve
         let parts: Vec<&Part> = prompts.flat_map(|message| &message.parts).collect();
         let is_result = |part: &&Part| matches!(part, Part::ToolResult(_));
         let is_foreign = |text: &Text| text.origin != Origin::Own;
-        // Each part is looked at, so that what is new is known again.
+        // Every part is examined, so that new texts are recorded for later comparisons.
         let again = parts.iter().filter(|part| !is_result(part)).map(|part| match part {
             Part::Text(text) if is_foreign(text) => true,
             Part::Text(text) => !said.insert(text.body.as_str()) && text.body.len() >= REPEATED,
@@ -88,7 +88,7 @@ pub(crate) fn without_repeats(turns: Vec<Turn>, messages: &[Arc<Message>]) -> Ve
     kept
 }
 
-/// Where what no request has held begins: the last reply, and what came after it.
+/// The index from which messages have not been in any request: the last reply and everything after it.
 pub(crate) fn unsent_from(messages: &[Arc<Message>]) -> usize {
     let reply = messages.iter().rposition(|message| message.role == Role::Assistant);
     reply.unwrap_or(0)
@@ -101,8 +101,9 @@ pub(crate) mod tests {
     use proptest::prelude::*;
     use serde_json::Map;
 
-    /// One letter a message: `s`ystem, user `p`rompt, `i`mage prompt, `r`esults, results `m`erged with a prompt, re`M`inder,
-    /// `I`njected, `S`ummary, `N`otice, `b`lank prompt, `a`ssistant, assistant with a `c`all.
+    /// Builds a conversation with one letter per message: `s`ystem, user `p`rompt, `i`mage prompt, `r`esults, results
+    /// `m`erged with a prompt, re`M`inder, `I`njected, `S`ummary, `N`otice, `b`lank prompt, `a`ssistant, assistant with
+    /// a `c`all.
     pub(crate) fn conversation(letters: &str) -> Vec<Arc<Message>> {
         letters.chars().map(|letter| Arc::new(message(letter))).collect()
     }

@@ -1,9 +1,9 @@
-//! The rules of four vendors for a request, checked on the view that it would be written from.
+//! Checks a view against the request rules of four providers.
 //!
-//! A writer merges adjacent messages of the user where its vendor demands it, hoists the system prompt and leaves out
-//! thinking that is not its vendor's, and the ids of calls are spelled for a vendor before they are written, so none of
-//! these is a violation here. That parameters are an object is certain by their type. Rules are those which the vendors
-//! state, or answer with a refusal.
+//! The following are no violations, since the writer of a request takes care of them: it merges adjacent user messages
+//! if the provider demands it, hoists the system prompt, leaves out thinking of other providers and spells call ids for
+//! the provider. Their type guarantees that parameters are an object. The rules are those that the providers document
+//! or enforce with a refusal.
 
 use crate::message::pending;
 use crate::message::view::View;
@@ -11,7 +11,7 @@ use crate::message::{Message, Part, Role, ToolResult};
 use crate::text::hash::QuickSet;
 use std::collections::VecDeque;
 
-/// Who is to accept a request.
+/// The API that is to accept a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Vendor {
     /// Anthropic Messages.
@@ -25,7 +25,7 @@ pub enum Vendor {
 }
 
 impl Vendor {
-    /// All of them.
+    /// All APIs.
     pub const ALL: [Vendor; 4] = [
         Vendor::Anthropic,
         Vendor::OpenaiChat,
@@ -33,7 +33,7 @@ impl Vendor {
         Vendor::Gemini,
     ];
 
-    /// The name in messages to people.
+    /// The name for display.
     fn name(self) -> &'static str {
         match self {
             Vendor::Anthropic => "Anthropic",
@@ -53,9 +53,9 @@ impl std::fmt::Display for Vendor {
 /// A rule that a view breaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// The message where it is broken, as an index into the view.
+    /// The index into the view of the message that breaks it.
     pub message: usize,
-    /// What is wrong there, as a sentence.
+    /// The violation, as a sentence.
     pub sentence: String,
 }
 
@@ -65,15 +65,15 @@ impl std::fmt::Display for Violation {
     }
 }
 
-/// What a vendor's rules differ in. How a vendor has ids and tools' names spelled is left to whoever writes the request.
+/// The rules in which providers differ. The spelling of ids and tool names is left to the writer of the request.
 struct Rules {
-    /// Each call id is used once. A vendor that matches answers by their order does not look at ids.
+    /// True if each call id must be unique. A provider that matches answers by their order ignores ids.
     unique_ids: bool,
-    /// The conversation begins with the user's message.
+    /// True if the conversation must begin with a user message.
     user_first: bool,
-    /// A failed result says something.
+    /// True if a failed result must not be empty.
     failure_speaks: bool,
-    /// What the vendor's own tools have begun in a reply is finished before anything else is said.
+    /// True if operations of the provider's own tools must finish before anything else follows.
     finishes_own: bool,
 }
 
@@ -109,22 +109,23 @@ impl Vendor {
     }
 }
 
-/// The most bytes of a call id: more than any vendor makes. Ids are not weighed, so one without a bound could fill a window.
+/// The maximum bytes of a call id: more than any provider uses. Ids are not counted as tokens, so unlimited ones could
+/// fill a window.
 pub(crate) const LONGEST_ID: usize = 128;
-/// The same of a tool's name, of which vendors take 64 or 128.
+/// The maximum bytes of a tool name; providers allow 64 or 128.
 pub(crate) const LONGEST_TOOL: usize = 128;
 
-/// Whether a call may have this id.
+/// Returns whether a call id is acceptable.
 pub(crate) fn is_id(id: &str) -> bool {
     !id.trim().is_empty() && id.len() <= LONGEST_ID
 }
 
-/// Whether a call may name this tool.
+/// Returns whether a tool name is acceptable.
 pub(crate) fn is_tool(name: &str) -> bool {
     !name.trim().is_empty() && name.len() <= LONGEST_TOOL
 }
 
-/// Whether a result shows anything: words, a picture, or a block that the engine does not know.
+/// Returns whether a result has content: text, a picture or an unknown block.
 pub(crate) fn says_something(result: &ToolResult) -> bool {
     result.error.as_ref().is_some_and(|error| !error.is_blank())
         || result.output.iter().any(|part| match part {
@@ -133,7 +134,8 @@ pub(crate) fn says_something(result: &ToolResult) -> bool {
         })
 }
 
-/// Whether a block may stand in a result. Blank text may not, but for the empty string of a result that is one string.
+/// Returns whether a result may contain this block. Blank text is not allowed, except the empty string of a result that
+/// is one string.
 pub(crate) fn may_be_output(result: &ToolResult, part: &Part) -> bool {
     match part {
         Part::Text(text) => !text.body.is_blank() || (result.bare && result.output.len() == 1 && text.body.is_empty()),
@@ -142,7 +144,7 @@ pub(crate) fn may_be_output(result: &ToolResult, part: &Part) -> bool {
     }
 }
 
-/// Whether a part other than a call or a result may stand in a message of this role.
+/// Returns whether a message of this role may contain this part, which is neither a call nor a result.
 pub(crate) fn may_be_said(role: Role, part: &Part) -> bool {
     match part {
         Part::Text(text) => !text.body.is_blank(),
@@ -153,7 +155,7 @@ pub(crate) fn may_be_said(role: Role, part: &Part) -> bool {
     }
 }
 
-/// Every rule of the vendor that the view breaks, in the order of messages. Linear in the view's size.
+/// The provider's rules that the view breaks, in the order of messages. Linear in the view's size.
 pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
     let mut check = Check {
         rules: vendor.rules(),
@@ -181,9 +183,9 @@ struct Check<'a> {
     rules: Rules,
     found: Vec<Violation>,
     ids: QuickSet<&'a str>,
-    /// Calls of the newest assistant message that wait for their answer.
+    /// Unanswered calls of the newest assistant message.
     open: VecDeque<&'a str>,
-    /// Who spoke first after the system.
+    /// The first speaker after the system prompt.
     first: Option<Role>,
 }
 
@@ -242,7 +244,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Results come first after their calls, so whatever else comes finds open calls unanswered.
+    /// Reports all open calls as unanswered: results come directly after their calls, so nothing else may come first.
     fn unanswered(&mut self, index: usize) {
         for id in std::mem::take(&mut self.open) {
             self.found(index, format!("Call {id:?} is not answered directly before this."));
@@ -250,11 +252,11 @@ impl<'a> Check<'a> {
     }
 
     fn result(&mut self, index: usize, result: &ToolResult) {
-        // One answer out of order closes all: to search for its call would be quadratic, and one violation is enough.
+        // One answer out of order closes all: searching for its call would be quadratic, and one violation is enough.
         if self.open.front() == Some(&&*result.call_id) {
             self.open.pop_front();
         } else if result.is_apart {
-            // The vendor knows its call.
+            // The provider knows the call.
         } else if self.open.is_empty() {
             self.found(
                 index,

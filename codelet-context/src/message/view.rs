@@ -1,21 +1,21 @@
-//! What would be sent to the model: a view of the history.
+//! A view: the part of the history that would be sent to the model.
 
 use crate::message::Message;
 use crate::message::recall::Archive;
 use std::sync::Arc;
 
-/// The messages as they would be sent, and everything that left them. Messages are shared with the history, so a view
-/// is cheap to keep for an undo.
+/// The messages that would be sent, and everything that was removed from them. Messages are shared with the history, so
+/// a view is cheap to keep for an undo.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct View {
-    /// What would be sent, in order.
+    /// The messages that would be sent, in order.
     pub messages: Vec<Arc<Message>>,
-    /// What was removed from it, by handle.
+    /// The removed content, by handle.
     pub archive: Archive,
 }
 
 impl View {
-    /// A view that shows these messages whole.
+    /// Creates a view of these messages, with nothing removed.
     pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
         View {
             messages: messages.into_iter().map(Arc::new).collect(),
@@ -23,7 +23,7 @@ impl View {
         }
     }
 
-    /// A message to alter; it is copied first if the history shares it.
+    /// Returns a message for editing, copied first if it is shared with the history.
     ///
     /// # Panics
     /// If the view has no message at this index.

@@ -1,4 +1,4 @@
-//! The blocks of a history: each text of it once, with who speaks.
+//! The blocks of a history: each of its texts once, with the speaker.
 
 use super::kind::{self, CallKind};
 use crate::message::harness;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Whose words a block holds.
+/// The speaker of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Speaker {
     /// The user.
@@ -17,7 +17,7 @@ pub(crate) enum Speaker {
     Model,
     /// The model, to itself.
     Thinking,
-    /// A harness, in the user's name.
+    /// A harness, on the user's behalf.
     Harness,
     /// The record of an earlier compaction.
     Record,
@@ -28,7 +28,7 @@ pub(crate) enum Speaker {
 }
 
 impl Speaker {
-    /// Whether somebody says it: to the user, to the model or to itself.
+    /// Returns whether this is speech: to the user, to the model or to itself.
     pub fn says(self) -> bool {
         !matches!(self, Speaker::Call | Speaker::Tool)
     }
@@ -38,18 +38,18 @@ impl Speaker {
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub speaker: Speaker,
-    /// The message and the part of it.
+    /// The index of the message, and that of the part in it.
     pub message: u32,
     pub part: u32,
-    /// How many prompts stand before its end: the number of its turn, from 1 on.
+    /// The number of prompts before its end, which is the number of its turn, counted from 1.
     pub turn: u32,
-    /// What the call is for, of a call and of what a tool has said.
+    /// The kind of the call, for calls and tool results.
     pub kind: CallKind,
-    /// The call that a tool answers.
+    /// The block of the call that a tool result answers.
     pub call: Option<u32>,
-    /// The tool's own word that it failed.
+    /// True if the tool reports failure.
     pub failed: bool,
-    /// It is about a file of prose.
+    /// True if it is about a file of prose.
     pub prose: bool,
     /// The text.
     pub text: Body,
@@ -57,14 +57,14 @@ pub(crate) struct Block {
     pub segments: Range<u32>,
 }
 
-/// A text of a message, before its segments are known.
+/// A text of a message, before it is cut into segments.
 pub(crate) struct Told {
     pub speaker: Speaker,
     pub part: u32,
     pub text: Body,
 }
 
-/// What a part of a message tells, if it is anything that a record may quote.
+/// The text of a part of a message, if a record may quote it.
 pub(crate) fn told(message: &Message, number: usize) -> Option<Told> {
     let (speaker, text) = match (&message.parts[number], message.role) {
         (_, Role::System) => return None,
@@ -91,12 +91,12 @@ fn speaker(role: Role, text: &Text) -> Option<Speaker> {
         (_, Origin::Own) => Some(Speaker::User),
         (_, Origin::Injected) => Some(Speaker::Harness),
         (_, Origin::Summary) => Some(Speaker::Record),
-        // What stands stands, and what is said anew is.
+        // Reminders and notices stay in the view or are rewritten.
         (_, Origin::Reminder(_) | Origin::Notice) => None,
     }
 }
 
-/// What a tool has said, in one text.
+/// The output of a tool as one text.
 fn output(result: &ToolResult) -> Option<Body> {
     let mut texts = result
         .texts()
@@ -114,7 +114,7 @@ fn output(result: &ToolResult) -> Option<Body> {
     }
 }
 
-/// An output without what a harness has put into it: without its tag it would look like what somebody asks for.
+/// Removes harness reminders from an output: without its tag, a reminder would look like a request.
 fn without_reminders(body: &Body) -> Body {
     match harness::without_reminders(body.as_str()) {
         Cow::Borrowed(_) => body.clone(),
@@ -122,8 +122,8 @@ fn without_reminders(body: &Body) -> Body {
     }
 }
 
-/// A call as words: a command line with what the model calls it, or the file that it is about and then everything else; of a
-/// change what stands there afterwards.
+/// Renders a call as text: a command line with its description, or the file and then all other parameters; of a change
+/// only the new content.
 fn words_of(call: &ToolCall) -> String {
     let action = &call.action;
     let object = call.parameters.as_map();
@@ -156,12 +156,12 @@ fn words_of(call: &ToolCall) -> String {
     if words.is_empty() { call.tool.to_string() } else { words }
 }
 
-/// How deep the parameters of a call are read.
+/// The maximum depth at which the parameters of a call are read.
 const DEEPEST: usize = 16;
-/// How the names of parameters begin that hold what a change took away: `old_string`, `oldText`.
+/// The prefix of the names of parameters with the text that a change removes: `old_string`, `oldText`.
 const REPLACED: &str = "old";
 
-/// Gives each string and number within a value to `add`, of the fields that count.
+/// Passes each string and number within a value to `add`, limited to the fields that `counts` accepts.
 fn leaves(value: &Value, depth: usize, counts: &impl Fn(&str) -> bool, add: &mut impl FnMut(&str)) {
     match value {
         Value::String(text) => add(text),

@@ -1,26 +1,26 @@
 //! The segments of a text: its lines, and the sentences of long ones.
 
-/// A line of fewer bytes is one segment; so is one of a block of code that is shorter than the next figure.
+/// A line with fewer bytes is one segment; in a code block, the limit is the next constant.
 const LINE: usize = 110;
 const CODE_LINE: usize = 300;
-/// The longest segment, in bytes.
+/// The maximum bytes of a segment.
 const LONGEST: usize = 420;
-/// A sentence has at least so many bytes.
+/// The minimum bytes of a sentence, exclusive.
 const SENTENCE: usize = 40;
 
 /// A segment, as a range of its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Piece {
-    /// The first byte, and the one behind the last.
+    /// The byte range; `end` is exclusive.
     pub start: usize,
     pub end: usize,
-    /// It goes on with the line of the segment before it.
+    /// True if it continues the line of the previous segment.
     pub joined: bool,
-    /// It stands between fences of code.
+    /// True if it is inside a fenced code block.
     pub fenced: bool,
 }
 
-/// Cuts a text into segments. Fences, and lines without a letter or a digit, are none.
+/// Cuts a text into segments, skipping code fences and lines without letters or digits.
 pub(crate) fn pieces(text: &str) -> Vec<Piece> {
     let mut found = Vec::new();
     let mut fenced = false;
@@ -30,7 +30,7 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece> {
         at += whole.len();
         let line = whole.trim_end();
         let trimmed = line.trim_start();
-        // A blank line, a ruler, a lone bracket: nothing that anybody could want to be told.
+        // Blank lines, rulers and lone brackets hold no information.
         if !trimmed.starts_with("```") && !trimmed.contains(char::is_alphanumeric) {
             continue;
         }
@@ -68,7 +68,7 @@ fn push(found: &mut Vec<Piece>, start: usize, end: usize, first: usize, fenced: 
     }
 }
 
-/// Where sentences of a line end: behind the mark and the blanks that follow it, where the next begins like one.
+/// The ends of sentences in a line: after the punctuation and the following blanks, if a sentence may start there.
 fn sentence_ends(line: &str) -> Vec<usize> {
     let bytes = line.as_bytes();
     let mut ends = Vec::new();
@@ -101,7 +101,7 @@ fn sentence_ends(line: &str) -> Vec<usize> {
     ends
 }
 
-/// The bytes of a full stop of a script that is written without blanks; 0 for anything else.
+/// The length in bytes of a full stop in a script without spaces; 0 for anything else.
 fn wide_end(rest: &str) -> usize {
     match rest.chars().next() {
         Some(c @ ('。' | '！' | '？' | '；')) => c.len_utf8(),
@@ -125,7 +125,7 @@ fn char_length(first: u8) -> usize {
     }
 }
 
-/// Adds a sentence, and parts what is too long at a mark or a blank.
+/// Adds a sentence, split at punctuation or blanks if it is too long.
 fn cut_long(line: &str, from: usize, to: usize, offset: usize, found: &mut Vec<Piece>, first: usize, fenced: bool) {
     let mut from = from;
     let to = from + line[from..to].trim_end().len();

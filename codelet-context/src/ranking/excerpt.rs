@@ -1,27 +1,27 @@
-//! What is left of outputs that are set aside: the lines of them that are worth most to whoever goes on.
+//! Excerpts of removed outputs: the lines with the most value for continuing.
 
 use crate::ranking::{RankingIndex, Speaker, Task, Weights, choose};
 use crate::text::body::Body;
 use std::collections::HashMap;
 
-/// Of one text no more than one part in so many is left: if most of it were, nothing would be gained by setting it aside.
+/// An excerpt has at most one part in this many of the text: otherwise removing the output would hardly save anything.
 const MOST: usize = 2;
-/// The mark where lines are left out.
+/// The marker for omitted lines.
 const GAP: &str = "…\n";
 
-/// A place in the history: message and part.
+/// An index into the history: message and part.
 pub(crate) type Place = (u32, u32);
 
-/// The chosen lines of each output.
+/// The selected lines of each output.
 #[derive(Debug, Default)]
 pub(crate) struct Excerpts {
-    /// By place: the text, and its lines.
+    /// By place: the text and its selected lines.
     texts: HashMap<Place, (Body, String)>,
 }
 
 impl Excerpts {
-    /// Chooses among the outputs at these places, which ascend, lines of so many bytes at most. `is_shown` says whether the
-    /// view still has another output as it was printed.
+    /// Selects lines of at most this many bytes in total from the outputs at these places, which ascend. `is_shown`
+    /// returns whether the view still shows another output in full.
     pub fn choose(index: &RankingIndex, gone: &[Place], is_shown: impl Fn(Place) -> bool, bytes: usize) -> Self {
         let mut excerpts = Excerpts::default();
         if gone.is_empty() || bytes == 0 {
@@ -33,7 +33,7 @@ impl Excerpts {
             let place = (block.message, block.part);
             match block.speaker {
                 Speaker::Tool if gone.binary_search(&place).is_ok() => open[number] = true,
-                // Thinking of finished turns goes with the same edit.
+                // The same edit removes thinking of finished turns.
                 Speaker::Thinking => {}
                 Speaker::Tool if !is_shown(place) => {}
                 _ => shown.extend(block.segments.clone()),
@@ -63,14 +63,14 @@ impl Excerpts {
         excerpts
     }
 
-    /// The chosen lines of a text of the output at this place, each with its line break; nothing where there are none.
+    /// The selected lines of a text of the output at this place, each with a line break; empty if there are none.
     pub fn of(&self, place: Place, text: &Body) -> &str {
         let found = self.texts.get(&place).filter(|(whole, _)| whole == text);
         found.map_or("", |(_, lines)| lines)
     }
 }
 
-/// The chosen segments of a block, each on its line, with a mark wherever others between them are left out; at most so many bytes.
+/// The selected segments of a block, one per line, with a marker for omitted ones between them; at most `most` bytes.
 fn quoted(index: &RankingIndex, number: u32, segments: &[u32], most: usize) -> String {
     let mut text = String::new();
     let mut expected = None;

@@ -1,4 +1,4 @@
-//! The features of a segment: what the scorer looks at.
+//! The features of a segment, the input of the scorer.
 
 use super::block::{Block, Speaker};
 use super::index::{Known, RankingIndex, Segment};
@@ -8,9 +8,10 @@ use super::word::{COMMON, LISTS};
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// The names of the features, in the order of their values. `R_` is of what tools said, by the kind of the call; `C_` of calls.
-/// Shares of words are weighed by how rare the words are: `reuse` of those that the model uses later, `userw` of those that the
-/// user used before, `follow` of those that the next thing said holds, `lastq` of those of the last two prompts.
+/// The names of the features, in the order of their values. `R_` features apply to tool output, by the kind of the
+/// call; `C_` features to calls. Word shares are weighted by rarity: `reuse` is the share of words that the model uses
+/// later, `userw` of those that the user used before, `follow` of those in the next speech, `lastq` of those in the
+/// last two prompts.
 #[rustfmt::skip]
 pub const FEATURES: [&str; 66] = [
     "one", "U", "U_first", "U_long", "S", "S_closing", "T", "C", "C_head", "C_edit", "C_doc", "R_read", "R_doc",
@@ -21,37 +22,37 @@ pub const FEATURES: [&str; 66] = [
     "follow", "lastq", "reuse_out", "follow_out", "rarity",
 ];
 
-/// The place of a feature.
+/// The index of a feature.
 const fn at(name: &str) -> usize {
     look::place(&FEATURES, name)
 }
 
-/// Where the looks begin among the features.
+/// The index of the first look among the features.
 const LOOK: usize = at(LOOKS[0]);
-/// A prompt of more segments is long.
+/// A prompt with more segments than this is long.
 const LONG_PROMPT: usize = 25;
-/// An output of so many segments is short.
+/// An output with at most this many segments is short.
 const SHORT: usize = 6;
-/// The share of common words from which a line that a tool printed reads like prose.
+/// The share of common words above which a line of tool output reads like prose.
 const PROSE: f32 = 0.2;
-/// Of so many numbers from 0 on what is asked for again and again is worked out once.
+/// The logarithms and rarities of numbers below this are cached.
 const FEW: u32 = 512;
-/// From where on a conversation is in its last tenth.
+/// The position at which the last tenth of a conversation begins.
 const LATE: f32 = 0.9;
 
-/// Takes the features of a segment one by one; those that are not given are 0.
+/// Receives the non-zero features of a segment one by one.
 pub(crate) trait Sink {
-    /// The feature at this place has this value.
+    /// Adds the value of the feature at this index.
     fn add(&mut self, feature: usize, value: f32);
 }
 
-/// What is known of a word when all was said.
+/// Statistics of a word over the whole history.
 #[derive(Clone, Copy)]
 struct Now {
-    /// How rare it is, in nats; 0 for a common one.
+    /// The rarity, in nats; 0 for a common word.
     rarity: f32,
-    /// The last block in which the model used it, and whether it stands in the last two prompts: each word is asked for often, and
-    /// many of them at once.
+    /// The last block in which the model used it, combined with the `ASKED` flag for the last two prompts in one word,
+    /// since it is read very often.
     used: u32,
 }
 
@@ -59,12 +60,12 @@ impl Now {
     const ASKED: u32 = 1 << 31;
 }
 
-/// What the features need to know of the whole history.
+/// The data on the whole history that features need.
 pub(crate) struct Whole<'a> {
     index: &'a RankingIndex,
-    /// By the number of a word.
+    /// By word number.
     words: Vec<Now>,
-    /// By block: whether it is the last that the model says in its turn, or the newest call or output of its kind.
+    /// By block: true if it is the model's last text of its turn; true if it is the newest call or output of its kind.
     is_closing: Vec<bool>,
     is_newest: Vec<bool>,
 }
@@ -73,7 +74,7 @@ impl<'a> Whole<'a> {
     pub fn of(index: &'a RankingIndex) -> Self {
         let blocks = index.blocks.len().max(1) as f32;
         let rarity = |held: u32| libm::logf(1.0 + blocks / held.max(1) as f32);
-        // Most words stand in few blocks.
+        // Most words occur in few blocks.
         let rarities: Vec<f32> = (0..FEW).map(rarity).collect();
         let now = |(known, word): (&Known, u32)| Now {
             rarity: match index.words.lists(word) & COMMON {
@@ -112,12 +113,12 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// By the number of a word: how rare it is, in nats; 0 for a common one.
+    /// The rarity of each word by number, in nats; 0 for common words.
     pub fn rarities(&self) -> impl Iterator<Item = f32> {
         self.words.iter().map(|word| word.rarity)
     }
 
-    /// The features that all segments of a block share.
+    /// Adds the features that all segments of a block share.
     pub fn block(&self, sink: &mut impl Sink, number: usize) {
         let block = &self.index.blocks[number];
         let segments = length(block);
@@ -134,7 +135,7 @@ impl<'a> Whole<'a> {
                 mark(const { at("U_first") }, block.turn == 1);
                 mark(const { at("U_long") }, segments > LONG_PROMPT);
             }
-            // What an earlier record keeps was chosen before, and stands for all of its part.
+            // The content of an earlier record was selected before, and represents that whole part.
             Speaker::Record => {
                 mark(const { at("S") }, true);
                 mark(const { at("S_closing") }, true);
@@ -182,7 +183,7 @@ impl<'a> Whole<'a> {
         sink.add(own, length);
     }
 
-    /// The features that the words of a segment have among all that was said; the segment stands in this block.
+    /// Adds the features of a segment that depend on its words in the whole history; the segment is in block `number`.
     pub fn words(&self, sink: &mut impl Sink, number: u32, segment: u32) {
         let words = self.index.words_of(segment);
         let (mut all, mut reuse, mut of_user, mut follow, mut asked) = (0.0_f32, 0.0, 0.0, 0.0, 0.0);
@@ -208,7 +209,7 @@ impl<'a> Whole<'a> {
     }
 }
 
-/// The features of a segment, the so manieth of its block, that its block tells: they never change.
+/// Adds the features that depend only on the block, for the segment at this position in it: they never change.
 pub(crate) fn of_text(sink: &mut impl Sink, block: &Block, place: usize, segment: &Segment) {
     let mut looks = segment.looks;
     while looks != 0 {
@@ -249,14 +250,15 @@ pub(crate) fn of_text(sink: &mut impl Sink, block: &Block, place: usize, segment
     sink.add(const { at("len2") }, length * length);
 }
 
-/// Logarithms of small numbers, since most segments are short, and most blocks have few.
+/// Cached logarithms of small numbers, since most segments are short and most blocks have few segments.
 static LOGS: LazyLock<Vec<f32>> = LazyLock::new(|| (0..FEW).map(|number| libm::logf(number as f32)).collect());
 
 fn log(number: usize) -> f32 {
     LOGS.get(number).copied().unwrap_or_else(|| libm::logf(number as f32))
 }
 
-/// The segments of a block, as far as its length tells against it: those of an earlier record were chosen from all of its part.
+/// The length of a block in segments, as used by the length features. A record counts as 1: its segments were selected
+/// from a whole part.
 fn length(block: &Block) -> usize {
     match block.speaker {
         Speaker::Record => 1,
@@ -264,7 +266,7 @@ fn length(block: &Block) -> usize {
     }
 }
 
-/// The bit of a list of words.
+/// The bit of a word list.
 const fn list(name: &str) -> u8 {
     1 << look::place(&LISTS, name)
 }

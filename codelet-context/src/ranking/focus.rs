@@ -1,20 +1,20 @@
-//! What the user asks a summary to speak of: words that lines hold, and files that calls name.
+//! The user's focus for a summary: words in lines, and files named by calls.
 
 use super::index::RankingIndex;
 use super::word::is_common;
 
-/// How much more a segment is worth for each word or file that it speaks of.
+/// The factor on a segment's value for each focus word or file that it mentions.
 const FACTOR: f32 = 8.0;
-/// Letters of a word that is looked for within other words; a shorter one stands alone, as `api` does.
+/// The minimum letters of a word that also matches inside other words; a shorter one, such as `api`, must stand alone.
 const WITHIN: usize = 4;
-/// Words with which people ask, and not what they ask about.
+/// Words that phrase a request and are not its subject.
 #[rustfmt::skip]
 const ASKING: &[&str] = &[
     "attend", "concentrate", "context", "detail", "details", "especially", "everything", "focus", "focused", "include", "keep", "mention",
     "please", "preserve", "remember", "retain", "summarise", "summarize", "summary", "everyone", "anything", "mainly",
 ];
 
-/// Words and files, in small letters.
+/// Words and files, in lower case.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Focus {
     words: Vec<String>,
@@ -22,13 +22,13 @@ pub(crate) struct Focus {
 }
 
 impl Focus {
-    /// What an instruction is about; none where none of its words says that.
+    /// Parses an instruction; `None` if none of its words is significant.
     pub fn of(instruction: &str) -> Option<Self> {
         let (mut words, mut files) = (Vec::new(), Vec::new());
         for said in instruction.split_whitespace() {
             match file(said) {
                 Some(file) => {
-                    // Lines that speak of it may leave its folders out.
+                    // Lines that mention the file may leave out its folders.
                     words.extend(file.rsplit('/').next().map(str::to_owned));
                     files.push(file);
                 }
@@ -41,14 +41,14 @@ impl Focus {
         (!words.is_empty() || !files.is_empty()).then_some(Focus { words, files })
     }
 
-    /// What the worth of a text is multiplied by.
+    /// The factor for the value of a text.
     pub fn factor(&self, text: &str, is_of_named_file: bool) -> f32 {
         let text = text.to_lowercase();
         let held = self.words.iter().filter(|word| holds(&text, word)).count() + usize::from(is_of_named_file);
         if held == 0 { 1.0 } else { FACTOR * held as f32 }
     }
 
-    /// Whether a block is what a call has printed that names one of the files.
+    /// Returns whether a block is the output of a call that names one of the files.
     pub fn names_file_of(&self, index: &RankingIndex, block: u32) -> bool {
         let Some(call) = index.blocks[block as usize].call.filter(|_| !self.files.is_empty()) else {
             return false;
@@ -58,7 +58,7 @@ impl Focus {
     }
 }
 
-/// The file that a word names: one with a folder or an ending in it.
+/// The file that a word names: it has a folder or an extension.
 fn file(said: &str) -> Option<String> {
     let name = said.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '/' | '_' | '-'));
     let name = name.trim_end_matches(['.', '/']).trim_start_matches("./");
@@ -70,7 +70,7 @@ fn file(said: &str) -> Option<String> {
     (!is_number && (has_ending || name.contains('/'))).then(|| name.to_lowercase())
 }
 
-/// A word that tells what is asked about, without the end of a plural.
+/// The lower-case form of a significant word, without a plural ending.
 fn word(said: &str) -> Option<String> {
     let word = said.to_lowercase();
     let letters = word.chars().count();
@@ -83,8 +83,8 @@ fn word(said: &str) -> Option<String> {
     Some(one.map_or(word.clone(), str::to_owned))
 }
 
-/// Whether a text holds a word, both in small letters. Short ones stand in many others, so they stand alone; letters that
-/// are written without spaces never do.
+/// Returns whether a text contains a word, both in lower case. Short ASCII words occur within many others, so they must
+/// stand alone; scripts without spaces never separate words.
 fn holds(text: &str, word: &str) -> bool {
     if word.chars().count() >= WITHIN || !word.is_ascii() {
         return text.contains(word);

@@ -1,4 +1,4 @@
-//! What is known of the blocks and segments of a history as soon as they are said.
+//! Properties of the blocks and segments of a history that are known as soon as they are appended.
 
 use super::block::{self, Block, Speaker};
 use super::cut::{self, Piece};
@@ -10,51 +10,52 @@ use super::weights::{Score, Weights};
 use super::word::{COMMON, Lists, Words};
 use crate::message::exchange::Calls;
 use crate::message::{Message, Part};
-use crate::ranking::posing;
+use crate::ranking::quoting;
 use crate::text::body::Body;
 use crate::text::hash::{self, ByHash, QuickMap};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// No block.
+/// Stands for no block.
 pub(crate) const NONE: u32 = u32::MAX;
-/// Segments of a block of which the first is marked as such.
+/// A block with more segments than this has its first one marked.
 const LONG: usize = 3;
-/// Words of a segment that is hardly one.
+/// The number of words below which a segment is tiny.
 const TINY: usize = 4;
 
-/// A line that so many outputs have, but for its numbers, and one in so many of all, only frames them: it is not quoted.
+/// A line that occurs, apart from its numbers, in at least `FRAMING_OUTPUTS` outputs and in one of `FRAMING_SHARE` of
+/// all is mere framing and not quoted.
 const FRAMING_OUTPUTS: u32 = 8;
 const FRAMING_SHARE: u32 = 8;
 
-/// A word that stands in no more than one block in so many, or in so few, tells where it was taken from.
+/// A word reveals its source if it is rare: in at most one of `SELDOM` blocks, or in at most `SELDOM_LEAST` blocks.
 const SELDOM: u32 = 5;
 const SELDOM_LEAST: u32 = 4;
 
 /// A sentence or a line of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
-    /// Where it stands in the text of its block.
+    /// The byte range in the text of the block.
     pub start: u32,
     pub end: u32,
-    /// Where its words end in the list of all; they begin where those of the one before end.
+    /// The end of its words in the list of all words; they begin at the end of those of the previous segment.
     words: u32,
-    /// Bytes of it as it is quoted; 0 for one that is never quoted.
+    /// The bytes of its quoted form; 0 if it is never quoted.
     pub bytes: u16,
-    /// What it looks like, and the lists that its words stand on.
+    /// Its appearance, and the lists that contain its words.
     pub looks: Looks,
     pub lists: Lists,
-    /// It goes on with the line of the segment before it.
+    /// True if it continues the line of the previous segment.
     pub joined: bool,
-    /// The share of common words, and how much of it is signs of code.
+    /// The share of common words, and the density of code characters.
     pub prose: f32,
     pub codeness: f32,
-    /// What its block tells of it, by the built-in weights.
+    /// The score from features of its block alone, with the built-in weights.
     pub score: f32,
 }
 
-/// A word in a segment: its number, and what is known of it there.
+/// A word in a segment: its number and flags for this occurrence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Word(u32);
 
@@ -62,28 +63,28 @@ impl Word {
     const FOLLOWED: u32 = 1 << 31;
     const OF_USER: u32 = 1 << 30;
 
-    /// The number, by which words are listed.
+    /// The number of the word.
     pub fn number(self) -> usize {
         (self.0 & !(Word::FOLLOWED | Word::OF_USER)) as usize
     }
 
-    /// The next thing said holds it too.
+    /// Returns whether the next block of speech contains the word, too.
     pub fn is_followed(self) -> bool {
         self.0 & Word::FOLLOWED != 0
     }
 
-    /// The user said it before.
+    /// Returns whether the user used the word before.
     pub fn is_of_user(self) -> bool {
         self.0 & Word::OF_USER != 0
     }
 }
 
-/// What is known of a word.
+/// Statistics of a word.
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
-    /// Blocks that hold it.
+    /// The number of blocks that contain it.
     pub blocks: u32,
-    /// The first block, the first of the user's, and the last in which the model used it other than in a file, or 0.
+    /// The first block, the first of the user, and the last in which the model used it outside of file contents, or 0.
     pub first: u32,
     first_of_user: u32,
     pub last_of_model: u32,
@@ -91,37 +92,37 @@ pub(crate) struct Known {
     counted: u32,
 }
 
-/// The blocks and segments of a history. Grows with it.
+/// The blocks and segments of a history. It grows with the history.
 #[derive(Clone, Default)]
 pub(crate) struct RankingIndex {
     pub blocks: Vec<Block>,
     pub segments: Vec<Segment>,
     pub words: Words,
-    /// By the number of a word.
+    /// Statistics by word number.
     pub known: Vec<Known>,
     segment_words: Vec<Word>,
-    /// The words of the segment that is looked at.
+    /// A buffer for the words of the current segment.
     scanned: Vec<u32>,
-    /// From which block on nothing was said yet behind a block.
+    /// The first block that no speech follows yet.
     unfollowed: u32,
-    /// Segments that were said before, by the hash of what is quoted of them.
+    /// Earlier segments, by the hash of their quoted form.
     seen: ByHash<()>,
-    /// Lines that tools have printed, by the hash of what they are without their numbers: how many outputs have one, and the last
-    /// block of those.
+    /// Lines of tool output, by the hash of their text without numbers: the number of outputs with the line, and the
+    /// last such block.
     shapes: ByHash<(u32, u32)>,
     calls: Calls<Arc<str>, u32>,
-    /// By turn: the block with the first words of its prompt.
+    /// By turn: the block that begins its prompt.
     pub asked: QuickMap<u32, u32>,
-    /// Blocks that tools have printed.
+    /// The number of tool output blocks.
     outputs: u32,
     prompts: u32,
     pub messages: u32,
-    /// Which outputs the last message has used, and how much of each.
+    /// The outputs that the last message used, and the number of words taken from each.
     used: Vec<((u32, u32), u32)>,
 }
 
 impl RankingIndex {
-    /// Takes in the next message.
+    /// Adds the next message.
     pub fn append(&mut self, message: &Message) {
         if message.is_prompt() {
             self.prompts += 1;
@@ -188,8 +189,8 @@ impl RankingIndex {
         (self.seen, self.shapes) = Default::default();
     }
 
-    /// The outputs, by message and part, from which the model has taken words that stood nowhere before, when it said or called
-    /// what was appended last; and how many of them, each counted in each text.
+    /// The outputs, by message and part, that introduced words which the model used in the last message; with the
+    /// number of such words, counted once per text.
     pub fn used(&self) -> &[((u32, u32), u32)] {
         &self.used
     }
@@ -216,7 +217,7 @@ impl RankingIndex {
         }
     }
 
-    /// Cuts a block into its segments.
+    /// Cuts a block into segments.
     fn cut(&mut self, block: &mut Block, at: u32) {
         let text = block.text.clone();
         let mut pieces = cut::pieces(text.as_str());
@@ -225,7 +226,7 @@ impl RankingIndex {
             let mut in_frame = |piece: &mut Piece| {
                 let line = &text.as_str()[piece.start..piece.end];
                 let is_over = labels::is_over(line) || piece.joined && was_in_frame;
-                // The mark of what it leaves out is said anew.
+                // The marker for omitted text is written anew.
                 let rest = line.trim_start_matches(['…', ' ']);
                 piece.start += line.len() - rest.len();
                 was_in_frame = is_over || rest.is_empty() || labels::is_frame(rest);
@@ -239,7 +240,7 @@ impl RankingIndex {
         let mut after_head = false;
         for (number, piece) in pieces.into_iter().enumerate() {
             let mut segment = self.segment(block, at, piece, numbered);
-            // What another agent was told is in what came of it.
+            // The instructions to another agent are reflected in its result.
             if block.speaker == Speaker::Call && block.kind == CallKind::Agent && number > 0 {
                 segment.bytes = 0;
             }
@@ -294,14 +295,14 @@ impl RankingIndex {
             .as_ref()
             .is_some_and(|quoted| self.seen.insert(hash::bytes(quoted.as_bytes()), ()).is_some());
         mark(const { bit("dup") }, is_again);
-        // One without numbers that comes again is the same line.
+        // A repeated line without numbers is an exact duplicate.
         if block.speaker == Speaker::Tool && text.bytes().any(|byte| byte.is_ascii_digit()) {
             let (outputs, last) = self.shapes.entry(shape(text)).or_insert((0, NONE));
             if *last != at {
                 *outputs += 1;
                 *last = at;
             }
-            // A harness frames what its tools print.
+            // A harness frames the output of tools.
             if *outputs >= FRAMING_OUTPUTS && *outputs * FRAMING_SHARE >= self.outputs {
                 quoted = None;
             }
@@ -320,7 +321,7 @@ impl RankingIndex {
         }
     }
 
-    /// Counts a word of a segment of the block at `at`; whether the user said it before.
+    /// Counts a word in a segment of the block at `at`; returns whether the user used the word before.
     fn count(&mut self, word: u32, block: &Block, at: u32) -> bool {
         if word as usize == self.known.len() {
             make_room(&mut self.known, 1);
@@ -346,7 +347,7 @@ impl RankingIndex {
         known.first_of_user < at
     }
 
-    /// Marks the words that this block, which is the next thing said, has in common with each of those that it follows.
+    /// Marks the words that this block, the next speech, shares with each block since the previous speech.
     fn mark_followed(&mut self, block: &Block, at: u32) {
         let is_said = match block.speaker {
             Speaker::User | Speaker::Model => true,
@@ -367,23 +368,23 @@ impl RankingIndex {
         self.unfollowed = at;
     }
 
-    /// The words of a segment, each once.
+    /// The words of a segment, without duplicates.
     pub fn words_of(&self, segment: u32) -> &[Word] {
         &self.segment_words[self.words_before(segment)..self.words_before(segment + 1)]
     }
 
-    /// How many words the segments before this one have.
+    /// The number of words in the segments before this one.
     fn words_before(&self, segment: u32) -> usize {
         let before = segment.checked_sub(1);
         before.map_or(0, |before| self.segments[before as usize].words as usize)
     }
 
-    /// A segment of this block as it is quoted: on one line, and nothing that could pose as more than a quotation.
+    /// A segment of this block as it is quoted: on one line, and safe from being mistaken for anything but a quotation.
     pub fn quoted(&self, block: u32, segment: u32) -> Cow<'_, str> {
         quoted(self.text_of(block, segment)).unwrap_or_default()
     }
 
-    /// What may be quoted of a part of a message, a segment each.
+    /// The quotable segments of a part of a message.
     pub fn lines_of(&self, message: u32, part: u32) -> Vec<String> {
         let blocks = self.blocks_of(message);
         let number = blocks.into_iter().find(|&number| self.blocks[number].part == part);
@@ -400,13 +401,13 @@ impl RankingIndex {
             .collect()
     }
 
-    /// A segment of this block as it stands there.
+    /// The original text of a segment of this block.
     pub fn text_of(&self, block: u32, segment: u32) -> &str {
         let Segment { start, end, .. } = self.segments[segment as usize];
         &self.blocks[block as usize].text.as_str()[start as usize..end as usize]
     }
 
-    /// The segments of a block that stand in lines for which this holds.
+    /// The segments of a block in lines for which `holds` returns true.
     pub fn segments_in_lines(&self, block: u32, mut holds: impl FnMut(&str) -> bool) -> Vec<u32> {
         let block = &self.blocks[block as usize];
         let mut segments = block.segments.clone().peekable();
@@ -435,22 +436,22 @@ impl RankingIndex {
         start..end
     }
 
-    /// The block that a segment stands in.
+    /// The block that contains a segment.
     pub fn block_of(&self, segment: u32) -> u32 {
         self.blocks.partition_point(|block| block.segments.end <= segment) as u32
     }
 }
 
-/// Makes room for so many more, and an eighth besides. By itself a list becomes twice as long when it is full, and these are most of what is
-/// remembered of a conversation.
+/// Reserves space for this many more elements, and at least an eighth of the current length. The default growth doubles
+/// a full list, and these lists make up most of the memory kept for a conversation.
 fn make_room<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         list.reserve_exact(more.max(list.len() / 8));
     }
 }
 
-/// A text as it is quoted: its blanks one each, without the marks of headings and of bold text and the bars around a row of a table; `None`
-/// for one that had better not be quoted, or of which nothing is left.
+/// The quoted form of a text: white space normalised, and heading marks, bold marks and the bars around a table row
+/// removed; `None` if the text must not be quoted or nothing is left.
 fn quoted(text: &str) -> Option<Cow<'_, str>> {
     let text = text.trim_matches(['|', ' ', '\t']);
     let text = without_marks(text);
@@ -467,13 +468,14 @@ fn quoted(text: &str) -> Option<Cow<'_, str>> {
         }
     };
     let text = match text {
-        Cow::Borrowed(text) => posing::quotable(text)?,
-        Cow::Owned(text) => Cow::Owned(posing::quotable(&text)?.into_owned()),
+        Cow::Borrowed(text) => quoting::quotable(text)?,
+        Cow::Owned(text) => Cow::Owned(quoting::quotable(&text)?.into_owned()),
     };
     (!text.is_empty()).then_some(text)
 }
 
-/// A heading without its marks, which would part a summary as its own do. A single one may begin a comment of code.
+/// A heading without its marks, which would look like those of the summary. A single mark may begin a comment in code
+/// and stays.
 fn without_marks(text: &str) -> &str {
     let rest = text.trim_start_matches('#');
     match rest.strip_prefix(' ') {
@@ -482,7 +484,7 @@ fn without_marks(text: &str) -> &str {
     }
 }
 
-/// A line without the marks around its bold words. Two stars that stand otherwise, as in `/**` and `src/**/*.rs`, are left.
+/// A line without the marks around bold words. Other pairs of stars, as in `/**` and `src/**/*.rs`, stay.
 fn without_bold(line: &str) -> String {
     const MARK: &str = "**";
     let mut out = String::with_capacity(line.len());
@@ -508,7 +510,7 @@ fn without_bold(line: &str) -> String {
     out + rest
 }
 
-/// The hash of what a line is without its numbers, which may be written with the letters of a hash.
+/// The hash of a line with its numbers masked; hashes count as numbers.
 fn shape(text: &str) -> u64 {
     let mut shape = Vec::with_capacity(text.len());
     for word in text.as_bytes().split_inclusive(|b| !b.is_ascii_alphanumeric()) {
@@ -523,7 +525,7 @@ fn shape(text: &str) -> u64 {
     hash::bytes(&shape)
 }
 
-/// Bytes of the number that a tool has put before a line: `  12→`, `12:`, `L3: `.
+/// The bytes of a line number that a tool put before a line: `  12→`, `12:`, `L3: `.
 fn number_length(line: &str) -> usize {
     let rest = line.trim_start();
     let rest = rest.strip_prefix('L').unwrap_or(rest);

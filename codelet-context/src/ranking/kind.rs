@@ -1,8 +1,8 @@
-//! The kinds of tool calls, as far as they matter to what a record keeps: whether what a call printed can be had again.
+//! The kinds of tool calls that matter to a record: can the output be obtained again?
 
 use crate::message::{ActionKind, ToolCall};
 
-/// What a tool call is for.
+/// The purpose of a tool call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) enum CallKind {
     /// Shows a file.
@@ -11,21 +11,21 @@ pub(crate) enum CallKind {
     Edit,
     /// Changes a file of prose.
     Document,
-    /// Looks for files or text.
+    /// Searches for files or text.
     Find,
-    /// Asks or tells a version control system or its host.
+    /// Queries or updates a version control system or its host.
     Git,
     /// Runs a build, a check or a test.
     Check,
     /// Runs another command.
     Shell,
-    /// Gives work to another agent.
+    /// Delegates work to another agent.
     Agent,
-    /// Reads pages or asks a service.
+    /// Fetches pages or queries a service.
     Web,
     /// Asks the user.
     Ask,
-    /// Keeps the list of what is to be done, or a note.
+    /// Updates the to-do list, or records a note.
     Todo,
     /// Anything else.
     #[default]
@@ -34,26 +34,26 @@ pub(crate) enum CallKind {
 
 /// Programs that show files.
 const SHOWING: &[&str] = &["awk", "bat", "cat", "head", "jq", "less", "nl", "sed", "tail"];
-/// Programs that look for files or text.
+/// Programs that search for files or text.
 const FINDING: &[&str] = &["fd", "find", "grep", "ls", "rg", "tree", "wc", "which"];
 /// Programs of version control and of its hosts.
 const VERSIONS: &[&str] = &["gh", "git", "glab", "hg", "jj", "svn"];
-/// Programs that build, check or test, by how their names begin.
+/// Programs that build, check or test.
 const CHECKING: &[&str] = &[
     "bun", "cargo", "cmake", "ctest", "docker", "dotnet", "go", "gradle", "jest", "just", "make", "mise", "mvn",
     "mypy", "npm", "npx", "phpunit", "pnpm", "pytest", "rspec", "ruff", "swift", "tox", "tsc", "uv", "vitest", "yarn",
 ];
-/// Parts of names of tools that give work to others, and of tools that reach out.
+/// Parts of the names of tools that delegate work, and of tools that use the network.
 const AGENTS: &[&str] = &["agent", "delegate", "skill", "spawn", "task", "wait"];
 #[rustfmt::skip]
 const REACHING: &[&str] = &[
     "browser", "fetch", "github", "http", "issue", "pull_request", "url", "web",
 ];
-/// Endings of files that hold prose.
+/// Extensions of prose files.
 const PROSE: &[&str] = &["adoc", "md", "mdx", "rst", "txt"];
 
 impl CallKind {
-    /// Whether what a call of this kind printed is had again by the same call, as it stands on the disk.
+    /// Returns whether repeating a call of this kind obtains the current state of what it printed.
     pub fn is_read_again(self) -> bool {
         matches!(
             self,
@@ -89,14 +89,14 @@ impl CallKind {
     }
 }
 
-/// Whether a call is about a file of prose.
+/// Returns whether a call is about a prose file.
 pub(crate) fn is_prose(call: &ToolCall) -> bool {
     let path = call.action.paths.first();
     let ending = path.and_then(|path| path.rsplit(['/', '\\']).next()?.rsplit_once('.'));
     ending.is_some_and(|(_, ending)| PROSE.iter().any(|known| ending.eq_ignore_ascii_case(known)))
 }
 
-/// The kind of a command line, by the first program that is more than a change of folder.
+/// The kind of a command line, from its first significant program; `cd` is skipped.
 fn of_command(line: &str) -> CallKind {
     let first_line = without_folder(line).lines().next().unwrap_or("");
     let names = |known: &[&str], word: &str| known.contains(&word);
@@ -126,12 +126,12 @@ fn of_command(line: &str) -> CallKind {
     kind
 }
 
-/// A program's name without its folder.
+/// The name of a program without its folder.
 fn name_of(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// A command line without the `cd FOLDER &&` that it begins with.
+/// A command line without a leading `cd FOLDER &&`.
 pub(crate) fn without_folder(line: &str) -> &str {
     let line = line.trim_start();
     let Some(rest) = line.strip_prefix("cd ") else {

@@ -1,9 +1,9 @@
-//! What a segment looks like: features of its characters alone, whatever it is about.
+//! The appearance of a segment: features of its characters, independent of its subject.
 
-/// The looks of a segment, a bit each.
+/// The looks of a segment, as bits.
 pub(crate) type Looks = u64;
 
-/// The looks, by the order of their bits.
+/// The looks, in the order of their bits.
 #[rustfmt::skip]
 pub(crate) const LOOKS: [&str; 18] = [
     "after_head", "id", "num", "long_num", "caps", "paren", "tick", "heading", "bullet", "bold", "colon", "quest", "codekw", "fence",
@@ -15,7 +15,7 @@ pub(crate) const fn bit(name: &str) -> Looks {
     1 << place(&LOOKS, name)
 }
 
-/// The place of a name among these, which it stands in.
+/// The index of a name in a list, which must contain it.
 pub(crate) const fn place(names: &[&str], name: &str) -> usize {
     let mut at = 0;
     while at < names.len() {
@@ -41,31 +41,31 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
-/// Beginnings of lines that say that something went wrong, without regard to case.
+/// Starts of lines that report failure, ignoring case.
 #[rustfmt::skip]
 const FLAGS: [&str; 9] = [
     "error", "fatal", "warning", "fail", "panic", "npm err", "--- fail", "traceback", "exception",
 ];
-/// Beginnings of lines of code.
+/// Starts of lines of code.
 #[rustfmt::skip]
 const CODE: [&str; 29] = [
     "import ", "from ", "export ", "const ", "let ", "var ", "func ", "def ", "class ", "return ", "if (", "if ", "for ", "type ",
     "interface ", "struct ", "package ", "use ", "pub ", "fn ", "async ", "await ", "@", "//", "/*", "*/", "</", "assert", "expect(",
 ];
-/// Beginnings of sentences that only announce the next call.
+/// Starts of sentences that only announce the next call.
 #[rustfmt::skip]
 const FILLERS: [&str; 22] = [
     "let me", "let's check", "let's look", "let's see", "let's start", "let's run", "let's verify", "now let", "i'll ", "ill ",
     "i'm going to", "i need to", "i should", "checking", "reading", "looking", "running", "first, let", "first let", "next, ", "time to",
     "the user ",
 ];
-/// Digits of a number that is long, and letters of a word in capitals.
+/// The minimum digits of a long number, and letters of a word in capitals.
 const LONG_NUMBER: usize = 3;
 const CAPITALS: usize = 3;
-/// Words before such a beginning.
+/// Interjections before such a start.
 const BEFORE_FILLERS: [&str; 6] = ["now", "good", "great", "perfect", "okay", "ok"];
 
-/// The looks of a segment that its text tells; whether it is words that somebody says.
+/// The looks that a segment's text determines; `is_said` for speech.
 pub(crate) fn looks(text: &str, is_said: bool) -> Looks {
     let mut looks = 0;
     let mut set = |name: Looks, holds: bool| {
@@ -86,7 +86,7 @@ pub(crate) fn looks(text: &str, is_said: bool) -> Looks {
     looks | names_and_numbers(text.as_bytes())
 }
 
-/// The lines of an output that tell most of how it ended: the first that say that something went wrong, or else the last.
+/// The lines of an output that best show its outcome: the first ones that report failure, or else the last one.
 pub(crate) fn evident_lines(output: &[String], most: usize) -> Vec<&str> {
     let lines = || output.iter().map(String::as_str);
     let flagged: Vec<&str> = lines().filter(|line| is_flag(line)).take(most).collect();
@@ -96,7 +96,7 @@ pub(crate) fn evident_lines(output: &[String], most: usize) -> Vec<&str> {
     }
 }
 
-/// How much of a segment is signs of code: so many in ten bytes, 2 at most.
+/// The density of code characters: their number per ten bytes, at most 2.
 pub(crate) fn codeness(text: &str) -> f32 {
     let signs = text
         .bytes()
@@ -147,7 +147,7 @@ fn is_bullet(text: &str) -> bool {
 }
 
 fn is_code(text: &str) -> bool {
-    // Asked of every line of every text.
+    // Runs for every line of every text.
     let first = text.as_bytes().first();
     CODE.iter()
         .any(|word| first == word.as_bytes().first() && text.starts_with(word))
@@ -174,7 +174,7 @@ fn is_filler(text: &str) -> bool {
     FILLERS.iter().any(|words| starts_with_case(rest, words))
 }
 
-/// Whether something stands in quotation marks or back ticks.
+/// Returns whether the text has quotation marks or backticks around something.
 fn quotes(bytes: &[u8]) -> bool {
     let twice = |mark: u8| {
         memchr::memchr(mark, bytes).is_some_and(|at| memchr::memchr(mark, &bytes[at + 1..]).is_some_and(|n| n > 0))
@@ -182,8 +182,8 @@ fn quotes(bytes: &[u8]) -> bool {
     twice(b'`') || twice(b'"')
 }
 
-/// Which of these looks a text has: a number, one of three digits or more, one that names something (five digits or more, one
-/// behind a `#`, or a hash), and a word of three capital letters or more.
+/// The looks of numbers and names in a text: a number, a number of three or more digits, an identifier (five or more
+/// digits, a number after `#`, or a hash), and a word of three or more capital letters.
 fn names_and_numbers(bytes: &[u8]) -> Looks {
     let (mut looks, mut at) = (0, 0);
     let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
@@ -219,7 +219,7 @@ fn names_and_numbers(bytes: &[u8]) -> Looks {
 mod tests {
     use super::*;
 
-    /// The names of the looks of a text, in their order.
+    /// Compares the names of a text's looks, in order.
     fn check(text: &str, is_said: bool, expected: &[&str]) {
         let found = looks(text, is_said);
         let names: Vec<&str> = LOOKS.iter().copied().filter(|name| found & bit(name) != 0).collect();

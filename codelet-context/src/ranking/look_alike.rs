@@ -1,17 +1,18 @@
-//! A line's beginning as whoever reads it takes it: a text can look like another one and have no byte in common with it.
+//! Normalises the start of a line to its visual appearance: a text can look like another and share no byte with it.
 
 use codelet_text::unseen::Unseen;
 use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// No label is longer, in characters.
+/// The maximum characters of a label.
 const LONGEST: usize = 64;
 
-/// A line's first characters in plain ones: each run of blanks one space, none at the start, without what is not seen and without marks on
-/// letters, and letters and signs of other forms (wide, in circles, of mathematics) as those of ASCII. Of at most 64 characters.
+/// The first characters of a line in plain form: runs of white space become one space, none at the start; invisible
+/// characters and combining marks are removed; variant letters and signs (wide, circled, mathematical) become ASCII. At
+/// most 64 characters.
 pub(crate) fn plain(line: &str) -> Cow<'_, str> {
-    // Most lines begin so anyway.
+    // Most lines start in this form.
     let bytes = &line.as_bytes()[..line.len().min(LONGEST)];
     if let [first, .., last] = bytes {
         let follows = |pair: &[u8]| pair[1].is_ascii_graphic() || pair[1] == b' ' && pair[0] != b' ';
@@ -39,8 +40,8 @@ pub(crate) fn plain(line: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// What stands behind a label that a text in plain characters begins with, whatever the case of its letters. A letter that is not
-/// of ASCII may be any, in a label most of whose letters are: `Аsked` with a Cyrillic first letter is read as `Asked`.
+/// The rest of a plain text after a label, ignoring case. A non-ASCII letter matches any letter, in a label most of
+/// whose letters are ASCII: `Аsked` with a Cyrillic first letter is read as `Asked`.
 pub(crate) fn strip<'a>(plain: &'a str, label: &str) -> Option<&'a str> {
     let mut rest = plain.chars();
     let (mut same, mut foreign) = (0, 0);
@@ -57,7 +58,7 @@ pub(crate) fn strip<'a>(plain: &'a str, label: &str) -> Option<&'a str> {
     (foreign == 0 || foreign < same).then_some(rest.as_str())
 }
 
-/// A text with the characters of ASCII in place of those that are another form of them.
+/// Replaces the characters that are variants of ASCII ones.
 pub(crate) fn in_ascii(text: &str) -> Cow<'_, str> {
     match text.is_ascii() {
         true => Cow::Borrowed(text),
@@ -66,13 +67,13 @@ pub(crate) fn in_ascii(text: &str) -> Cow<'_, str> {
 }
 
 fn is_unseen(c: char) -> bool {
-    // Most characters are of ASCII, and the tables know nothing of those.
+    // Most characters are ASCII, which the tables do not cover.
     c.is_control() && !c.is_whitespace()
         || !c.is_ascii() && (is_combining_mark(c) || Unseen::of(c).is_some_and(|kind| kind != Unseen::Break))
 }
 
-/// What this character is in its plain form (NFKC), where that is a single one of ASCII, and with it the colons of other scripts and blanks that
-/// have no such form.
+/// The plain form (NFKC) of a character if it is a single ASCII character; also maps the colons of other scripts and
+/// blanks without such a form.
 fn of_ascii(c: char) -> char {
     match c {
         ..='\u{7f}' => c,
@@ -128,7 +129,7 @@ mod tests {
         fn no_text_is_too_odd(line in "\\PC{0,9}|[ -~\t]{0,90}", label in any::<String>()) {
             let plain = plain(&line);
             prop_assert!(!plain.starts_with(char::is_whitespace) && !plain.contains("  "));
-            // A line that is plain by itself is read as one that is not.
+            // A plain line is read like one that is not plain.
             let other = format!("\u{200b}{line}");
             prop_assert_eq!(&*plain, &*super::plain(&other));
             let _ = strip(&plain, &label);

@@ -1,8 +1,8 @@
-//! Which segments are kept: those that say most that is new, by the byte, as many as there is room for.
+//! Selects the segments to keep: those with the most new information per byte, until the budget is filled.
 //!
-//! Segments are taken greedily by worth × the share of their words that nothing taken says yet ÷ a power of their bytes. Both
-//! only fall as more is taken, so a segment that still leads when it is looked at again is the best there is (lazy greedy,
-//! Minoux 1978, "Accelerated greedy algorithms for maximizing submodular set functions").
+//! Segments are selected greedily by value × share of their words that nothing selected contains yet ÷ a power of their
+//! bytes. The first two only fall as more is selected, so a segment that still leads after its gain is recomputed is
+//! the best one (lazy greedy, Minoux 1978, "Accelerated greedy algorithms for maximizing submodular set functions").
 
 use super::features::{self, Whole};
 use super::focus::Focus;
@@ -13,33 +13,35 @@ use super::weights::{self, Score, Weights};
 use crate::text::hash::{self, ByHash};
 use std::sync::LazyLock;
 
-/// A word that was taken so many times counts 1 ÷ (1 + so many times this).
+/// A word that was selected n times counts 1 ÷ (1 + n × this).
 const REPETITION: f32 = 0.7;
-/// The power of the bytes that a worth is divided by, and what is added to them, so that short segments don't win by shortness.
+/// The power of the bytes that a value is divided by, and the constant added to the bytes, so that segments don't win
+/// by being short.
 const POWER: f32 = 0.8;
 const FRAME: f32 = 12.0;
-/// Bytes of the line break and the mark of what is left out beside a segment.
+/// The bytes of the line break and the omission marker beside a segment.
 const LINE: usize = 3;
-/// So many segments that don't fit end the search.
+/// The number of segments too large for the room after which the search ends.
 const PATIENCE: usize = 400;
 
-/// What is to be chosen from.
+/// The candidates and constraints of a selection.
 pub(crate) struct Task<'a> {
     pub index: &'a RankingIndex,
     pub weights: &'a Weights,
-    /// By block: whether its segments may be taken.
+    /// By block: true if its segments may be selected.
     pub open: &'a [bool],
-    /// Segments that are shown anyway, ascending: what they say is not new.
+    /// Segments that are shown anyway, ascending: their words are not new.
     pub shown: &'a [u32],
-    /// Words of a text that stands beside the record.
+    /// Words of a text beside the record.
     pub beside: &'a [u32],
-    /// Bytes of what stands above the first segment of a block that is taken, given the turns and blocks that are open.
+    /// The bytes of the framing lines above a block's first selected segment, given the turns and blocks already
+    /// opened.
     pub frame: &'a dyn Fn(u32, &Opened) -> usize,
-    /// What the user wants to read of.
+    /// The user's focus.
     pub focus: Option<&'a Focus>,
 }
 
-/// What has been taken from so far.
+/// The blocks and turns with selected segments.
 pub(crate) struct Opened {
     /// By block.
     pub blocks: Vec<bool>,
@@ -47,14 +49,14 @@ pub(crate) struct Opened {
     pub turns: Vec<bool>,
 }
 
-/// What of that a block depends on.
+/// The part of that state on which the frame of a block depends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
     Unknown,
     Known { turn: bool, call: bool },
 }
 
-/// Chooses in one go; the segments ascend.
+/// Selects segments in one pass; returns them in ascending order.
 pub(crate) fn choose(task: &Task<'_>, bytes: usize) -> Vec<u32> {
     let mut packing = Packing::new(task);
     packing.fill(bytes);
@@ -65,18 +67,18 @@ fn power(bytes: usize) -> f32 {
     libm::powf(bytes as f32 + FRAME, POWER)
 }
 
-/// The powers of small numbers, since most segments are short.
+/// Cached powers of small numbers, since most segments are short.
 static POWERS: LazyLock<Vec<f32>> = LazyLock::new(|| (0..1024).map(power).collect());
 
-/// What the worth of something of so many bytes is divided by.
+/// The divisor for the value of something of this size.
 fn price(bytes: usize) -> f32 {
     POWERS.get(bytes).copied().unwrap_or_else(|| power(bytes))
 }
 
-/// What of a word is taken.
+/// The coverage of a word by selected segments.
 struct Cover {
     rarity: f32,
-    /// What is left of it.
+    /// The remaining value.
     new: f32,
     taken: u32,
 }
@@ -96,24 +98,24 @@ impl Cover {
     }
 }
 
-/// A choice under way.
+/// A selection in progress.
 pub(crate) struct Packing<'a> {
     task: &'a Task<'a>,
-    /// By word.
+    /// By word number.
     words: Vec<Cover>,
     opened: Opened,
     queue: Queue,
     worths: Worths<'a>,
-    /// Lines that were taken where they came again, by their hash.
+    /// Hashes of selected lines that are repetitions.
     said: ByHash<()>,
-    /// By block: what stands above its first segment, and what was open when that was worked out.
+    /// By block: the size of its frame, and the state from which that was computed.
     frames: Vec<(Open, u32)>,
-    /// Segments in the order in which they were taken.
+    /// Segments in the order of selection.
     order: Vec<u32>,
 }
 
 impl<'a> Packing<'a> {
-    /// Works out what each segment is worth; nothing is taken yet.
+    /// Computes the value of each segment; nothing is selected yet.
     pub fn new(task: &'a Task<'a>) -> Self {
         let index = task.index;
         let whole = Whole::of(index);
@@ -143,7 +145,7 @@ impl<'a> Packing<'a> {
         packing
     }
 
-    /// Takes segments of so many bytes more, with what frames them; whether there were any.
+    /// Selects further segments of at most this many bytes, including their frames; returns whether any were selected.
     pub fn fill(&mut self, bytes: usize) -> bool {
         let (mut room, taken) = (bytes, self.order.len());
         let mut too_large = Vec::new();
@@ -174,8 +176,8 @@ impl<'a> Packing<'a> {
         self.order.len() > taken
     }
 
-    /// Gives up the segments that were taken last, of so many bytes together or all; whether there were any. What they opened and
-    /// said stays so: nothing is to be taken afterwards.
+    /// Drops the segments selected last, of this many bytes together or all; returns whether there were any. Their
+    /// blocks stay open and their words covered, so nothing may be selected afterwards.
     pub fn give_up(&mut self, bytes: usize) -> bool {
         let (mut sum, before) = (0, self.order.len());
         while let Some(last) = self.order.pop_if(|_| sum < bytes) {
@@ -184,14 +186,14 @@ impl<'a> Packing<'a> {
         self.order.len() < before
     }
 
-    /// The segments that were taken, ascending.
+    /// The selected segments, ascending.
     pub fn taken(&self) -> Vec<u32> {
         let mut taken = self.order.clone();
         taken.sort_unstable();
         taken
     }
 
-    /// What has the highest gain.
+    /// The candidate with the highest gain.
     fn peek(&mut self) -> Option<&Waiting> {
         while self.queue.peek().is_none() {
             for (segment, block) in self.queue.lower()? {
@@ -229,22 +231,23 @@ impl<'a> Packing<'a> {
         self.order.push(next.segment);
     }
 
-    /// The hash of a segment as it is quoted.
+    /// The hash of a segment's quoted form.
     fn line(&self, next: &Waiting) -> u64 {
         hash::bytes(self.task.index.quoted(next.block, next.segment).as_bytes())
     }
 
-    /// Whether the same line was said before.
+    /// Returns whether the same line occurred before.
     fn comes_again(&self, next: &Waiting) -> bool {
         self.task.index.segments[next.segment as usize].looks & const { bit("dup") } != 0
     }
 
-    /// Whether a line was taken where it came again: it is not taken a second time there.
+    /// Returns whether this is a repetition of which a copy was already selected.
     fn is_taken_again(&self, next: &Waiting) -> bool {
         self.comes_again(next) && self.said.contains_key(&self.line(next))
     }
 
-    /// Bytes that a segment takes: of its own with a line break and a mark of what is left out, and of what has to stand above it.
+    /// The bytes that a segment adds: its own, with a line break and an omission marker, and those of the frame that it
+    /// requires.
     fn cost(&mut self, next: &Waiting) -> usize {
         let own = usize::from(self.task.index.segments[next.segment as usize].bytes) + LINE;
         if self.opened.blocks[next.block as usize] {
@@ -262,7 +265,7 @@ impl<'a> Packing<'a> {
         own + *frame as usize
     }
 
-    /// The worth of a segment, by how much of what it says is new.
+    /// The value of a segment, scaled by the share of its words that is new.
     fn gain(&self, next: &Waiting) -> f32 {
         let (mut new, mut all) = (0.0_f32, 0.0);
         for word in self.task.index.words_of(next.segment) {
@@ -274,7 +277,7 @@ impl<'a> Packing<'a> {
     }
 }
 
-/// By segment: the score of what may be taken; and these segments with their blocks and the levels that they are not above.
+/// Computes the scores by segment; and the candidates with their blocks and upper bounds of their levels.
 fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<(u32, u32, u16)>) {
     let index = task.index;
     let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
@@ -299,7 +302,7 @@ fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<(u32, u32, u16)>
             whole.words(&mut score, number as u32, segment);
             scores[segment as usize] = score.sum;
             let most = match task.focus {
-                // What the user asks for may be worth any number of times as much.
+                // The user's focus may multiply the value without limit.
                 Some(_) => f32::MAX,
                 None => weights::worth_at_most(score.sum) / price(usize::from(known.bytes) + LINE),
             };
@@ -309,17 +312,17 @@ fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<(u32, u32, u16)>
     (scores, waiting)
 }
 
-/// What the segments are worth that may be taken.
+/// The values of the candidates.
 struct Worths<'a> {
     task: &'a Task<'a>,
-    /// By segment.
+    /// Scores by segment.
     scores: Vec<f32>,
-    /// By block: whether it belongs to a file that the user wants to read of; empty where nothing is asked for.
+    /// By block: true if it belongs to a file in the user's focus; empty without a focus.
     named: Vec<bool>,
 }
 
 impl Worths<'_> {
-    /// The worth of a segment of a block.
+    /// The value of a segment of a block.
     fn of(&self, segment: u32, block: u32) -> f32 {
         let worth = weights::worth(self.scores[segment as usize]);
         let factor = |focus: &Focus| focus.factor(self.task.index.text_of(block, segment), self.named[block as usize]);

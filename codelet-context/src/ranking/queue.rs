@@ -1,9 +1,9 @@
-//! What waits to be chosen, the best first.
+//! A priority queue of candidate segments.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// A segment that waits, with the gain that it had when it was last looked at, which is not negative.
+/// A candidate with the gain it had when last examined; the gain is not negative.
 pub(crate) struct Waiting {
     pub gain: f32,
     pub segment: u32,
@@ -28,27 +28,27 @@ impl PartialEq for Waiting {
 }
 impl Eq for Waiting {}
 
-/// Gains that are alike but for so many of their lowest bits share a level. Those above 1 have none of their own.
+/// Gains that differ only in this many low bits share a level. Gains above 1 share one level.
 const LOWEST: u32 = 19;
 
-/// A queue in the order of the gains. Most of what waits is never looked at: it lies on levels, unsorted, and only what is above the
-/// highest of them is in order.
+/// A priority queue by gain. Most candidates are never examined, so they wait unsorted on levels, and only those above
+/// the highest remaining level are sorted.
 pub(crate) struct Queue {
-    /// Segments that nobody has looked at, with their blocks, the lowest level first; and where each level ends.
+    /// Unexamined segments with their blocks, lowest level first; and the end of each level.
     unseen: Vec<(u32, u32)>,
     ends: Vec<usize>,
-    /// What waits on each level and was looked at.
+    /// Examined candidates on each level.
     levels: Vec<Vec<Waiting>>,
     top: BinaryHeap<Waiting>,
 }
 
-/// The level of a gain, or of what is known to be no lower.
+/// The level of a gain, or of an upper bound of it.
 pub(crate) fn level(gain: f32) -> u16 {
     (gain.min(1.0).to_bits() >> LOWEST) as u16
 }
 
 impl Queue {
-    /// Segments with their blocks and levels wait to be looked at.
+    /// Creates a queue of unexamined segments with their blocks and levels.
     pub fn of(segments: &[(u32, u32, u16)]) -> Self {
         let levels = usize::from(level(1.0)) + 1;
         let mut ends = vec![0; levels];
@@ -71,7 +71,7 @@ impl Queue {
         }
     }
 
-    /// Adds what was looked at.
+    /// Adds an examined candidate.
     pub fn push(&mut self, waiting: Waiting) {
         match self.levels.get_mut(usize::from(level(waiting.gain))) {
             Some(level) => level.push(waiting),
@@ -79,18 +79,18 @@ impl Queue {
         }
     }
 
-    /// What has the highest gain, of what is in order.
+    /// The sorted candidate with the highest gain.
     pub fn peek(&self) -> Option<&Waiting> {
         self.top.peek()
     }
 
-    /// Takes out what has the highest gain, of what is in order.
+    /// Removes the sorted candidate with the highest gain.
     pub fn pop(&mut self) -> Option<Waiting> {
         self.top.pop()
     }
 
-    /// Brings what lies on the highest level into order. What is unseen there is given back: it is to be looked at, and pushed.
-    /// `None` if there is no level left.
+    /// Sorts the candidates of the highest level. Returns its unexamined segments, for the caller to examine and push.
+    /// `None` if no level is left.
     pub fn lower(&mut self) -> Option<Vec<(u32, u32)>> {
         self.top.extend(self.levels.pop()?);
         self.ends.pop();

@@ -1,14 +1,14 @@
-//! The segments of a history as a teacher sees them.
+//! The segments of a history as training samples.
 
 use super::features::{self, FEATURES, Sink, Whole};
 use super::index::RankingIndex;
 
-/// One segment with its features.
+/// A segment with its features.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Which text of the history it stands in; those of one text follow one another.
+    /// The text of the history that contains it; samples of one text are consecutive.
     pub block: usize,
-    /// What is quoted of it.
+    /// Its quoted form.
     pub text: String,
     /// Its features, in the order of [`FEATURES`].
     pub features: Vec<f32>,

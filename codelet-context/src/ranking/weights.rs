@@ -1,9 +1,9 @@
-//! The weights of the features, and the worth that they give a segment.
+//! The weights of the features, and the resulting value of a segment.
 
 use super::features::{FEATURES, Sink};
 use std::sync::LazyLock;
 
-/// A weight for each feature. Read from lines `name value`; see `docs/training.md` for where they come from.
+/// A weight for each feature. Parsed from lines `name value`; `docs/training.md` describes the training.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Weights([f32; FEATURES.len()]);
 
@@ -11,8 +11,8 @@ static BUILT_IN: LazyLock<Weights> =
     LazyLock::new(|| Weights::parse(include_str!("weights.txt")).unwrap_or(Weights([0.0; FEATURES.len()])));
 
 impl Weights {
-    /// The weights of a text of lines `name value`, where `#` begins a comment; none of a text with anything else. A feature that is not
-    /// named weighs nothing.
+    /// Parses weights from lines `name value` with `#` comments; `None` for any other content. Features that are not
+    /// listed have weight 0.
     fn parse(text: &str) -> Option<Weights> {
         let mut values = [0.0; FEATURES.len()];
         let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
@@ -24,18 +24,18 @@ impl Weights {
         Some(Weights(values))
     }
 
-    /// Weights in the order of [`FEATURES`].
+    /// Creates weights in the order of [`FEATURES`].
     pub fn from_values(values: [f32; FEATURES.len()]) -> Weights {
         Weights(values)
     }
 
-    /// Those that the engine uses where nobody gives others.
+    /// The default weights.
     pub(crate) fn built_in() -> &'static Weights {
         &BUILT_IN
     }
 }
 
-/// Sums up a score.
+/// Sums weighted features.
 pub(crate) struct Score<'a> {
     weights: &'a Weights,
     pub sum: f32,
@@ -47,25 +47,25 @@ impl<'a> Score<'a> {
     }
 }
 
-/// The worth of a segment by its score: how likely it is that somebody who goes on needs it, between 0 and 1.
+/// The value of a segment for a score: the probability that a continuing reader needs it, between 0 and 1.
 pub(crate) fn worth(score: f32) -> f32 {
     1.0 / (1.0 + libm::expf(-score.clamp(-BOUND, BOUND)))
 }
 
-/// Scores that are larger than this, or smaller than its negative, tell no more.
+/// Scores are clamped to ± this.
 const BOUND: f32 = 30.0;
-/// So many scores between one and the next have a worth in the table.
+/// The table entries per unit of score.
 const STEPS: f32 = 32.0;
 
 static WORTHS: LazyLock<Vec<f32>> = LazyLock::new(|| {
     let steps = 0..=(2.0 * BOUND * STEPS) as u32;
-    // A little more, since what is worked out is rounded.
+    // Rounded up slightly, since the results are rounded.
     steps
         .map(|step| worth((step + 1) as f32 / STEPS - BOUND) * 1.000_1)
         .collect()
 });
 
-/// Tells no less than the worth of a score, and hardly more; cheap.
+/// A cheap and tight upper bound for the value of a score.
 pub(crate) fn worth_at_most(score: f32) -> f32 {
     WORTHS[((score.clamp(-BOUND, BOUND) + BOUND) * STEPS) as usize]
 }

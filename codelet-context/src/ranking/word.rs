@@ -1,17 +1,17 @@
-//! The words of a history, each known by a number, with the lists that it stands on.
+//! The words of a history, numbered, with the word lists that contain them.
 
 use crate::text::hash::{self, ByHash};
 use std::sync::LazyLock;
 
-/// Which lists a word stands on, a bit each.
+/// A set of word lists, as bits.
 pub(crate) type Lists = u8;
 
-/// The lists of `words.txt`, by the order of their bits.
+/// The lists in `words.txt`, in the order of their bits.
 pub(crate) const LISTS: [&str; 6] = ["common", "decide", "find", "fail", "wish", "done"];
-/// The bit of the words that carry no meaning of their own.
+/// The bit of the list of function words.
 pub(crate) const COMMON: Lists = 1;
 
-/// The words on the lists: whole ones by their hash, and beginnings, which end with `*`.
+/// The listed words: whole words by their hash, and prefixes, which end with `*` in the file.
 struct Listed {
     whole: ByHash<Lists>,
     beginnings: Vec<(&'static str, Lists)>,
@@ -37,7 +37,7 @@ static LISTED: LazyLock<Listed> = LazyLock::new(|| {
     listed
 });
 
-/// Whether a word, in small letters, carries no meaning of its own.
+/// Returns whether a word, in lower case, is a function word.
 pub(crate) fn is_common(word: &str) -> bool {
     LISTED
         .whole
@@ -49,18 +49,18 @@ pub(crate) fn is_common(word: &str) -> bool {
 #[derive(Clone, Default)]
 pub(crate) struct Words {
     numbers: ByHash<u32>,
-    /// By number: the lists.
+    /// The lists, by word number.
     lists: Vec<Lists>,
     buffer: Vec<u8>,
 }
 
 impl Words {
-    /// The lists that a word stands on.
+    /// The lists that contain a word.
     pub fn lists(&self, word: u32) -> Lists {
         self.lists[word as usize]
     }
 
-    /// Those words of a text that are known already.
+    /// The words of a text that are already known.
     pub fn known_in(&self, text: &str) -> Vec<u32> {
         let mut found = Vec::new();
         visit(text, |word| {
@@ -71,7 +71,7 @@ impl Words {
         found
     }
 
-    /// Adds the words of a text to `found`, each once, in the order in which they first stand there.
+    /// Adds the words of a text to `found`, without duplicates, in the order of first occurrence.
     pub fn scan(&mut self, text: &str, found: &mut Vec<u32>) {
         let first = found.len();
         visit(text, |word| {
@@ -106,8 +106,8 @@ impl Words {
     }
 }
 
-/// Gives each word of a text to `each`: names of two letters or more, and numbers with their points. Where a script is
-/// written without blanks, each character is one.
+/// Calls `each` for every word of a text: names of two letters or more, and numbers including decimal points. In
+/// scripts without spaces, each character is a word.
 fn visit(text: &str, mut each: impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -127,7 +127,7 @@ fn visit(text: &str, mut each: impl FnMut(&str)) {
             while at < bytes.len() && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
                 at += 1;
             }
-            // A name of another script may begin with such letters.
+            // A non-ASCII word may begin with ASCII letters.
             at = alphabetic_end(text, at);
             if at - start > 1 {
                 each(&text[start..at]);
@@ -151,7 +151,7 @@ fn visit(text: &str, mut each: impl FnMut(&str)) {
     }
 }
 
-/// Where the letters and digits that begin here end, where the first is none of ASCII.
+/// The end of the run of letters and digits at `from`, if that run continues or starts with a non-ASCII character.
 fn alphabetic_end(text: &str, from: usize) -> usize {
     if text.as_bytes().get(from).is_none_or(u8::is_ascii) && from > 0 && text.as_bytes()[from - 1].is_ascii() {
         return from;
@@ -161,7 +161,7 @@ fn alphabetic_end(text: &str, from: usize) -> usize {
     from + end.unwrap_or(rest.len())
 }
 
-/// Whether a character is of a script that is written without blanks between its words.
+/// Returns whether a character belongs to a script without spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}')
 }

@@ -1,4 +1,4 @@
-//! A session's conversation: everything said, what would be sent of it, and when and how that becomes smaller.
+//! The conversation of a session: its history, the view that would be sent, and the edits that shrink the view.
 
 mod asked;
 mod bare;
@@ -16,9 +16,9 @@ mod withdraw;
 use crate::budget::breaks::{Break, Cause};
 use crate::budget::economics::{Economics, Edges};
 use crate::budget::economy::Economy;
-use crate::budget::least;
 use crate::budget::occupancy::Occupancy;
 use crate::budget::policy::{CompactionConfig, Guard, Stuck};
+use crate::budget::token_floor;
 use crate::budget::tracker::{TokenState, TokenTracker};
 use crate::budget::usage::Usage;
 use crate::compact::{Archived, Cut, Size};
@@ -46,52 +46,53 @@ pub use point::Point;
 pub use wished::Declined;
 pub use withdraw::{Place, Withdrawn};
 
-/// What one reply was reported to cost.
+/// The reported cost of one reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// The four counts.
     pub usage: Usage,
-    /// The share of the output that was thinking.
+    /// The part of the output that was thinking.
     pub reasoning: Tokens,
-    /// The reply came to its end; an interrupted one was counted only in part.
+    /// True if the reply is complete; an interrupted one was counted only in part.
     pub is_whole: bool,
 }
 
-/// What the session knows and the conversation cannot: the user's wish, and what the clock says.
+/// Conditions that the session knows and the conversation does not: the user's request, and the cache's age.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Signals {
-    /// The user asks for a compaction.
+    /// True if the user requests a compaction.
     pub is_asked: bool,
-    /// The model does, and was [granted](Conversation::wished) it.
+    /// True if the model requests one and was [granted](Conversation::wished) it.
     pub is_wished: bool,
-    /// The cache has expired.
+    /// True if the cache has expired.
     pub is_cold: bool,
 }
 
-/// When and why something was removed.
+/// The origin of removed content.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Removal<'a> {
-    /// What was removed, the tool that it came from, and what removed it.
+    /// The content, the tool that produced it, and the reason for its removal.
     pub removed: &'a Removed,
-    /// Which compaction removed it first, counted from one, and what that was; none for what was shortened before it
-    /// was ever shown.
+    /// The compaction that first removed it, numbered from one; `None` for content that was shortened before it was
+    /// ever shown.
     pub edit: Option<(usize, &'a Edit)>,
 }
 
 /// A conversation with a model, in memory.
 ///
-/// The history only grows. The view, which is what would be sent, grows at its end with it and changes otherwise only in
-/// the calls that say so: [`compact`](Self::compact) and its like, [`undo_compact`](Self::undo_compact), and what is
-/// [appended](Self::append) to a reply that the vendor has not finished.
+/// The history only grows. The view, which is what would be sent, is extended together with it. Other changes to the
+/// view are made only by methods documented to do so: [`compact`](Self::compact) and its variants,
+/// [`undo_compact`](Self::undo_compact), and [`append`](Self::append) after a reply that the provider has not finished.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     history: History,
     view: View,
     shown: Size,
     config: CompactionConfig,
-    /// Estimate of what each request holds beside the messages: the tool definitions, for example.
+    /// The estimated tokens of each request besides its messages, for example the tool definitions.
     overhead: Tokens,
-    /// Estimates of what no compaction takes away: the system prompt, the first reminders, and the newest prompt.
+    /// Estimates of the content that no compaction removes: the system prompt, the first reminders, and the newest
+    /// prompt.
     system: Tokens,
     reminders: Tokens,
     newest_prompt: Tokens,
@@ -100,38 +101,39 @@ pub struct Conversation {
     doubted: Option<(Tokens, Tokens)>,
     guard: Guard,
     stuck: Option<Stuck>,
-    /// Refusals since the last reply.
+    /// The number of refusals since the last reply.
     refusals: u32,
     is_refused: bool,
-    /// What was refused would be refused again: a shorter answer beside it is not enough.
+    /// True if the refused request would be refused again: reserving less output is not enough.
     must_shrink: bool,
-    /// The user was told that the last compaction left little room.
+    /// True if the user was warned that the last compaction left little room.
     was_close: bool,
-    /// How the last compaction has cut what stands, and the trigger that it met.
+    /// The cut of standing texts in the last compaction, and its trigger.
     cut: Option<(Tokens, Cut)>,
     pins: Pins,
     snapshots: Vec<undo::Snapshot>,
     edits: Vec<Edit>,
-    /// Counts what has changed the view otherwise than at its end: two equal numbers are of views of which one begins the other.
+    /// Counts changes to the view other than appends: of two views with the same revision, one is a prefix of the
+    /// other.
     revision: u64,
-    /// Which edit removed something: the first, or the first since it came back.
+    /// The edit that removed an entry: the first one, or the first since the entry came back.
     removed_by: BTreeMap<Handle, usize>,
     economy: Economy,
-    /// The answers that light edits left, by their call: they stay so in every later view.
+    /// The results that light edits left, by call id: they stay that way in every later view.
     masks: HashMap<Arc<str>, ToolResult>,
-    /// The messages that the view's archive keeps all of.
+    /// The messages that are completely in the view's archive.
     archived: Archived,
-    /// What became of the history when it was mended last, if it is not valid.
+    /// The repaired history of the last compaction, if the history is invalid.
     valid: Option<History>,
-    /// What the next compactions attend to.
+    /// The focus of the next compactions.
     focus: Option<String>,
-    /// Messages of the history that are told otherwise, by their number: without what a provider has refused.
+    /// Replacements for messages of the history, by index: without the parts that a provider refused.
     withdrawn: BTreeMap<usize, Arc<Message>>,
-    /// The history as those tell it; none where nothing was refused.
+    /// The history with these replacements; `None` if nothing was refused.
     told: Option<Box<History>>,
-    /// Pictures that were refused by the model that is asked now.
+    /// Pictures that the current model refused.
     refused: Vec<withdraw::Refused>,
-    /// How the model reads back what is removed; none where it has the tool.
+    /// The instruction for reading back removed content; `None` if the model has the tool for it.
     reading_back: Option<&'static str>,
     /// Its texts were dropped, and of the history those before this message.
     is_bare: bool,
@@ -139,8 +141,8 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Nothing said yet. `overhead` estimates what each request holds beside its messages, in tokens: tool definitions,
-    /// and the system prompt where it is not a message.
+    /// Creates an empty conversation. `overhead` estimates the tokens of each request besides its messages: tool
+    /// definitions, and the system prompt if it is not a message.
     pub fn new(config: CompactionConfig, overhead: Tokens) -> Self {
         let mut occupancy = Occupancy::new();
         occupancy.appended(overhead);
@@ -182,20 +184,21 @@ impl Conversation {
         }
     }
 
-    /// The same for a model that has no tool `Recall`: a summary's notice says in these words how what is removed is read back, or nothing of
-    /// that where they are empty. See [`Options::reading_back`](crate::compact::Options::reading_back).
+    /// Adapts the conversation to a model without the tool `Recall`: the notice of a summary explains with this text
+    /// how to read back removed content, or not at all if the text is empty. See
+    /// [`Options::reading_back`](crate::compact::Options::reading_back).
     pub fn reading_back(mut self, words: &'static str) -> Self {
         self.reading_back = Some(words);
         self
     }
 
-    /// The same under these prices and this preset.
+    /// Returns the conversation with these prices and this preset.
     pub fn under(mut self, economics: Economics) -> Self {
         self.set_economics(economics);
         self
     }
 
-    /// A conversation that was held elsewhere.
+    /// Creates a conversation from the messages of an existing one.
     pub fn of(messages: impl IntoIterator<Item = Message>, config: CompactionConfig, overhead: Tokens) -> Self {
         let mut conversation = Conversation::new(config, overhead);
         for message in messages {
@@ -204,16 +207,16 @@ impl Conversation {
         conversation
     }
 
-    /// Appends a message that no report comes with: a prompt, reminders, results, a reply of unknown cost. A conversation of
-    /// whose requests nothing is [reported](Self::replied) is edited when the window is full and never for its price. Takes
-    /// time in proportion to its bytes. Where the vendor has paused in the last reply and this is not its continuation, what was
-    /// begun there is replaced by a marker: no vendor takes it back so.
+    /// Appends a message without a report: a prompt, reminders, results, or a reply of unknown cost. A conversation
+    /// without any [reported](Self::replied) request is edited at a full window and never for its price. Takes time
+    /// linear in the size of the message. If the provider paused in the last reply and this message does not continue
+    /// it, a marker replaces the unfinished operation, since no provider accepts it back.
     pub fn append(&mut self, message: impl Into<Arc<Message>>) {
         let estimate = self.grow(message.into());
         self.occupancy.appended(estimate);
     }
 
-    /// Appends a reply with what it was reported to cost. The request held everything appended before; it is to be
+    /// Appends a reply with its reported cost. The request contained everything appended before, and must be
     /// [announced](Self::sending) before it is made.
     pub fn replied(&mut self, reply: impl Into<Arc<Message>>, report: Report) {
         let held = self.view.messages.len();
@@ -221,23 +224,24 @@ impl Conversation {
         self.take(report, estimate, held);
     }
 
-    /// Takes note of what a request cost that left no message, because it was interrupted before its first word.
+    /// Records the cost of a request that was interrupted before its first output and so left no message.
     pub fn reported(&mut self, report: Report) {
         self.take(report, 0, self.view.messages.len());
     }
 
-    /// Takes note of what it cost to send the last request once more, so that the cache does not expire: it counts among the
-    /// requests, and changes nothing.
+    /// Records the cost of resending the last request to keep the cache alive: it counts as a request and changes
+    /// nothing else.
     pub fn kept_alive(&mut self, usage: Usage) {
         self.economy.kept_alive(usage);
     }
 
-    /// The provider refused the request as too long; the limit that it names replaces the configured one.
+    /// Records that the provider refused the request as too long; the limit that it reports replaces the configured
+    /// one.
     pub fn refused(&mut self, named: Option<Tokens>) {
         self.refused_at(named, None);
     }
 
-    /// The same, where it also says how many tokens the prompt has: that is as good as the report of an answer.
+    /// The same, if the provider also reports the prompt's tokens: that count is as good as one in a reply's usage.
     pub fn refused_at(&mut self, named: Option<Tokens>, counted: Option<Tokens>) {
         let counted = counted.filter(|&prompt| prompt > 0 && !self.is_doubtful(prompt, self.view.messages.len(), 0));
         if let Some(prompt) = counted {
@@ -250,17 +254,17 @@ impl Conversation {
         self.is_refused = true;
     }
 
-    /// Whether the request with the first `held` messages, with `since` estimated tokens less than are shown now, cannot have
-    /// been counted as this many tokens: fewer than its text can have, or many more.
+    /// Returns whether this token count is implausible for the request with the first `held` messages, whose estimate
+    /// is `since` less than that of the current view: fewer tokens than its text can have, or far too many.
     fn is_doubtful(&self, prompt: Tokens, held: usize, since: Tokens) -> bool {
         let sent = self.shown.tokens.saturating_sub(since);
-        least::is_too_little(prompt, &self.view.messages[..held], sent)
-            || least::is_too_much(prompt, sent.saturating_add(self.overhead))
+        token_floor::is_too_little(prompt, &self.view.messages[..held], sent)
+            || token_floor::is_too_much(prompt, sent.saturating_add(self.overhead))
     }
 
-    /// Puts an end to the last reply where the vendor has not finished it and goes on no more.
+    /// Closes the last reply if it has an unfinished operation that the provider will not continue.
     fn close_last_reply(&mut self) {
-        // It may still be open only where nothing but answers to its calls stands behind it.
+        // It can only be open if nothing but answers to its calls follows it.
         let is_answers = |message: &&Arc<Message>| message.role == Role::User && pending::goes_on(message);
         let behind = self.view.messages.iter().rev().take_while(is_answers).count();
         let Some(at) = self.view.messages.len().checked_sub(behind + 1) else {
@@ -309,7 +313,7 @@ impl Conversation {
         let prompt = report.usage.prompt();
         let sent = self.shown.tokens.saturating_sub(estimate);
         if prompt > 0 && self.is_doubtful(prompt, held, estimate) {
-            // What nobody has counted is estimated, or the window would fill unseen.
+            // An uncounted prompt is estimated, or the window would fill unnoticed.
             self.occupancy.rebuilt(self.shown.tokens.saturating_add(self.overhead));
             self.doubted = Some((prompt, sent.saturating_add(self.overhead)));
         } else {
@@ -319,7 +323,7 @@ impl Conversation {
             self.tracker.report(report.usage, report.reasoning);
             let occupancy = self.occupancy.next_request();
             if self.doubted.is_some_and(|(doubted, _)| doubted == prompt) && prompt > occupancy {
-                // Nor is anything edited for what such a prompt would have cost.
+                // The implausible count must not cause an edit for its price, either.
                 self.tracker.rebuilt(occupancy);
             }
             self.refusals = 0;
@@ -327,43 +331,43 @@ impl Conversation {
         }
     }
 
-    /// Everything that was ever said.
+    /// The full history.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// The last report that told of fewer or many more tokens than the prompt can have held, with the estimate of that prompt; such a report
-    /// is not believed, and the estimate stands.
+    /// The last report of implausibly few or many tokens for a prompt, with the estimate of that prompt; such a report
+    /// is ignored in favour of the estimate.
     pub fn doubted(&self) -> Option<(Tokens, Tokens)> {
         self.doubted
     }
 
-    /// What would be sent, and everything that was ever removed from it.
+    /// The messages that would be sent, and everything that was ever removed from them.
     pub fn view(&self) -> &View {
         &self.view
     }
 
-    /// How many tokens an estimated token of what was said lately has been worth.
+    /// The recent ratio of counted to estimated tokens.
     pub fn density(&self) -> f64 {
         self.occupancy.ratio()
     }
 
-    /// How much is shown, as an estimate of the messages alone.
+    /// The size of the view, as an estimate of its messages alone.
     pub fn shown(&self) -> Size {
         self.shown
     }
 
-    /// The figures of the last request, and the bill.
+    /// The usage of the last request, and the total.
     pub fn tokens(&self) -> &TokenTracker {
         &self.tracker
     }
 
-    /// When the session compacts.
+    /// The settings for compaction.
     pub fn config(&self) -> &CompactionConfig {
         &self.config
     }
 
-    /// Another model, or other settings. Attempts to compact count from the beginning.
+    /// Changes the model or the settings. Failed attempts to compact are forgotten.
     pub fn configure(&mut self, config: CompactionConfig) {
         self.config = config;
         self.refused.clear();
@@ -372,43 +376,44 @@ impl Conversation {
         self.begin_attempts_anew();
     }
 
-    /// Other prices, or another preset.
+    /// Changes the prices or the preset.
     pub fn set_economics(&mut self, economics: Economics) {
         self.economy.configure(economics, self.config.window());
     }
 
-    /// Under which prices, and how readily, what was sent is edited.
+    /// The prices, and the preset for edits of sent history.
     pub fn economics(&self) -> &Economics {
         self.economy.economics()
     }
 
-    /// A request goes out with the view as it stands; `is_cold` says that the cache has expired since the last one. The
-    /// answer says up to where the request is to be readable from the cache, for vendors that want marks: under a card that
-    /// has [marks](crate::budget::price::PriceCard::marks), edits for their price count on finding a mark there.
+    /// Announces a request with the current view; `is_cold` means that the cache has expired since the last one.
+    /// Returns the positions up to which the request should be readable from the cache, for providers that need cache
+    /// markers: under a card with [marks](crate::budget::price::PriceCard::marks), edits for their price rely on a
+    /// marker there.
     ///
-    /// Of a request that is only reported, it is taken that it bears no such mark and that its cache was alive. Under a card
-    /// with marks an edit then has to pay for writing everything again, so that there are few, and late ones.
+    /// A request that is only reported is assumed to have no such marker and a live cache. Under a card with marks, an
+    /// edit must then pay for rewriting the whole prefix, so edits are few and late.
     pub fn sending(&mut self, is_cold: bool) -> Edges {
         self.economy.sending(is_cold)
     }
 
-    /// Up to where the last request was readable, and where the next edit is expected.
+    /// The positions up to which the last request was readable, and the expected position of the next edit.
     pub fn readable_edges(&self) -> Edges {
         self.economy.edges()
     }
 
-    /// This is the next conversation of a session: the breaks of the one before stay on record, which ends with one of its own.
+    /// Continues the session of an earlier conversation: its breaks stay on record, followed by one for this change.
     pub fn begin_behind(&mut self, earlier: &Conversation) {
         self.economy.begin_behind(&earlier.economy);
     }
 
-    /// The next request goes to another model than the last one, which has nothing of it in its cache.
+    /// Announces that the next request goes to another model, whose cache holds none of the conversation.
     pub fn goes_elsewhere(&mut self) {
         self.economy.goes_elsewhere(Cause::Model);
     }
 
-    /// The definitions of the tools are others from here on. They stand before all messages, so nothing of the last request can
-    /// be read from a cache. `overhead` estimates what each request holds beside its messages, in tokens.
+    /// Announces changed tool definitions. They precede all messages, so nothing of the last request can be read from a
+    /// cache. `overhead` estimates the tokens of each request besides its messages.
     pub fn has_other_tools(&mut self, overhead: Tokens) {
         self.weighs_beside(overhead);
         self.economy.goes_elsewhere(Cause::Tools);
@@ -423,30 +428,31 @@ impl Conversation {
         self.economy.weighs_beside(overhead);
     }
 
-    /// Every break of the prefix so far, oldest first: edits, other models, tools and conversations, expired caches, and those that
-    /// nobody planned.
+    /// Every break of the prefix so far, oldest first: edits, changes of models, tools and conversations, expired
+    /// caches, and unexplained ones.
     pub fn breaks(&self) -> &[Break] {
         self.economy.breaks()
     }
 
-    /// How many requests of the session were reported so far: the first break that is yet to come bears the next number.
+    /// The number of reported requests of the session; the next break will have the number after it.
     pub fn requests(&self) -> u64 {
         self.economy.requests()
     }
 
-    /// How full the window will be at the next request. `updated` is now, in milliseconds since 1970-01-01 UTC.
+    /// The occupancy of the window at the next request. `updated` is the current time in milliseconds since 1970-01-01
+    /// UTC.
     pub fn state(&self, model: &str, updated: u64) -> TokenState {
         self.state_with(0, model, updated)
     }
 
-    /// The same once messages of this estimate are appended.
+    /// The same, after appending messages of this estimate.
     pub fn state_with(&self, more: Tokens, model: &str, updated: u64) -> TokenState {
         let current = self.occupancy.next_request().saturating_add(self.occupancy.scale(more));
         TokenState::new(current, self.config.limit(), model, updated)
     }
 
-    /// The model was found to give replies of at most so many tokens: no more of the window is kept free for them from here on.
-    /// Says no where it was taken to be as few already.
+    /// Lowers the output tokens reserved in the window to the maximum that the model turned out to support. Returns
+    /// false if no more was reserved anyway.
     pub fn replies_have_at_most(&mut self, tokens: Tokens) -> bool {
         let is_less = tokens < self.config.reserved();
         if is_less {
@@ -455,8 +461,8 @@ impl Conversation {
         is_less
     }
 
-    /// Pins something, so that it survives every compaction. Says no to a message that is not there, a blank text, and
-    /// what is pinned already.
+    /// Pins content, so that it survives every compaction. Returns false for a message that does not exist, a blank
+    /// text, and a duplicate.
     pub fn pin(&mut self, pin: Pin) -> bool {
         let is_there = match pin {
             Pin::Message(index) => index < self.history.messages().len(),
@@ -465,13 +471,13 @@ impl Conversation {
         is_there && self.pins.add(pin)
     }
 
-    /// What compactions attend to from now on: lines with these words, and what calls have printed of the files that they
-    /// name, are quoted before others. `None`: what is likely to be needed, as usual.
+    /// Sets the focus of further compactions: lines with these words, and outputs of calls on the files that they name,
+    /// are quoted before others. `None` selects by general importance.
     pub fn attend_to(&mut self, words: Option<&str>) {
         self.focus = words.map(str::to_owned);
     }
 
-    /// Lets go of a pin; says no to what is not pinned.
+    /// Removes a pin; returns false if there is none.
     pub fn unpin(&mut self, pin: &Pin) -> bool {
         let was_there = self.pins.remove(pin);
         if was_there {
@@ -480,24 +486,24 @@ impl Conversation {
         was_there
     }
 
-    /// What is pinned, in the order in which it was.
+    /// The pins, in the order in which they were added.
     pub fn pins(&self) -> &[Pin] {
         self.pins.all()
     }
 
-    /// Keeps a text that is shown only in part, so that the rest can be read back: a tool's output that was bounded
-    /// before it was appended, for example.
+    /// Archives a text that is shown only in part, so that the rest can be read back; for example, a tool output that
+    /// was shortened before it was appended.
     pub fn keep(&mut self, body: &Body, tool: &str, reason: &'static str) -> Handle {
         self.view.archive.keep(body, tool, reason)
     }
 
-    /// Lets go of what is kept under a handle, for which there is no room any more: a word about that stands in its place.
+    /// Drops the bytes under a handle for lack of room and puts a notice in their place.
     pub fn forget(&mut self, handle: &Handle, told: &str) {
         self.view.archive.forget(handle.as_str(), told);
     }
 
-    /// A tool's output as it is to be appended: where it is longer, cut in the middle to at most `head` and `tail` bytes, with
-    /// the whole kept under the handle that stands between them.
+    /// Prepares a tool output for appending: a longer one is cut in the middle to at most `head` and `tail` bytes, with
+    /// a marker between them whose handle restores the whole.
     pub fn bounded(&mut self, output: Body, (head, tail): (usize, usize), tool: &str) -> Text {
         let what = format!("{tool} output");
         match cut::in_the_middle(&output, (head, tail), &what, "bounded", &mut self.view.archive) {
@@ -509,13 +515,13 @@ impl Conversation {
         }
     }
 
-    /// The original bytes of something removed, or a range of them; see [`Archive::recall`]. Every handle that was ever
-    /// shown is answered, also after an undo.
+    /// The original bytes of removed content, or a range of them; see [`Archive::recall`]. Every handle that was ever
+    /// shown works, also after an undo.
     pub fn recall(&self, handle: &str, range: Option<Range<usize>>) -> Option<&str> {
         self.view.archive.recall(handle, range)
     }
 
-    /// When and why something was removed.
+    /// The origin of removed content.
     pub fn why(&self, handle: &str) -> Option<Removal<'_>> {
         let removed = self.view.archive.get(handle)?;
         let edit = self.removed_by.get(handle);
@@ -530,22 +536,22 @@ impl Conversation {
         &self.view.archive
     }
 
-    /// What is known of files, checks, errors and decisions.
+    /// Facts on files, checks, errors and decisions.
     pub fn facts(&self) -> &Facts {
         self.history.facts()
     }
 
-    /// The notes that hold, oldest first, without those that the user dropped.
+    /// The valid notes, oldest first, without those that the user dropped.
     pub fn notes(&self) -> Vec<&Note> {
         self.facts().notes.standing(&self.pins.1)
     }
 
-    /// Drops a note: no compaction tells it from now on.
+    /// Drops a note, so that no further compaction includes it.
     pub fn drop_note(&mut self, note: Note) {
         self.pins.1.push(note);
     }
 
-    /// What is to be done, as last noted.
+    /// The current to-do list.
     pub fn todo(&self) -> &TodoList {
         &self.history.facts().todo
     }

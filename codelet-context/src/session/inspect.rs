@@ -1,4 +1,5 @@
-//! What fills a conversation: by kind, by tool, the largest items, repeats, superseded reads, and the turns.
+//! Analyses the content of a conversation: by kind, by tool, the largest items, repeats, superseded reads, and the
+//! turns.
 
 use crate::evidence::anchor::Anchor;
 use crate::message::exchange::Calls;
@@ -13,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Labels are cut here, in characters: a screen shows no more.
+/// The maximum characters of a label; no screen shows more.
 const LABEL_CHARS: usize = 200;
 
 /// The kinds of content that fill a window.
@@ -23,21 +24,21 @@ pub enum Kind {
     System,
     /// Reminders: standing instructions, environment, state.
     Reminders,
-    /// What the user wrote.
+    /// Text and files of the user.
     Prompts,
-    /// What a harness put in between, and notices of the engine.
+    /// Text injected by a harness, and notices of the engine.
     Injected,
     /// Summaries of earlier parts.
     Summaries,
-    /// What the model said.
+    /// Text of the model.
     Answers,
-    /// What the model thought.
+    /// Thinking of the model.
     Thinking,
-    /// Calls of tools, with their parameters.
+    /// Tool calls, with their parameters.
     Calls,
-    /// What the tools answered, without pictures.
+    /// Tool results, without pictures.
     Results,
-    /// Pictures, wherever they stand.
+    /// Pictures, anywhere.
     Images,
     /// Blocks that the engine does not know.
     Other,
@@ -76,7 +77,7 @@ impl Kind {
         }
     }
 
-    /// The kind of a part of a message by this speaker. A result counts as one, whatever pictures are in it.
+    /// The kind of a part of a message with this role. A tool result is one part, including its pictures.
     pub fn of(role: Role, part: &Part) -> Kind {
         match part {
             Part::Text(text) => match (text.origin, role) {
@@ -96,12 +97,12 @@ impl Kind {
     }
 }
 
-/// How much of the window something takes.
+/// A share of the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Share {
-    /// How many parts.
+    /// The number of parts.
     pub parts: usize,
-    /// Tokens, estimated.
+    /// The estimated tokens.
     pub tokens: Tokens,
 }
 
@@ -112,21 +113,21 @@ impl Share {
     }
 }
 
-/// What the calls of one tool and their answers take.
+/// The share of one tool's calls and results.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToolShare {
-    /// The tool's name; empty for answers to calls that were never made.
+    /// The name of the tool; empty for results of unknown calls.
     pub tool: Arc<str>,
     /// Its calls.
     pub calls: Share,
-    /// Its answers, pictures included.
+    /// Its results, including pictures.
     pub results: Share,
-    /// Answers that say that the tool failed.
+    /// The number of results that report failure.
     pub failed: usize,
 }
 
 impl ToolShare {
-    /// Calls and answers together, in tokens.
+    /// The tokens of calls and results together.
     pub fn tokens(&self) -> Tokens {
         self.calls.tokens + self.results.tokens
     }
@@ -135,23 +136,23 @@ impl ToolShare {
 /// One part of one message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item {
-    /// Which message, counted from 0.
+    /// The index of the message.
     pub message: usize,
-    /// Which part of it, counted from 0.
+    /// The index of the part in it.
     pub part: usize,
-    /// What it is.
+    /// The kind of content.
     pub kind: Kind,
-    /// The tool, for calls and answers.
+    /// The tool, for calls and results.
     pub tool: Option<Arc<str>>,
-    /// One line that tells it from others: the command, the path, the first words.
+    /// A line that identifies it: the command, the path, the first words.
     pub label: String,
-    /// Tokens, estimated.
+    /// The estimated tokens.
     pub tokens: Tokens,
-    /// Where it stands; `None` before the first prompt.
+    /// Its position; `None` before the first prompt.
     pub place: Option<Place>,
 }
 
-/// A place in the conversation as people count it.
+/// A position in the conversation in terms of turns and steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The turn, counted from 0.
@@ -160,49 +161,49 @@ pub struct Place {
     pub step: Option<usize>,
 }
 
-/// A text that stands in the conversation more than once.
+/// A text that occurs more than once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Repeat {
     /// The newest copy.
     pub newest: Item,
     /// The messages of all copies, oldest first.
     pub messages: Vec<usize>,
-    /// What all copies but one weigh, in tokens.
+    /// The tokens of all copies but one.
     pub wasted: Tokens,
 }
 
-/// A file that was read, and later read again or changed.
+/// A file read that was followed by another read or a change of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Superseded {
     /// The result of the older read.
     pub item: Item,
     /// The file.
     pub path: Arc<str>,
-    /// The message that makes it old.
+    /// The message that supersedes it.
     pub by: usize,
-    /// How.
+    /// The kind of supersession.
     pub how: Superseding,
 }
 
-/// What makes a read old.
+/// The kinds of supersession.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Superseding {
-    /// The file was read again: the older copy is worthless.
+    /// The file was read again: the older copy is useless.
     ReadAgain,
     /// The file was changed: the older copy is wrong.
     Changed,
 }
 
-/// A turn, with what it weighs.
+/// A turn and its size.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TurnShare {
-    /// Its messages.
+    /// Its range of messages.
     pub range: Range<usize>,
-    /// How often the model replied.
+    /// The number of replies.
     pub steps: usize,
-    /// Tokens, estimated.
+    /// The estimated tokens.
     pub tokens: Tokens,
-    /// Answers that say that the tool failed.
+    /// The number of results that report failure.
     pub failed: usize,
     /// The first line of the prompt.
     pub prompt: String,
@@ -210,41 +211,41 @@ pub struct TurnShare {
     pub anchors: Vec<Anchor>,
 }
 
-/// What fills a conversation.
+/// The content of a conversation.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Inspection {
-    /// Messages.
+    /// The number of messages.
     pub messages: usize,
-    /// Tokens, estimated; the sum of [`Inspection::kinds`].
+    /// The estimated tokens; the sum of [`Inspection::kinds`].
     pub tokens: Tokens,
     /// By kind; kinds that do not occur are absent.
     pub kinds: BTreeMap<Kind, Share>,
-    /// By tool, the heaviest first.
+    /// By tool, largest first.
     pub tools: Vec<ToolShare>,
-    /// The heaviest parts, the heaviest first.
+    /// The largest parts, largest first.
     pub largest: Vec<Item>,
-    /// Texts that stand there more than once, the most wasteful first.
+    /// Texts that occur more than once, most wasteful first.
     pub repeats: Vec<Repeat>,
-    /// Reads that are out of date, the heaviest first.
+    /// Outdated reads, largest first.
     pub superseded: Vec<Superseded>,
     /// The turns, oldest first.
     pub turns: Vec<TurnShare>,
 }
 
 impl Inspection {
-    /// What the repeats weigh beyond their newest copies, in tokens.
+    /// The tokens of repeats beyond their newest copies.
     pub fn repeated(&self) -> Tokens {
         self.repeats.iter().map(|repeat| repeat.wasted).sum()
     }
 
-    /// What the superseded reads weigh, in tokens.
+    /// The tokens of superseded reads.
     pub fn out_of_date(&self) -> Tokens {
         self.superseded.iter().map(|read| read.item.tokens).sum()
     }
 }
 
-/// Looks at a conversation and keeps at most `largest` of its heaviest parts. The anchors come from whoever found them.
-/// Takes time linear in the size of the conversation, save for the sorting.
+/// Inspects a conversation; lists at most `largest` of its largest parts. The caller supplies the anchors. Takes time
+/// linear in the size of the conversation, apart from sorting.
 pub fn inspect(messages: &[Arc<Message>], anchors: &[Anchor], largest: usize) -> Inspection {
     let ground = Ground::survey(messages);
     let mut found = Inspection {
@@ -279,7 +280,7 @@ pub fn inspect(messages: &[Arc<Message>], anchors: &[Anchor], largest: usize) ->
     found
 }
 
-/// What each kind of content takes; kinds that do not occur are absent.
+/// The share of each kind of content; kinds that do not occur are absent.
 pub fn by_kind(messages: &[Arc<Message>]) -> BTreeMap<Kind, Share> {
     let mut kinds = BTreeMap::new();
     for message in messages {
@@ -291,7 +292,7 @@ pub fn by_kind(messages: &[Arc<Message>]) -> BTreeMap<Kind, Share> {
     kinds
 }
 
-/// Counts the fields of a message that nobody reads, where they are long.
+/// Counts the unread fields of a message, if they are long.
 fn count_unread(kinds: &mut BTreeMap<Kind, Share>, message: &Message) -> Tokens {
     let tokens = tokens::unread(&message.extra);
     if tokens > 0 {
@@ -335,9 +336,9 @@ fn count_tools(tools: &mut HashMap<Arc<str>, ToolShare>, part: &Part, tokens: To
     }
 }
 
-/// Where everything stands: which call each result answers, and in which turn and step each message is.
+/// The structure of a conversation: the call of each result, and the turn and step of each message.
 struct Ground<'a> {
-    /// By message and part of the result: the message of the call, and the call.
+    /// By message and part of a result: the message of its call, and the call.
     answered: HashMap<(usize, usize), (usize, &'a ToolCall)>,
     tools: HashMap<(usize, usize), Arc<str>>,
     places: Vec<Option<Place>>,
@@ -370,7 +371,7 @@ impl<'a> Ground<'a> {
         ground
     }
 
-    /// A result answers the newest call of its id before it; where there is none, the first one after it.
+    /// Assigns each result to the newest call before it with the same id, or else to the first one after it.
     fn match_results(&mut self, messages: &'a [Arc<Message>]) {
         let mut before: Calls<&str, (usize, &ToolCall)> = Calls::default();
         let mut early = Vec::new();
@@ -426,7 +427,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// One line that tells a call from others: its command, its files, or its parameters.
+/// A line that identifies a call: its command, its files, or its parameters.
 pub(crate) fn call_label(call: &ToolCall) -> String {
     if let Some(command) = &call.action.command {
         return one_line(command);
@@ -434,7 +435,8 @@ pub(crate) fn call_label(call: &ToolCall) -> String {
     if !call.action.paths.is_empty() {
         return one_line(&call.action.paths.join(", "));
     }
-    // A search is told by what it looks for; anything else by its first short word, and by all of it if there is none.
+    // A search is labelled by its pattern; any other call by its first non-blank string, or all parameters if there is
+    // none.
     let mut strings = call.parameters.as_map().values().filter_map(|value| value.as_str());
     match strings.find(|text| !text.trim().is_empty()) {
         Some(text) => one_line(text),
@@ -459,7 +461,7 @@ fn part_label(part: &Part) -> String {
     }
 }
 
-/// The first line that says something, without control characters, cut where no screen would show more.
+/// The first non-blank line, without control characters, cut to the maximum length.
 fn one_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
     on_one_line(line).take(LABEL_CHARS).collect()
@@ -499,7 +501,7 @@ fn prompt_line(message: &Message) -> Option<String> {
     own.find_map(|part| Some(part_label(part)).filter(|line| !line.is_empty()))
 }
 
-/// The texts of a part that could be there twice: its own, or those of an answer.
+/// The texts of a part that could be duplicates: its own, or those of a tool result.
 fn bodies(part: &Part) -> impl Iterator<Item = &Body> {
     let own = match part {
         Part::Text(text) => Some(&text.body),
@@ -520,7 +522,7 @@ fn bodies(part: &Part) -> impl Iterator<Item = &Body> {
 fn repeats(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Repeat> {
     type Copies<'a> = (&'a Body, Vec<(usize, usize)>);
     let mut groups: Vec<Copies<'_>> = Vec::new();
-    // Two texts may share a hash, so a hash leads to the groups that have it.
+    // Different texts may share a hash, so a hash maps to all its groups.
     let mut by_hash: HashMap<u64, Vec<usize>> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
         for (number, part) in message.parts.iter().enumerate() {
@@ -546,16 +548,16 @@ fn repeats(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Repeat> {
         })
     };
     let mut repeats: Vec<_> = groups.into_iter().filter_map(repeat).collect();
-    // The sort is stable and the groups stand in the order of their first copies.
+    // The sort is stable, and the groups are in the order of their first copies.
     repeats.sort_by_key(|repeat| std::cmp::Reverse(repeat.wasted));
     repeats
 }
 
-/// The reads of files that a later read or change makes old, in their order; a change counts for more.
+/// The file reads that a later read or change supersedes; a change takes precedence.
 fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded> {
     let mut showing = Showing::default();
     let mut reads: Vec<Read> = Vec::new();
-    // By file: the reads of what it is now.
+    // By file: the reads of its current version.
     let mut current: HashMap<u64, Vec<usize>> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
         for (number, part) in message.parts.iter().enumerate() {
@@ -572,7 +574,7 @@ fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded>
                     reads[read].old = Some((index, Superseding::Changed));
                 }
             }
-            // An answer for several files cannot be told apart into them.
+            // A result for several files cannot be divided between them.
             if let (ActionKind::Read, [path]) = (call.action.kind, call.action.paths.as_slice()) {
                 let file = files::file(path);
                 let looked = Looked {
@@ -606,7 +608,7 @@ fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded>
     found
 }
 
-/// A read of a file, and what made it old.
+/// A file read, and what superseded it.
 struct Read {
     at: (usize, usize),
     path: Arc<str>,

@@ -1,4 +1,4 @@
-//! Strategy `dedup`: of equal outputs the newest stays, and the older become pointers to it.
+//! Strategy `dedup`: of equal outputs, the newest stays, and the older ones become pointers to it.
 
 use super::{Edit, Limits, StrategyCount, answers, make, shown, whole};
 use crate::message::cut;
@@ -10,12 +10,12 @@ use crate::text::hash::QuickMap;
 /// The name in reports.
 pub(crate) const NAME: &str = "dedup";
 
-/// Outputs shorter than this are not worth a pointer, in bytes: that takes some 70 of them, and whoever needs the text has to
-/// look elsewhere for it. Nor are they worth telling of as repeated.
+/// The minimum bytes of an output that is worth a pointer: a pointer takes about 70, and readers of the text have to
+/// look elsewhere. Shorter outputs are not reported as repeats, either.
 pub(crate) const SMALLEST: usize = 256;
 
-/// Points each block of an output, text or picture, at the newest equal one, whichever tool it came from. Equal means
-/// byte for byte; the hash only finds candidates.
+/// Replaces each block of an output, text or picture, with a pointer to the newest equal one, whichever tool it came
+/// from. Equality is byte for byte; the hash only finds candidates.
 pub(crate) fn point_to_the_newest_copy(view: &mut View, _: &Limits) -> StrategyCount {
     const WHY: &str = "same as a newer one";
     let View { messages, archive } = view;

@@ -1,8 +1,8 @@
-//! Strategy `lingua`: low-entropy text inside tool outputs becomes shorter without losing what it says.
+//! Strategy `lingua`: shortens low-entropy text in tool outputs without losing information.
 //!
-//! Three things count as low entropy, and nothing else does: terminal codes, states of a progress line that a carriage
-//! return has overwritten, and runs of lines that report success or progress or are the same to the byte. Whatever is not recognised stands as it is, so prose, code, tables and indentation are never touched.
-//! A line that tells of a failure is never folded.
+//! Exactly three things count as low entropy: terminal codes, states of a progress line that a carriage return has
+//! overwritten, and runs of lines that report success or progress or are identical. Everything else stays unchanged, so
+//! prose, code, tables and indentation are never touched. A line that reports a failure is never folded.
 
 use super::status::{self, Class};
 use super::{Edit, Limits, StrategyCount, answers, make, shown};
@@ -16,17 +16,17 @@ use std::borrow::Cow;
 /// The name in reports.
 pub(crate) const NAME: &str = "lingua";
 
-/// Less than this is not worth a marker, in bytes.
+/// The minimum bytes saved that are worth a marker.
 const LEAST_SAVING: usize = 128;
-/// Alike lines become one from this many on.
+/// The minimum run of alike lines that is folded.
 const RUN: usize = 4;
-/// Lines that are the same to the byte, but of no known kind, become one from this many on.
+/// The minimum run of identical lines of no known class that is folded.
 const SAME_RUN: usize = 8;
 
 const WHY: &str = "terminal codes and alike lines left out";
 
-/// Shows outputs squeezed, with a marker at the end. What a call read from a file stands as it is: that is the file's text,
-/// and an edit has to match it.
+/// Squeezes outputs, with a marker at the end. Reads of files stay unchanged, since edits have to match the file's
+/// text.
 pub(crate) fn count_alike_lines(view: &mut View, _: &Limits) -> StrategyCount {
     let View { messages, archive } = view;
     let mut edits = Vec::new();
@@ -60,9 +60,9 @@ pub(crate) fn count_alike_lines(view: &mut View, _: &Limits) -> StrategyCount {
     make(view, edits)
 }
 
-/// Whether `shown` is what this strategy makes of `original`.
+/// Returns whether `shown` is the squeezed form of `original`.
 pub(super) fn is_shown_as(original: &Body, shown: &Body) -> bool {
-    // Cheap first: a pointer or an excerpt of something long has no room for the squeezed text.
+    // Cheap check first: a pointer to or an excerpt of something long has no room for the squeezed text.
     shown.len() < original.len()
         && original.squeezed(squeeze).is_some_and(|squeezed| {
             shown
@@ -72,7 +72,7 @@ pub(super) fn is_shown_as(original: &Body, shown: &Body) -> bool {
         })
 }
 
-/// The text with escape codes, progress bars and runs of alike lines squeezed, or `None` where little is saved.
+/// The text with escape codes, progress bars and runs of alike lines squeezed, or `None` if little is saved.
 pub(crate) fn squeeze(text: &str) -> Option<String> {
     if text.len() < LEAST_SAVING {
         return None;
@@ -94,8 +94,8 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Each line as a terminal would show it in the end, as far as what was overwritten was only an earlier state of the same
-/// progress. A file with carriage returns as line ends keeps them.
+/// Each line in its final state on a terminal, if only earlier states of the same progress were overwritten. Carriage
+/// returns in line ends stay.
 fn last_states(text: &str) -> Cow<'_, str> {
     if memchr::memchr(b'\r', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
@@ -122,7 +122,7 @@ fn last_states(text: &str) -> Cow<'_, str> {
     if changed { Cow::Owned(out) } else { Cow::Borrowed(text) }
 }
 
-/// One line without its overwritten states, or `None` if it has none.
+/// A line without its overwritten states, or `None` if it has none.
 fn settled(line: &str) -> Option<String> {
     if !line.as_bytes().contains(&b'\r') {
         return None;
@@ -141,7 +141,7 @@ fn settled(line: &str) -> Option<String> {
     dropped.then(|| kept.join("\r"))
 }
 
-/// With runs of alike lines counted. A diff shows other texts' lines, which are not its own to fold.
+/// Counts runs of alike lines. A diff is left alone: its lines belong to other texts.
 fn fold(text: &str) -> Cow<'_, str> {
     let mut folder = Folder {
         text,
@@ -165,18 +165,18 @@ fn fold(text: &str) -> Cow<'_, str> {
     Cow::Owned(folder.out)
 }
 
-/// Lines go in one by one; whatever is not part of a run long enough is copied over as it stands.
+/// Processes lines one by one; whatever is not in a long enough run is copied unchanged.
 struct Folder<'a> {
     text: &'a str,
     out: String,
-    /// How much of the text is accounted for in `out`.
+    /// The bytes of `text` that are accounted for in `out`.
     written: usize,
     run: Option<Run<'a>>,
 }
 
 struct Run<'a> {
     class: Option<Class>,
-    /// The newest line, which the next one is compared with.
+    /// The newest line, for comparison with the next one.
     line: &'a str,
     start: usize,
     end: usize,

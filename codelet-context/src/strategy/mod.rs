@@ -1,8 +1,8 @@
-//! The strategies: small rewrites of a view, run at edit points only.
+//! The strategies: small rewrites of a view, applied only at edit points.
 //!
-//! Each is deterministic, does nothing the second time, never makes a message larger and keeps what it removes in the
-//! view's archive. Whether a text is a marker or an excerpt is told by [`Text::cut`] and by nothing else, so a marker
-//! that a file or a hostile tool prints changes nothing.
+//! Each is deterministic and idempotent, never makes a message larger, and archives what it removes in the view. Only
+//! [`Text::cut`] decides whether a text is a marker or an excerpt, so a marker printed by a file or a hostile tool has
+//! no effect.
 
 pub(crate) mod showing;
 use crate::message::exchange::Calls;
@@ -15,7 +15,7 @@ use crate::text::body::Body;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The last turns that are recent to the engine: a selection keeps them as a block, and strategies leave them as they are.
+/// The number of most recent turns that a selection keeps as a block and strategies leave unchanged.
 pub(crate) const RECENT_TURNS: usize = 3;
 
 pub(crate) use order::Order;
@@ -30,17 +30,18 @@ pub(crate) mod streaming_llm;
 pub(crate) mod thinking_prune;
 pub(crate) mod tool_call_dedup;
 
-/// One rewrite of a view.
+/// A rewrite of a view.
 pub struct Strategy {
-    /// Its name in reports and in the archive.
+    /// The name in reports and in the archive.
     pub name: &'static str,
-    /// Does it, and counts what it did.
+    /// Applies the strategy and returns its counts.
     pub apply: fn(&mut View, &Limits) -> StrategyCount,
-    /// It leaves the messages that there are, and takes nothing but thinking out of them: a compaction runs it over what it keeps.
+    /// True if it keeps every message and removes nothing but thinking from them: a compaction runs it over the kept
+    /// messages.
     pub(crate) within_messages: bool,
 }
 
-/// The strategies in the order in which they run.
+/// The strategies, in the order in which they run.
 pub const PIPELINE: &[Strategy] = &[
     Strategy {
         name: thinking_prune::NAME,
@@ -80,20 +81,20 @@ pub const PIPELINE: &[Strategy] = &[
     },
 ];
 
-/// How far the strategies may go.
+/// The limits of the strategies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// What the view may weigh, estimated; without one no step is left out.
+    /// The maximum size of the view, estimated; without it, no step is left out.
     pub budget: Option<Tokens>,
-    /// Turns at the end that stay as they are.
+    /// The number of turns at the end that stay unchanged.
     pub recent_turns: usize,
-    /// Steps with tool calls at the end that stay as they are at most, however long the recent turns.
+    /// The maximum number of steps with tool calls at the end that stay unchanged, however long the recent turns are.
     pub recent_steps: usize,
 }
 
 impl Default for Limits {
-    /// Three turns as everywhere in the engine. 20 steps, since a session of one prompt and hundreds of steps is the usual
-    /// case and nearly nine in ten references go back less than 40,000 tokens, which is 20 to 30 steps.
+    /// Three turns, as everywhere in the engine. 20 steps, since a session of one prompt and hundreds of steps is the
+    /// usual case, and nearly nine in ten references go back less than 40,000 tokens, which is 20 to 30 steps.
     fn default() -> Self {
         Limits {
             budget: None,
@@ -103,25 +104,25 @@ impl Default for Limits {
     }
 }
 
-/// What the strategies did to a view.
+/// The effect of the strategies on a view.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StrategyStats {
-    /// Results that became pointers to a newer copy (`tool_call_dedup` and `dedup`).
+    /// The number of results that became pointers to a newer copy (`tool_call_dedup` and `dedup`).
     pub dedup_hits: u64,
-    /// Outputs cut to head and tail.
+    /// The number of outputs cut to head and tail.
     pub snippet_hits: u64,
-    /// Bytes saved by all, signed: a strategy that made something larger would show.
+    /// The bytes saved in total; signed, so that a strategy that makes something larger would show up.
     pub total_bytes_saved: i64,
-    /// By strategy, under its name.
+    /// By the name of the strategy.
     pub per_strategy: BTreeMap<&'static str, StrategyCount>,
 }
 
-/// What one strategy did.
+/// The effect of one strategy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StrategyCount {
-    /// Places changed.
+    /// The number of changes.
     pub hits: u64,
-    /// Bytes saved, signed. Counted are texts, names and parameters, as [`bytes`] does.
+    /// The bytes saved, signed. Texts, names and parameters count, as in [`bytes`].
     pub bytes_saved: i64,
 }
 
@@ -133,7 +134,7 @@ impl StrategyCount {
 }
 
 impl StrategyStats {
-    /// Adds what a strategy did.
+    /// Adds the counts of a strategy.
     pub(crate) fn add(&mut self, name: &'static str, count: StrategyCount) {
         if name == dedup::NAME || name == tool_call_dedup::NAME {
             self.dedup_hits += count.hits;
@@ -148,7 +149,7 @@ impl StrategyStats {
     }
 }
 
-/// Runs all strategies with the usual limits and no budget.
+/// Runs all strategies with the default limits and no budget.
 ///
 /// ```
 /// use codelet_context::message::{Message, Part, Role, ToolCall, ToolResult};
@@ -172,8 +173,8 @@ pub fn apply_all(view: &mut View) -> StrategyStats {
 /// Runs all strategies.
 pub fn apply_with(view: &mut View, limits: &Limits) -> StrategyStats {
     let mut stats = StrategyStats::default();
-    // Which call a result answers must be settled before anyone asks, or the last strategy would change what the first
-    // ones found, and a second run would find more.
+    // Each result must be assigned to its call first; otherwise the last strategy would change what the earlier ones
+    // found, and a second run would find more.
     stats.add(pairing::NAME, pair(view));
     let mut is_paired = true;
     for strategy in PIPELINE {
@@ -181,26 +182,26 @@ pub fn apply_with(view: &mut View, limits: &Limits) -> StrategyStats {
             pairing::NAME if is_paired => StrategyCount::default(),
             _ => (strategy.apply)(view, limits),
         };
-        // Only this one takes out calls and answers; the others put texts in the place of texts, or leave out thinking
-        // where something else is said.
+        // Only this one removes calls and results; the others replace texts, or remove thinking from messages with
+        // other content.
         is_paired &= strategy.name != streaming_llm::NAME || count.hits == 0;
         stats.add(strategy.name, count);
     }
     stats
 }
 
-/// Runs `pairing` alone: afterwards the view is valid for every vendor.
+/// Runs only `pairing`: afterwards the view is valid for every provider.
 pub fn pair(view: &mut View) -> StrategyCount {
     pairing::answer_every_call(view, &Limits::default())
 }
 
-/// One strategy by its name, or `None` if there is none of that name.
+/// The strategy of this name.
 pub fn named(name: &str) -> Option<&'static Strategy> {
     PIPELINE.iter().find(|strategy| strategy.name == name)
 }
 
-/// Computes what the strategies ask of a message, so that running them later costs nothing per byte. To be called once,
-/// when the message is appended.
+/// Computes and caches the data of a message that the strategies need, so that running them later takes no time per
+/// byte. Call it once, when the message is appended.
 pub fn prepare(message: &Message) {
     for part in &message.parts {
         match part {
@@ -230,8 +231,8 @@ pub fn prepare(message: &Message) {
     }
 }
 
-/// Bytes of a message: texts, thinking, pictures as encoded, names and parameters. Ids, signatures and unread fields are
-/// not counted.
+/// The bytes of a message: texts, thinking, encoded pictures, names and parameters. Ids, signatures and unread fields
+/// do not count.
 pub fn bytes(message: &Message) -> usize {
     message.parts.iter().map(part_bytes).sum()
 }
@@ -249,8 +250,8 @@ fn part_bytes(part: &Part) -> usize {
     }
 }
 
-/// The first message of the recent window: that of the recent turns, or of the last steps with calls where those turns
-/// are longer. Only steps with calls count, since they are what `pairing` never adds, drops or parts.
+/// The start of the recent window: the recent turns, or the last steps with calls if those turns are longer. Only steps
+/// with calls count, since `pairing` never adds, drops or splits them.
 pub fn recent_window(messages: &[Arc<Message>], limits: &Limits) -> usize {
     let turns = turn::turns(messages);
     let turn = match turns.len().checked_sub(limits.recent_turns) {
@@ -262,7 +263,7 @@ pub fn recent_window(messages: &[Arc<Message>], limits: &Limits) -> usize {
     for index in (turn..messages.len()).rev() {
         let is_step = messages[index].role == Role::Assistant && messages[index].calls().next().is_some();
         if is_step && left == 0 {
-            // What the model said just before the calls belongs to the step.
+            // Text of the model just before the calls belongs to the step.
             while first > index + 1 && first < messages.len() && messages[first - 1].role == Role::Assistant {
                 first -= 1;
             }
@@ -276,7 +277,7 @@ pub fn recent_window(messages: &[Arc<Message>], limits: &Limits) -> usize {
     turn
 }
 
-/// A tool's answer where it stands, with the call that it answers.
+/// The position of a tool result, with the call that it answers.
 struct Answer<'a> {
     message: usize,
     part: usize,
@@ -285,14 +286,14 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// What a marker calls a block of the answer, such as `Read output`.
+    /// The name of a block of the result in a marker, such as `Read output`.
     fn what(&self, noun: &str) -> String {
         let tool = self.call.map_or("tool", |call| &call.tool);
         format!("{} {noun}", crate::message::cut::plain_name(tool))
     }
 }
 
-/// All answers, oldest first. One belongs to the nearest call before it that has its id.
+/// All results, oldest first. Each answers the nearest call before it with its id.
 fn answers(messages: &[Arc<Message>]) -> Vec<Answer<'_>> {
     let mut answers = Vec::with_capacity(messages.len() / 2);
     let mut calls = Calls::default();
@@ -313,8 +314,8 @@ fn answers(messages: &[Arc<Message>]) -> Vec<Answer<'_>> {
     answers
 }
 
-/// The whole text of an output: itself, or the original if what is shown merely counts alike lines. `None` for a pointer
-/// or an excerpt, and for whatever is too short for another pointer to be worth it.
+/// The full text of an output: itself, or the original if only alike lines were counted. `None` for a pointer or an
+/// excerpt, and for a text that is too short to be worth a pointer.
 fn whole<'a>(text: &'a Text, archive: &'a Archive) -> Option<&'a Body> {
     let Some(handle) = &text.cut else {
         return Some(&text.body);
@@ -326,7 +327,7 @@ fn whole<'a>(text: &'a Text, archive: &'a Archive) -> Option<&'a Body> {
     lingua::is_shown_as(original, &text.body).then_some(original)
 }
 
-/// A block of an answer to be put in place of another.
+/// A replacement for a block of a result.
 struct Edit {
     message: usize,
     part: usize,
@@ -334,7 +335,7 @@ struct Edit {
     with: Part,
 }
 
-/// Makes the edits, and counts them.
+/// Applies the edits and counts them.
 fn make(view: &mut View, edits: Vec<Edit>) -> StrategyCount {
     let mut count = StrategyCount::default();
     for edit in edits {
@@ -348,7 +349,7 @@ fn make(view: &mut View, edits: Vec<Edit>) -> StrategyCount {
     count
 }
 
-/// The same text showing another body, which stands for the whole under a handle.
+/// The text with another body, whose original has this handle.
 fn shown(text: &Text, (body, handle): (Body, crate::message::recall::Handle)) -> Part {
     Part::Text(Text {
         body,

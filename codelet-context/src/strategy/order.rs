@@ -1,4 +1,4 @@
-//! Whether a conversation is in order, told message by message, so that a long one need not be read again to know it.
+//! Checks incrementally whether a conversation is in order, so that a long one need not be read again.
 
 use super::pairing::speaks;
 use crate::message::pending;
@@ -9,20 +9,20 @@ use std::collections::VecDeque;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// What is known of the messages taken in so far. `I` is an id of a call, borrowed or not.
+/// The state after the messages appended so far. `I` is a call id, borrowed or owned.
 #[derive(Clone, Debug)]
 pub(crate) struct Order<I> {
-    /// The ids of all calls, and those of calls without an answer, in their order.
+    /// The ids of all calls, and those of unanswered calls in order.
     ids: QuickSet<I>,
     open: VecDeque<I>,
-    /// Something is to be mended whatever follows.
+    /// True if a repair is needed, whatever follows.
     is_broken: bool,
-    /// The vendor has begun something in the last reply, which it may still go on with.
+    /// True if the last reply has an operation that the provider may still continue.
     is_begun: bool,
     is_empty: bool,
-    /// The first message that is said by either side is the user's; none was said so far.
+    /// True if the first message after the system prompt is the user's; `None` before it.
     begins_well: Option<bool>,
-    /// The last one is the user's, or a reply that the vendor has paused.
+    /// True if the last message is the user's, or a reply in which the provider paused.
     ends_well: bool,
 }
 
@@ -41,7 +41,7 @@ impl<I> Default for Order<I> {
 }
 
 impl<I: Eq + Hash + Clone> Order<I> {
-    /// Takes in the next message; `id` is how an id is kept.
+    /// Checks the next message; `id` converts ids for storage.
     pub fn append<'a>(&mut self, message: &'a Message, id: impl Fn(&'a Arc<str>) -> I) {
         if self.is_broken {
             return;
@@ -81,12 +81,12 @@ impl<I: Eq + Hash + Clone> Order<I> {
         })
     }
 
-    /// Whether nothing is to be mended.
+    /// Returns whether no repair is needed.
     pub fn is_kept(&self) -> bool {
         self.is_kept_but_for_its_end() && self.ends_well
     }
 
-    /// The same, but that a notice may have to stand behind the last reply.
+    /// The same, except that a notice may be needed after the last reply.
     pub fn is_kept_but_for_its_end(&self) -> bool {
         !self.is_broken && self.open.is_empty() && self.begins_well.unwrap_or(self.is_empty)
     }

@@ -1,19 +1,19 @@
-//! Strategy `pairing`: afterwards the conversation is valid for every vendor.
+//! Strategy `pairing`: makes the conversation valid for every provider.
 //!
-//! Each call is answered once, directly after: the results come first in what the user says next, in the order of the
-//! calls. What was decided where vendors leave room:
-//! - A result answers the nearest open call before it with its id; one that comes before its call goes to the first call
-//!   after it that is still open. Of several answers the first that says something counts.
+//! Each call is answered once, directly after it: the results come first in the next user message, in the order of the
+//! calls. The details that providers leave open:
+//! - A result answers the nearest open call before it with its id; one that precedes its call goes to the first call
+//!   after it that is still open. Of several answers, the first with content counts.
 //! - A call without an answer gets `[interrupted]`, as a failure. Results without a call go into the archive.
-//! - An id that was used before, is blank or longer than any vendor's, is replaced by one made from it; so is a tool's name
-//!   that some vendor refuses. How an id is spelled to a vendor is its writer's to decide.
-//! - Messages of the assistant that follow a call before its answer are parts of one reply which a recorder wrote down
-//!   apart. They become one message, since an answer between them would tear calls from their thinking.
-//! - An answer whose call stands where the vendor keeps it stays where it is.
-//! - What the vendor itself has begun in a reply and cannot finish any more, since something else was said behind it,
+//! - An id that is a duplicate, blank or longer than any provider allows is replaced by one derived from it; so is a
+//!   tool name that some provider refuses. The spelling of ids for a provider is left to the writer of its requests.
+//! - Assistant messages that follow a call before its answer are parts of one reply that was recorded in pieces. They
+//!   are merged, since an answer between them would separate calls from their thinking.
+//! - An answer whose call the provider keeps stays in its place.
+//! - An operation that the provider has started in a reply and can no longer finish, since something else follows,
 //!   becomes a marker.
-//! - Where the assistant speaks first or last, a short notice of the user's side is put there; not behind a reply that the
-//!   vendor has paused and goes on with.
+//! - If the assistant speaks first or last, a short user notice is added there, except after a reply that the provider
+//!   paused and will continue.
 //!
 //! Linear in the number of parts. A conversation that is in order is not copied.
 
@@ -31,24 +31,25 @@ use std::sync::Arc;
 /// The name in reports.
 pub const NAME: &str = "pairing";
 
-/// Characters of an id that stay in one made from it, so that every vendor takes it with a number of any length.
+/// The characters of an id that are kept in a derived one, so that with any number appended it is valid for every
+/// provider.
 const STEM: usize = 20;
 
-/// What answers a call that was never answered.
+/// The answer to a call that was never answered.
 const INTERRUPTED: &str = "[interrupted]";
-/// What a failed result says that said nothing.
+/// The output of a failed result that had none.
 const SILENT: &str = "[no output]";
-/// What the user's side says before an assistant who speaks first.
+/// The user notice before an assistant who speaks first.
 pub(crate) const OPENING: &str = "[The conversation begins here.]";
-/// What the user's side says after an assistant who speaks last.
+/// The user notice after an assistant who speaks last.
 pub(crate) const CLOSING: &str = "[Go on.]";
 
-/// Mends whatever a vendor would refuse.
+/// Repairs whatever a provider would refuse.
 pub(crate) fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
     mend(view).0
 }
 
-/// The same; says too where each message went, if it went anywhere, or nothing where all stand as they were.
+/// The same; also returns the new index of each message, if it still exists, or `None` if nothing changed.
 pub(crate) fn mend(view: &mut View) -> (StrategyCount, Option<Vec<Option<usize>>>) {
     let mut order: Order<&str> = Order::default();
     view.messages.iter().for_each(|message| order.append(message, |id| id));
@@ -80,13 +81,13 @@ pub(crate) fn mend(view: &mut View) -> (StrategyCount, Option<Vec<Option<usize>>
     (count, Some(went))
 }
 
-/// Whether a result's output can be sent as it is.
+/// Returns whether a result's output can be sent unchanged.
 pub(super) fn speaks(result: &ToolResult) -> bool {
     result.output.iter().all(|part| may_be_output(result, part))
         && (result.success != Some(false) || says_something(result))
 }
 
-/// The place of a part: its message, and itself in there.
+/// The indexes of a message and of a part in it.
 type Place = (usize, usize);
 
 struct Call {
@@ -100,18 +101,18 @@ struct Calls {
     calls: Vec<Call>,
     /// The first call of each message.
     first: Vec<usize>,
-    /// Which call a result answers.
+    /// The call that each result answers.
     answered_by: QuickMap<Place, usize>,
 }
 
-/// The calls and answers that share an id.
+/// The calls and results that share an id.
 #[derive(Default)]
 struct SameId {
-    /// Calls without an answer so far, by message.
+    /// Unanswered calls so far, by message.
     open: Vec<(usize, VecDeque<usize>)>,
     /// The call answered last.
     answered: Option<usize>,
-    /// Results that found no open call before them.
+    /// Results that had no open call before them.
     early: Vec<Place>,
 }
 
@@ -167,10 +168,10 @@ impl Calls {
         self.first[message]..self.first[message + 1]
     }
 
-    /// Gives a name of its own to each call whose id is taken, or is none.
+    /// Assigns a unique id to each call whose id is taken or invalid.
     fn name(&mut self, messages: &[Arc<Message>]) {
         let mut original: QuickSet<Arc<str>> = self.calls.iter().map(|call| call.id.clone()).collect();
-        // An answer whose call the vendor keeps is not to be taken for that of a call here.
+        // A result whose call the provider keeps must not be mistaken for that of a call here.
         let results = messages.iter().flat_map(|message| message.tool_results());
         let apart = results.filter(|result| result.is_apart);
         let mut used: QuickSet<Arc<str>> = apart.map(|result| result.call_id.clone()).collect();
@@ -194,7 +195,7 @@ impl Calls {
 }
 
 impl SameId {
-    /// Takes a result: the newest message with an open call gets it, its calls in order.
+    /// Assigns a result to the newest message with an open call, in the order of its calls.
     fn answer(&mut self, messages: &[Arc<Message>], calls: &mut [Call], place: Place, result: &ToolResult) {
         if let Some((_, group)) = self.open.last_mut()
             && let Some(call) = group.pop_front()
@@ -218,7 +219,7 @@ impl SameId {
         self.early.push(place);
     }
 
-    /// Gives results that came too early to the open calls after them.
+    /// Assigns early results to the open calls after them.
     fn answer_later_calls(&mut self, calls: &mut [Call]) {
         let mut open = self.open.iter().flat_map(|(_, group)| group.iter().copied()).peekable();
         for &place in &self.early {
@@ -229,7 +230,7 @@ impl SameId {
     }
 }
 
-/// The name with what vendors refuse replaced, and of bounded length.
+/// The name with refused characters replaced, and of limited length.
 fn plain(name: &str, longest: usize, otherwise: &str) -> String {
     let plain: String = name
         .chars()
@@ -249,17 +250,17 @@ struct Mend<'a> {
     calls: Calls,
     old: &'a [Arc<Message>],
     out: Vec<Arc<Message>>,
-    /// For each old message, the new one that holds what it said, or else the first of its results.
+    /// For each old message, the new one with its content, or else the first one with its results.
     went: Vec<Option<usize>>,
     archive: &'a mut Archive,
-    /// Results that stand where they belong.
+    /// Results that are in the right place.
     stay: QuickSet<Place>,
     hits: u64,
 }
 
 impl Mend<'_> {
     fn messages(&mut self) {
-        // Results that belong at the front of the next message.
+        // Results to put in front of the next message.
         let mut front: Vec<Part> = Vec::new();
         let mut index = 0;
         while index < self.old.len() {
@@ -277,7 +278,7 @@ impl Mend<'_> {
         }
     }
 
-    /// The end of the reply that begins here: later messages of the assistant belong to it if a call stands before them.
+    /// The end of the reply that begins here: it includes later assistant messages if a call precedes them.
     fn reply_end(&self, start: usize) -> usize {
         let mut end = start + 1;
         if self.old[start].role == Role::Assistant && !self.calls.in_message(start).is_empty() {
@@ -288,7 +289,7 @@ impl Mend<'_> {
         end
     }
 
-    /// What stays of messages that become one, behind the results put in front of them; `None` if nothing changes.
+    /// The parts of messages that become one, after the results in `front`; `None` if nothing changes.
     fn speech(&mut self, range: std::ops::Range<usize>, front: Vec<Part>) -> Option<Vec<Part>> {
         let mut changed = !front.is_empty() || range.len() > 1;
         if range.len() > 1 {
@@ -324,7 +325,7 @@ impl Mend<'_> {
                     Some(result) => Fate::Becomes(Part::ToolResult(result)),
                     None => Fate::Stays,
                 },
-                // It stands with its call instead.
+                // It is moved to its call.
                 Some(_) => Fate::Goes,
                 None => self.remove(part),
             },
@@ -360,7 +361,7 @@ impl Mend<'_> {
         }))
     }
 
-    /// The result as it can be sent; `None` if it can be sent as it is.
+    /// The result in a form that can be sent; `None` if no change is needed.
     fn result(&mut self, call: usize, result: &ToolResult) -> Option<ToolResult> {
         let id = self.calls.calls[call].id.clone();
         let spoken = self.spoken(result);
@@ -372,7 +373,7 @@ impl Mend<'_> {
         Some(sent)
     }
 
-    /// The result with an output that can be sent; `None` if it has one.
+    /// The result with an output that can be sent; `None` if it already has one.
     fn spoken(&mut self, result: &ToolResult) -> Option<ToolResult> {
         if speaks(result) {
             return None;
@@ -390,7 +391,7 @@ impl Mend<'_> {
         Some(sent)
     }
 
-    /// Sees to the answers of calls whose reply ends here. Returns those that are to be put in front of the next message.
+    /// Places the answers to the calls of the reply that ends here. Returns those to put in front of the next message.
     fn answers(&mut self, calls: std::ops::Range<usize>, next: usize) -> Vec<Part> {
         let wanted: Vec<Option<Place>> = self.calls.calls[calls.clone()].iter().map(|call| call.answer).collect();
         if self.stand_next(&wanted, next) {
@@ -415,7 +416,7 @@ impl Mend<'_> {
         for &(message, _) in wanted.iter().flatten() {
             self.went[message].get_or_insert(self.out.len());
         }
-        // Where none is missing or elsewhere, they stand in another order or behind something else.
+        // If none is missing or moved, they were out of order or followed something else.
         self.hits += mended.max(1);
         let at_home = wanted.iter().flatten().any(|(message, _)| *message == next);
         if at_home && self.old[next].role == Role::User {
@@ -425,7 +426,8 @@ impl Mend<'_> {
         Vec::new()
     }
 
-    /// Whether the answers stand first in what the user says next, in order; they may be spread over several messages.
+    /// Returns whether the answers come first in what the user says next, in order; they may be spread over several
+    /// messages.
     fn stand_next(&self, wanted: &[Option<Place>], next: usize) -> bool {
         let mut wanted = wanted.iter();
         let mut expected = wanted.next();
@@ -496,7 +498,7 @@ impl Mend<'_> {
     }
 }
 
-/// What becomes of a part.
+/// The treatment of a part.
 enum Fate {
     Stays,
     Becomes(Part),
@@ -514,7 +516,7 @@ fn interrupted(id: Arc<str>) -> ToolResult {
     }
 }
 
-/// The unread fields of messages that become one; of fields of the same name the first stays.
+/// The unread fields of merged messages; of fields with the same name, the first stays.
 fn all_fields(first: &Extra, more: &[Arc<Message>]) -> Extra {
     let mut fields: serde_json::Map<_, _> = first
         .iter()
@@ -526,7 +528,7 @@ fn all_fields(first: &Extra, more: &[Arc<Message>]) -> Extra {
     Extra::new(fields)
 }
 
-/// Keeps what a removed part says. A marker or an excerpt is in the archive already, and blank text says nothing.
+/// Archives the content of a removed part. A marker or an excerpt is already archived, and blank text has no content.
 fn keep(archive: &mut Archive, part: &Part) {
     match part {
         Part::Text(Text { body, cut: None, .. }) if !body.is_blank() => {

@@ -1,13 +1,13 @@
-//! Whether what an output shows is shown again by newer ones: the one judge of what is superseded.
+//! Decides whether newer outputs show the content of an older one again: the only judge of supersession.
 //!
-//! Outputs of the same file, or of the same call, are compared by their lines. An older one is superseded once most of its
-//! lines stand in newer ones: pages of a file do not supersede each other, however they were asked for. Not all lines: one
-//! that changed in between is exactly why somebody looked again. Of a file that was changed since, fewer will do: what is
-//! not shown again may be there no more.
+//! Outputs of the same file, or of the same call, are compared by their lines. An older one is superseded once newer
+//! ones contain most of its lines: different pages of a file do not supersede each other, however they were requested.
+//! Not all lines are needed: a line that changed in between is the very reason to look again. If the file was changed
+//! since, a smaller share is enough: lines that are not shown again may no longer exist.
 //!
-//! Where the same question was asked again, the newer answer may stand for the older one with lines of its own: a list is
-//! another list now. But only if it is an answer. A tool that knows what it has said before may point back at it ("file
-//! unchanged, see above"), and without what it points at nobody has the file any more.
+//! If the same question was asked again, the newer answer may replace the older one even with different lines: a list
+//! may have changed. But it must be an answer. A tool that knows its earlier outputs may refer to them ("file
+//! unchanged, see above"), and without those, the content would be lost.
 
 use crate::message::{ActionKind, Parameters, Part, ToolCall, ToolResult};
 use crate::text::body::Body;
@@ -16,40 +16,40 @@ use crate::text::lines::lines_of;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The share of an output's lines that newer outputs must show …
+/// The share of an output's lines that newer outputs must show.
 const MOST: f64 = 0.8;
-/// … and this one, if the file was changed in between.
+/// The share that is enough if the file was changed in between.
 const HALF: f64 = 0.5;
-/// An answer to the same question is one of comparable size if it has no less than one part in so many of the older one's
+/// An answer to the same question is of comparable size if it has at least one part in this many of the older one's
 /// bytes, and of its lines.
 const COMPARABLE: usize = 2;
-/// An answer that is shorter, in bytes and in lines, may be a note on an older one: it stands for none but by its lines.
+/// An answer below these bytes and lines may be a note about an older one: it replaces another only by its lines.
 const NOTE_BYTES: usize = 512;
 const NOTE_LINES: usize = 4;
 
-/// What an answer is compared by with older and newer ones.
+/// The data by which an output is compared with older and newer ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Looked {
-    /// What it shows, by its hash: one file, or what its call shows.
+    /// The hash of its subject: one file, or the query of its call.
     pub of: u64,
     /// The file that it shows, or 0.
     pub file: u64,
-    /// What was asked, if asking it again is worth a newer answer.
+    /// The question, if repeating it yields a newer answer.
     pub question: Option<Question>,
 }
 
-/// A call that only looks, and says at what; equal calls ask the same.
+/// A read-only call with a specific subject; equal calls ask the same question.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     tool: Arc<str>,
     parameters: Parameters,
-    /// It looks wherever there is something, and not at one file.
+    /// True if it searches in general, and does not read one file.
     is_search: bool,
 }
 
 impl Question {
-    /// What a call asks, so that the newer answer to the same may stand for the older one. A call that does not say at what
-    /// it looks (`next_page {}`, `goto {"line": 100}`) looks at something else each time.
+    /// The question of a call, so that a newer answer to it may replace an older one. A call without a specific subject
+    /// (`next_page {}`, `goto {"line": 100}`) shows something else each time.
     pub fn of(call: &ToolCall) -> Option<Question> {
         let names_something = |value: &Value| match value {
             Value::String(text) => text.chars().any(char::is_alphabetic),
@@ -73,29 +73,31 @@ impl Question {
         asks(&self.tool, &self.parameters)
     }
 
-    /// Equal hashes only make a candidate. Mostly the keys are in the same order too, and the text, which is known, will do.
+    /// Compares questions with equal hashes. Usually the keys are in the same order too, and comparing the cached JSON
+    /// is enough.
     fn is_same(&self, other: &Question) -> bool {
         let (one, another) = (&self.parameters, &other.parameters);
         self.tool == other.tool && (one.json().as_str() == another.json().as_str() || one == another)
     }
 }
 
-/// What a call asks, as a hash: its tool with its parameters, in whatever order.
+/// The hash of a question: the tool and its parameters, in any order.
 pub(crate) fn asks(tool: &str, parameters: &Parameters) -> u64 {
     hash::pair(hash::bytes(tool.as_bytes()), parameters.canonical_hash())
 }
 
-/// What outputs show, as they come. To take one in takes time in proportion to its bytes.
+/// The outputs so far, and the lines that they show. Adding one takes time linear in its bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Showing {
     outputs: Vec<Output>,
-    /// By what is shown, and by line: the newest output that shows it.
+    /// By subject and line: the newest output that shows the line.
     newest: ByHash<ByHash<u32>>,
-    /// By file: the outputs that came before it was changed last.
+    /// By file: the number of outputs before its last change.
     changed: ByHash<u32>,
-    /// The outputs that came before any file was changed last.
+    /// The number of outputs before the last change to any file.
     any_changed: u32,
-    /// By question: the answers that no newer one stands for. Each is clearly smaller than those before it, so they are few.
+    /// By question: the answers that no newer one replaces. Each is clearly smaller than those before it, so there are
+    /// few.
     answers: ByHash<Vec<Answered>>,
 }
 
@@ -107,7 +109,7 @@ struct Answered {
     size: Size,
 }
 
-/// How much an answer says.
+/// The amount of content in an answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     bytes: usize,
@@ -143,16 +145,16 @@ impl Size {
 
 #[derive(Clone, Copy, Debug)]
 struct Output {
-    /// What the caller knows it by.
+    /// The caller's identifier.
     name: u32,
-    /// Different lines, and those of them that newer outputs do not show.
+    /// The number of distinct lines, and of those that newer outputs do not show.
     lines: u32,
     left: u32,
     is_superseded: bool,
 }
 
 impl Showing {
-    /// Takes in an output; returns the older ones that it supersedes.
+    /// Adds an output; returns the older ones that it supersedes.
     pub fn show(&mut self, name: u32, looked: &Looked, result: &ToolResult) -> Vec<u32> {
         let body = |part: &_| match part {
             Part::Text(text) => Some(text.body.clone()),
@@ -163,8 +165,8 @@ impl Showing {
         self.show_bodies(name, looked, result, bodies)
     }
 
-    /// The same for an output that is not shown as it was, with the bodies that it had: its texts, and its pictures, each
-    /// of which counts as a line.
+    /// The same for an output that was cut since, with its original bodies: its texts, and its pictures, each of which
+    /// counts as a line.
     pub fn show_bodies(&mut self, name: u32, looked: &Looked, result: &ToolResult, bodies: Vec<Body>) -> Vec<u32> {
         let number = self.outputs.len() as u32;
         self.outputs.push(Output {
@@ -193,8 +195,8 @@ impl Showing {
         superseded
     }
 
-    /// Takes in the answer to a question; appends the older ones that it stands for, whatever lines it has: those of
-    /// comparable size, and those that came before what they show was changed.
+    /// Adds the answer to a question; appends the older answers that it replaces regardless of their lines: those of
+    /// comparable size, and those from before a change to their subject.
     fn answer(&mut self, number: u32, question: &Question, changed: u32, size: Size, superseded: &mut Vec<u32>) {
         let Showing { outputs, answers, .. } = self;
         let answers = answers.entry(question.hash()).or_default();
@@ -219,7 +221,7 @@ impl Showing {
         });
     }
 
-    /// Takes in the lines of an output of this; returns, for each that older ones show, the newest of these.
+    /// Adds the lines of an output on this subject; for each line that older outputs show, returns the newest of those.
     fn take(&mut self, number: u32, of: u64, bodies: &[Body]) -> Vec<u32> {
         let output = &mut self.outputs[number as usize];
         let newest = self.newest.entry(of).or_default();
@@ -236,7 +238,7 @@ impl Showing {
         met
     }
 
-    /// A file was changed, if it is known which; 0 is none.
+    /// Records a change to a file; 0 if the file is unknown.
     pub fn change(&mut self, file: u64) {
         self.any_changed = self.outputs.len() as u32;
         if file != 0 {
@@ -259,7 +261,7 @@ mod tests {
     const FILE: u64 = 7;
     const NONE: [u32; 0] = [];
 
-    /// What is compared by the lines of a file alone.
+    /// Content that is compared only by the lines of a file.
     fn file(file: u64) -> Looked {
         Looked {
             of: file,
@@ -268,7 +270,7 @@ mod tests {
         }
     }
 
-    /// A read of all of a file, or a search for a word.
+    /// A read of a whole file, or a search for a word.
     fn asked(kind: ActionKind, what: &str) -> Looked {
         let parameters = json!({ "what": what });
         let call = ToolCall::new("a", "look", parameters.as_object().unwrap().clone());
@@ -299,7 +301,7 @@ mod tests {
             let at = number as usize * 50;
             assert_eq!(showing.show(number, &file(FILE), &page(at..at + 50)), NONE);
         }
-        // All of it supersedes them all, one of another file none.
+        // The whole file supersedes them all; another file supersedes none.
         assert_eq!(showing.show(5, &file(FILE + 1), &page(0..250)), NONE);
         assert_eq!(showing.show(6, &file(FILE), &page(0..250)), [0, 1, 2, 3, 4]);
     }
@@ -310,7 +312,7 @@ mod tests {
         showing.show(0, &file(FILE), &page(10..90));
         assert_eq!(showing.show(1, &file(FILE), &page(0..50)), NONE);
         assert_eq!(showing.show(2, &file(FILE), &page(50..100)), [0]);
-        // What is superseded is so once.
+        // An output is superseded only once.
         assert_eq!(showing.show(3, &file(FILE), &page(0..100)), [1, 2]);
     }
 
@@ -380,7 +382,7 @@ mod tests {
                         showing.change(FILE);
                     }
                     assert_eq!(showing.show(1, &looked, &says(note)), NONE, "{note:?}");
-                    // A note stands for a note at most.
+                    // A note replaces at most another note.
                     assert!(!showing.show(2, &looked, &says(note)).contains(&0), "{note:?}");
                     // The content comes again, and then with other lines.
                     assert_eq!(showing.show(3, &looked, &page(0..60)), [0], "{note:?}");
@@ -399,7 +401,7 @@ mod tests {
             let mut showing = Showing::default();
             showing.show(0, &looked, &older);
             assert_eq!(showing.show(1, &looked, &newer), NONE);
-            // Others are of the size of the newer one, or of that of the older one.
+            // Further outputs have the size of the newer or the older one.
             assert_eq!(showing.show(2, &looked, &newer), [1]);
             assert_eq!(showing.show(3, &looked, &older), [0, 2]);
         }
@@ -484,7 +486,7 @@ mod tests {
                     showing.change(FILE);
                     changed = number;
                 }
-                // Each page against all that came since, with nothing put off.
+                // Compares each page directly with all later ones.
                 let is_superseded = |older: &usize| {
                     let own = shows(*older);
                     let again = |until: usize| {

@@ -1,4 +1,4 @@
-//! Strategy `snippet`: long outputs outside the recent window keep their head and their tail.
+//! Strategy `snippet`: reduces long outputs outside the recent window to their head and tail.
 
 use super::{Edit, Limits, StrategyCount, answers, make, recent_window, shown, whole};
 use crate::message::Part;
@@ -8,14 +8,14 @@ use crate::message::view::View;
 /// The name in reports.
 pub(crate) const NAME: &str = "snippet";
 
-/// Outputs shorter than this stay whole, in bytes.
+/// The minimum bytes of an output that is cut.
 const SMALLEST: usize = 4_096;
 
-/// What stays at either end, in bytes.
+/// The bytes kept at either end.
 const END: usize = 1_024;
 
-/// Cuts each long text of an output in the middle, at lines. One whose alike lines are merely counted is cut from its
-/// original, so that there is one marker and one handle.
+/// Cuts each long text of an output in the middle, at line boundaries. If alike lines were counted in it, the original
+/// is cut, so that there is one marker and one handle.
 pub(crate) fn keep_head_and_tail(view: &mut View, limits: &Limits) -> StrategyCount {
     let View { messages, archive } = view;
     let old = &messages[..recent_window(messages, limits)];

@@ -1,27 +1,28 @@
-//! Which lines of an output report success or progress, and may be counted instead of shown.
+//! Recognises output lines that report success or progress, and so may be counted instead of shown.
 //!
-//! A passed test is recognised by what stands at its line's beginning *and* at its end, a progress by its share and its bar; a
-//! word alone is not enough, since prose and code have words too. What tells of a failure is never recognised.
+//! A passed test is recognised by the start *and* the end of its line, progress by its percentage and its bar; a single
+//! word is not enough, since prose and code contain the same words. Reports of failure are never recognised.
 
-/// What a line of status is.
+/// The class of a status line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
-    /// A test that passed; a run of them is called this.
+    /// A passed test, with the label for a run of them.
     Passed(&'static str),
-    /// A state of a progress: of a run, whose lines differ by numbers and bars, the last one counts.
+    /// A state of a progress display: of a run of lines that differ only in numbers and bars, the last one is shown.
     Progress,
 }
 
-/// No line of status is longer, in bytes.
+/// The maximum bytes of a status line.
 const LONGEST: usize = 400;
 
-/// Words of a failure; a line that has one is never folded by likeness. In any letters: whoever finds one too many only shows a line more.
+/// Signs of failure; a line with one is never folded as similar. Matched in any case: a false positive only shows one
+/// more line.
 #[rustfmt::skip]
 const FAILURES: &[&str] = &[
     "fail", "error", "panic", "warn", "abort", "fatal", "exception", "denied", "refused", "timed out", "timeout", "✗", "✘", "✖",
 ];
 
-/// What a line (without its line end) reports.
+/// The class of a line (without its line end).
 pub(super) fn class(line: &str) -> Option<Class> {
     if line.len() > LONGEST {
         return None;
@@ -32,7 +33,7 @@ pub(super) fn class(line: &str) -> Option<Class> {
         .or_else(|| is_progress().then_some(Class::Progress))
 }
 
-/// What passed tests are called whose lines are like this one: of Rust and Python's unittest, of pytest, of Go.
+/// The label for passed tests with lines like this one: of Rust and Python's unittest, of pytest, of Go.
 fn passed(line: &str) -> Option<&'static str> {
     // `tests/test_a.py::test_b PASSED   [ 12%]`.
     let share = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '[');
@@ -50,7 +51,7 @@ fn passed(line: &str) -> Option<&'static str> {
     }
 }
 
-/// What stands behind the label of lines that are counted instead of shown, around their number.
+/// The text around the number, after the label of lines that are counted instead of shown.
 pub(super) const COUNTED: [&str; 2] = [" (× ", " alike lines)"];
 
 fn is_bar(c: char) -> bool {
@@ -65,7 +66,7 @@ fn tells_of_failure(text: &str) -> bool {
     FAILURES.iter().any(|word| lower.contains(word))
 }
 
-/// Whether two lines say the same but for numbers and the bars that picture them.
+/// Returns whether two lines are the same except for numbers and bars.
 pub(super) fn differ_by_numbers(a: &str, b: &str) -> bool {
     let plain = |c: &char| {
         !(c.is_ascii_digit() || is_bar(*c) || c.is_whitespace() || matches!(c, '.' | ',' | '#' | '=' | '>' | '-'))
@@ -73,8 +74,9 @@ pub(super) fn differ_by_numbers(a: &str, b: &str) -> bool {
     a.chars().filter(plain).eq(b.chars().filter(plain))
 }
 
-/// Whether a terminal line was first in one state of a progress and then in a later one. Words must be the same but for
-/// units after a number, and something must show that it is progress: a share, a bar, "3 of 7", or dots that wait.
+/// Returns whether a terminal line showed an earlier and then a later state of the same progress. Words must be the
+/// same, except for units after a number, and there must be a sign of progress: a percentage, a bar, "3 of 7", or
+/// trailing dots.
 pub(super) fn is_later_state(a: &str, b: &str) -> bool {
     let said = words(a);
     let shows = |s: &str| {
@@ -116,8 +118,8 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// Whether lines like this, repeated to the byte, are the output of something that repeats itself, and not code, data or a
-/// drawing: words at the margin, and no sign that those use.
+/// Returns whether identical lines like this come from a program that repeats itself, rather than code, data or a
+/// drawing: words without indentation, and none of the characters that those use.
 pub(super) fn may_repeat(line: &str) -> bool {
     !line.starts_with(char::is_whitespace)
         && line.len() <= LONGEST

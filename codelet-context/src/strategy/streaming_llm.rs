@@ -1,8 +1,8 @@
-//! Strategy `streaming_llm`: the last resort under a budget leaves out old steps whole.
+//! Strategy `streaming_llm`: leaves out whole old steps, as the last resort to meet a budget.
 //!
-//! The system prompt, every user message that is not only tool results, and the recent window stay. Between them steps go,
-//! oldest first, until the view fits. Where steps went stands one short marker; its handle restores a list of all that
-//! went there, with a handle for each text, result and set of parameters.
+//! The system prompt, every user message with more than tool results, and the recent window stay. Between them, steps
+//! are left out, oldest first, until the view fits. One short marker replaces adjacent steps; its handle restores a
+//! list of their content, with a handle for each text, result and set of parameters.
 
 use super::{Limits, StrategyCount, part_bytes, recent_window, thinking_prune};
 use crate::message::cut::{grouped, plain_name};
@@ -20,17 +20,17 @@ use std::sync::Arc;
 /// The name in reports.
 pub const NAME: &str = "streaming_llm";
 
-/// No marker is longer, in bytes: a few numbers and [`TOOLS`] names of [`TOOL_NAME`] characters.
+/// The maximum bytes of a marker: a few numbers and [`TOOLS`] names of [`TOOL_NAME`] characters.
 const LONGEST_MARKER: usize = 320;
-/// Tools that a marker names.
+/// The maximum number of tools named in a marker.
 const TOOLS: usize = 3;
-/// Characters of a tool's name that a marker shows.
+/// The maximum characters of a tool's name in a marker.
 const TOOL_NAME: usize = 16;
-/// Characters of a call's parameters that the list shows.
+/// The maximum characters of a call's parameters in the list.
 const PREVIEW: usize = 120;
 
-/// Leaves out steps before the recent window until the view fits the budget. Without a budget, or within it, nothing is
-/// done.
+/// Leaves out steps before the recent window until the view fits the budget. Does nothing without a budget or within
+/// it.
 pub(crate) fn leave_out_old_steps(view: &mut View, limits: &Limits) -> StrategyCount {
     let mut count = StrategyCount::default();
     let Some(budget) = limits.budget else { return count };
@@ -68,7 +68,8 @@ pub(crate) fn leave_out_old_steps(view: &mut View, limits: &Limits) -> StrategyC
     count
 }
 
-/// Which messages leave, at least in part. A gap is worth its marker or is not made, and once begun goes on until it is.
+/// Selects the messages to remove, at least in part. A gap must save more than its marker takes; once started, it is
+/// extended until it does.
 fn choose(view: &View, limits: &Limits, over: Tokens) -> Vec<bool> {
     let messages = &view.messages;
     let mut leaves = vec![false; messages.len()];
@@ -102,8 +103,8 @@ fn choose(view: &View, limits: &Limits, over: Tokens) -> Vec<bool> {
     leaves
 }
 
-/// The steps before `end`, in groups that nothing which stays parts from each other. A step ends where something stays:
-/// no result of its calls comes later, once `pairing` has seen to it.
+/// The steps before `end`, in groups of adjacent ones with nothing between them that stays. A step ends at content that
+/// stays: after `pairing`, none of its results come later.
 fn gaps(messages: &[Arc<Message>], end: usize) -> Vec<Vec<Range<usize>>> {
     let mut gaps: Vec<Vec<Range<usize>>> = Vec::new();
     let mut open = false;
@@ -120,7 +121,7 @@ fn gaps(messages: &[Arc<Message>], end: usize) -> Vec<Vec<Range<usize>>> {
     gaps
 }
 
-/// Bytes and tokens of what would leave a message.
+/// The bytes and tokens that can be removed from a message.
 fn removable(message: &Message) -> (usize, Tokens) {
     let parts = message.parts.iter().filter(|part| may_leave(message.role, part));
     parts.fold((0, 0), |(bytes, tokens), part| {
@@ -128,10 +129,10 @@ fn removable(message: &Message) -> (usize, Tokens) {
     })
 }
 
-/// What the model said and what tools answered may leave; what the user or a harness said stays.
+/// Model output and tool results may be removed; text of the user or a harness stays.
 fn may_leave(role: Role, part: &Part) -> bool {
     match part {
-        // What the vendor keeps rests on these.
+        // Content that the provider keeps depends on these.
         Part::Opaque(opaque) if opaque.nature == Nature::Reference => false,
         Part::ToolResult(result) => role == Role::Assistant || (role == Role::User && !result.is_apart),
         _ => role == Role::Assistant,
@@ -142,7 +143,7 @@ fn leaves_whole(message: &Message) -> bool {
     message.parts.iter().all(|part| may_leave(message.role, part))
 }
 
-/// The message without what leaves.
+/// The message without the removable parts.
 fn rest(message: &Message) -> Message {
     Message {
         parts: message
@@ -161,25 +162,25 @@ fn note_tools(message: &Message, tools: &mut Calls<Arc<str>, Arc<str>>) {
     }
 }
 
-/// What the archive calls a list of steps.
+/// The kind of a list of steps in the archive.
 const LIST: &str = "steps";
 
-/// Steps that leave, as long as nothing that stays comes between.
+/// Adjacent steps that are left out.
 #[derive(Default)]
 struct Gap {
     list: String,
     steps: usize,
-    /// Bytes that stand in the list.
+    /// The bytes of the listed content.
     listed: usize,
-    /// Bytes that leave the view now.
+    /// The bytes removed from the view.
     bytes: usize,
-    /// Calls by tool, as the list has them.
+    /// The number of listed calls by tool.
     tools: BTreeMap<String, usize>,
     after_assistant: bool,
 }
 
 impl Gap {
-    /// Takes what leaves of a message.
+    /// Adds the removable parts of a message.
     fn take(&mut self, message: &Message, tools: &Calls<Arc<str>, Arc<str>>, archive: &mut Archive) {
         let is_assistant = message.role == Role::Assistant;
         if is_assistant && !self.after_assistant {
@@ -233,7 +234,7 @@ impl Gap {
         }
     }
 
-    /// One line of the list. Something that was cut already is known by the handle of its whole.
+    /// Adds a line to the list. Content that was already cut is listed with the handle of its whole.
     fn line(&mut self, what: &str, body: &Body, cut: Option<&Handle>, tool: &str, archive: &mut Archive) {
         if body.is_empty() {
             return;
@@ -244,7 +245,7 @@ impl Gap {
             .push_str(&format!("{what} · {} bytes · recall {handle}\n", grouped(body.len())));
     }
 
-    /// Puts the marker where the gap is, and begins anew.
+    /// Inserts the marker for the gap, and resets the gap.
     fn close(&mut self, view: &mut View, count: &mut StrategyCount) {
         let gap = std::mem::take(self);
         if gap.list.is_empty() {
@@ -275,7 +276,7 @@ impl Gap {
     }
 }
 
-/// A tool's name as one word of the list.
+/// The name of a tool as one word.
 fn listed(tool: &str) -> String {
     plain_name(tool).replace(char::is_whitespace, "_")
 }

@@ -1,13 +1,13 @@
 //! Strategy `thinking_prune`: drops the thinking of finished turns.
 //!
-//! What vendors ask for, and what follows from it:
-//! - While a turn is under way, which is from the newest prompt on, thinking must come back complete and as it was, or the
+//! Requirements of providers, and their consequences:
+//! - During a turn, that is from the newest prompt on, thinking must be sent back complete and unchanged, or the
 //!   request is refused. It is never touched there.
-//! - Signed thinking of a finished turn may be left out. It is even the safer choice, since models that bind thinking to
-//!   tools and system prompt refuse the old one once either has changed. It goes.
-//! - Encrypted thinking, or thinking that has an id, can be tied to the items after it: one vendor refuses a call whose
-//!   reasoning is missing. A message that has any keeps all of its thinking; half of it would be an alteration.
-//! - Thinking in the open beside calls, where vendors of its form want it back ([`Thinking::is_wanted_back`]), stays with them.
+//! - Signed thinking of a finished turn may be left out. That is even safer, since models that bind thinking to tools
+//!   and system prompt refuse old thinking once either has changed. It is dropped.
+//! - Later items may depend on encrypted thinking or thinking with an id: one provider refuses a call whose reasoning
+//!   is missing. A message with any such thinking keeps all of its thinking, since half of it would be an alteration.
+//! - Plain thinking next to calls that providers want back ([`Thinking::is_wanted_back`]) stays with the calls.
 
 use super::{Limits, StrategyCount, part_bytes};
 use crate::message::recall::Archive;
@@ -21,11 +21,11 @@ use std::sync::Arc;
 /// The name in reports.
 pub(crate) const NAME: &str = "thinking_prune";
 
-/// Drops thinking before the turn under way. A message that says nothing else keeps it.
+/// Drops thinking before the turn in progress. A message without other content keeps it.
 pub(crate) fn drop_thinking_of_finished_turns(view: &mut View, _: &Limits) -> StrategyCount {
     let mut count = StrategyCount::default();
     let mut start = 0;
-    // Each turn ends the range before it; the newest one is under way.
+    // Each turn ends the range before it; the newest one is in progress.
     for turn in turn::turns(&view.messages) {
         drop_thinking(view, start..turn.0.start, &mut count);
         start = turn.0.start;
@@ -33,7 +33,7 @@ pub(crate) fn drop_thinking_of_finished_turns(view: &mut View, _: &Limits) -> St
     count
 }
 
-/// Drops thinking in a range of messages, all of which belong to finished turns.
+/// Drops thinking in a range of messages that all belong to finished turns.
 pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, count: &mut StrategyCount) {
     for index in range {
         let message = &view.messages[index];
@@ -52,7 +52,7 @@ pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, count: &mut St
             }
         }
         let others = message.parts.iter().filter(|part| !matches!(part, Part::Thinking(_)));
-        // Not an edit of a copy: that would have the thinking, too.
+        // Editing a copy would copy the thinking, too.
         view.messages[index] = Arc::new(Message {
             role: message.role,
             parts: others.cloned().collect(),
@@ -62,7 +62,7 @@ pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, count: &mut St
     }
 }
 
-/// Keeps what a dropped thinking said.
+/// Archives the content of dropped thinking.
 pub(crate) fn keep(archive: &mut Archive, thinking: &Thinking, reason: &'static str) {
     if !thinking.body.is_empty() {
         archive.keep(&thinking.body, "thinking", reason);

@@ -1,4 +1,4 @@
-//! Strategy `tool_call_dedup`: where a read-only call was made again, the older answer becomes a pointer to the newer.
+//! Strategy `tool_call_dedup`: if a read-only call was repeated, the older result becomes a pointer to the newer one.
 
 use super::{Answer, Edit, Limits, StrategyCount, answers, make, named, shown, whole};
 use crate::message::cut;
@@ -12,9 +12,9 @@ use crate::text::hash::ByHash;
 /// The name in reports.
 pub(crate) const NAME: &str = "tool_call_dedup";
 
-/// Points each answer to a read-only call at the newest answer to the same call, where that shows most of what this one
-/// does, or is another answer to the same question; `showing` is the judge. Only an answer that is there whole and did
-/// not fail counts; each block becomes a pointer of its own, so that its handle restores exactly it.
+/// Replaces each result of a read-only call with a pointer to the newest result of the same call, if that shows most of
+/// its lines or is another answer to the same question, as decided by `showing`. Only complete results of successful
+/// calls count; each block becomes a separate pointer, so that its handle restores exactly that block.
 pub(crate) fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount {
     let View { messages, archive } = view;
     let answers = answers(messages);
@@ -56,14 +56,14 @@ pub(crate) fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> Strateg
     make(view, edits)
 }
 
-/// What the call of an answer asks, if it only looks and is there whole.
+/// The question of a result's call, if the call is read-only and complete.
 fn question(answer: &Answer<'_>) -> Option<u64> {
     let call = answer.call.filter(|_| answer.result.success != Some(false))?;
     (call.action.is_read_only() && call.cut.is_none()).then(|| asks(&call.tool, &call.parameters))
 }
 
-/// What an answer showed before any strategy cut it, if it has any output and nobody else cut it. One that an earlier run
-/// made a pointer still counts: without it, those around it would be judged otherwise than they were then.
+/// The content of a result before any strategy cut it, if there is any and nothing else cut it. Results that an earlier
+/// run replaced still count; without them, the results around them would be judged differently than before.
 fn originals(answer: &Answer<'_>, archive: &Archive) -> Option<Vec<Body>> {
     let mut bodies = Vec::with_capacity(answer.result.output.len());
     for block in &answer.result.output {

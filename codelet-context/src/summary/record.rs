@@ -1,59 +1,59 @@
-//! The record: what of the older part is worth most, quoted in its order, for somebody who goes on.
+//! The record: the most valuable parts of the older content, quoted in order, for continuing from there.
 //!
-//! Turn by turn: what was said, what was called, and under each call what came of it. `…` stands where something is left out. A
-//! line that begins like one of the record's own gets a space in front.
+//! It lists, turn by turn, text and calls, and the results under each call. `…` marks omissions. A line that starts
+//! like one of the record's own gets a leading space.
 
 use crate::history::History;
 use crate::message::cut;
 use crate::message::recall::Handle;
 use crate::message::{Part, Words};
 use crate::ranking::labels;
-use crate::ranking::posing;
+use crate::ranking::quoting;
 use crate::ranking::{Block, Focus, Opened, Packing, RankingIndex, Speaker, Task, Weights};
 use crate::text::hash::QuickMap;
 use codelet_text::short;
 use std::cell::OnceCell;
 use std::fmt::Write;
 
-/// Bytes of a call in the line above what came of it.
+/// The maximum bytes of a call in the line above its results.
 const CALL: usize = 90;
-/// An output of which so many segments are left out is named by its handle.
+/// The minimum number of omitted segments of an output whose handle is given.
 pub(crate) const HIDDEN: usize = 4;
-/// Room of which no more than one part in so many is left is full, and it is filled up so many times at most.
+/// Room is considered full if at most one part in `SPARE` is left; it is refilled at most `REFILLS` times.
 const SPARE: usize = 50;
 const REFILLS: usize = 3;
-/// The mark where something is left out.
+/// The omission marker.
 const GAP: &str = "…";
 
-/// What the record is made of.
+/// The input of the record.
 pub(crate) struct Record<'a> {
     pub history: &'a History,
     pub weights: &'a Weights,
-    /// By block: whether it may be quoted.
+    /// By block: true if it may be quoted.
     pub open: Vec<bool>,
     /// Segments that are shown elsewhere, ascending.
     pub shown: Vec<u32>,
-    /// Words of a text that stands beside the record.
+    /// Words of a text beside the record.
     pub beside: Vec<u32>,
-    /// What the user wants to read of.
+    /// The user's focus.
     pub focus: Option<Focus>,
-    /// By block: the handle of an output that is not shown, and by call the block of such an output that nothing but its handle
-    /// brings back.
+    /// By block: the handle of an output that is not shown; and by call, the block of such an output that only its
+    /// handle can restore.
     pub handles: QuickMap<u32, Handle>,
     pub outputs: QuickMap<u32, u32>,
-    /// Bytes of the prompt in the line above its turn.
+    /// The maximum bytes of the prompt in the line above its turn.
     pub title: usize,
-    /// By turn: what the engine says of it beside its number.
+    /// By turn: a remark of the engine after the turn number.
     pub marks: QuickMap<u32, String>,
-    /// What was worked out so far.
+    /// Cached lines and sizes.
     pub known: Known,
 }
 
-/// Lines that are asked for again and again, once they were.
+/// Lines and sizes that are needed repeatedly.
 pub(crate) struct Known {
     /// By turn: the line above it.
     turns: Vec<OnceCell<String>>,
-    /// By block: the bytes of a call in a line of its own.
+    /// By block: the bytes of a call on a separate line.
     calls: Vec<OnceCell<u32>>,
 }
 
@@ -72,7 +72,7 @@ impl Record<'_> {
         self.history.ranking()
     }
 
-    /// The record in at most so many bytes, and the segments that it quotes.
+    /// The record in at most this many bytes, and the segments that it quotes.
     pub fn tell(&self, bytes: usize) -> (String, Vec<u32>) {
         let task = Task {
             index: self.index(),
@@ -86,7 +86,7 @@ impl Record<'_> {
         let mut packing = Packing::new(&task);
         packing.fill(bytes);
         let mut text = self.render(&packing.taken());
-        // What frames the segments is counted as it is as a rule: what is left of the room is filled, and what is over is given up.
+        // Frame sizes are estimates: fill up any room that is left, and drop any excess.
         for _ in 0..REFILLS {
             let spare = bytes.saturating_sub(text.len());
             if spare < bytes / SPARE || !packing.fill(spare) {
@@ -100,7 +100,7 @@ impl Record<'_> {
         (text, packing.taken())
     }
 
-    /// Bytes of what has to be written above the first segment of a block.
+    /// The bytes of the lines required above the first segment of a block.
     fn frame(&self, number: u32, opened: &Opened) -> usize {
         let block = &self.index().blocks[number as usize];
         let turn = match opened.turns[block.turn as usize] {
@@ -117,7 +117,7 @@ impl Record<'_> {
         }
     }
 
-    /// The line above a turn: its number, what was finished in it, and how its prompt begins.
+    /// The line above a turn: its number, the remark, and the start of its prompt.
     fn turn(&self, turn: u32) -> &str {
         self.known.turns[turn as usize].get_or_init(|| {
             let mark = self.marks.get(&turn).map_or("", String::as_str);
@@ -129,7 +129,7 @@ impl Record<'_> {
         })
     }
 
-    /// The first words of a block, behind a blank.
+    /// The first words of a block, after a space.
     fn beginning(&self, number: u32) -> String {
         let mut words = String::new();
         for segment in self.index().blocks[number as usize].segments.clone() {
@@ -137,7 +137,7 @@ impl Record<'_> {
                 break;
             }
             let quoted = self.index().quoted(number, segment);
-            // What a harness has put between tags is no prompt.
+            // Text in a harness's tags is no prompt.
             if !quoted.starts_with('<') {
                 words.push(' ');
                 words.push_str(&quoted);
@@ -146,7 +146,7 @@ impl Record<'_> {
         short::clip_bytes(&words, self.title).into_owned()
     }
 
-    /// The bytes of a call in a line of its own.
+    /// The bytes of a call on a separate line.
     fn call_bytes(&self, number: u32) -> usize {
         *self.known.calls[number as usize].get_or_init(|| self.call(number).len() as u32) as usize
     }
@@ -157,14 +157,14 @@ impl Record<'_> {
             .map_or_else(String::new, |handle| format!(" [{handle}]"))
     }
 
-    /// The handle of what a call printed that is not quoted.
+    /// The handle of a call's output that is not quoted.
     fn output(&self, call: u32) -> String {
         self.outputs
             .get(&call)
             .map_or_else(String::new, |&output| self.handle(output))
     }
 
-    /// The name of the tool that is called, as its agent writes it.
+    /// The name of the called tool, as the agent spells it.
     fn name(&self, number: u32) -> &str {
         let block = &self.index().blocks[number as usize];
         match &self.history.messages()[block.message as usize].parts[block.part as usize] {
@@ -184,7 +184,7 @@ impl Record<'_> {
     /// A call on one line.
     fn call(&self, number: u32) -> String {
         let block = &self.index().blocks[number as usize];
-        // None of a parameter without a letter.
+        // Empty if no parameter has a letter or a digit.
         let first = block.segments.clone().next();
         let mut words = first.map_or_else(String::new, |first| self.index().quoted(number, first).into_owned());
         if words.len() > CALL {
@@ -195,7 +195,7 @@ impl Record<'_> {
             .to_owned()
     }
 
-    /// The segments, which ascend, as text.
+    /// Renders the segments, which ascend.
     fn render(&self, taken: &[u32]) -> String {
         let index = self.index();
         let mut blocks: Vec<(u32, u32, &[u32])> = Vec::new();
@@ -207,7 +207,7 @@ impl Record<'_> {
             rest = behind;
             blocks.push((block.call.unwrap_or(number), number, here));
         }
-        // What came of a call stands under it, wherever its answer stood.
+        // Results are placed under their call, wherever they were.
         blocks.sort_by_key(|&(unit, number, _)| (unit, number));
         let mut out = String::new();
         let (mut turn, mut called) = (None, None);
@@ -219,7 +219,7 @@ impl Record<'_> {
             }
             self.head(&mut out, number, segments, &mut called);
             self.quote(&mut out, number, block, segments);
-            // Where something of it is quoted, its handle stands above that.
+            // If some of the output is quoted, its handle is placed above the quotation instead.
             if block.speaker == Speaker::Call && blocks.get(at + 1).is_none_or(|next| next.0 != unit) {
                 out.pop();
                 out.push_str(&self.output(number));
@@ -229,7 +229,7 @@ impl Record<'_> {
         out
     }
 
-    /// What stands above the quoted segments of a block.
+    /// Writes the lines above the quoted segments of a block.
     fn head(&self, out: &mut String, number: u32, segments: &[u32], called: &mut Option<u32>) {
         let block = &self.index().blocks[number as usize];
         match (block.speaker, block.call) {
@@ -280,11 +280,11 @@ impl Record<'_> {
                 }
             } else if segment != expected && block.speaker != Speaker::Call {
                 out.push_str(GAP);
-                // A mark before it would not keep a reader from taking it for the record's own.
-                if posing::poses(&text) {
+                // The omission marker in front would not prevent readers from taking it for a line of the record.
+                if quoting::poses(&text) {
                     out.push(' ');
                 }
-            } else if begins && posing::poses(&text) {
+            } else if begins && quoting::poses(&text) {
                 out.push(' ');
             }
             out.push_str(&text);
@@ -294,7 +294,7 @@ impl Record<'_> {
     }
 }
 
-/// What stands before words of each speaker.
+/// The label of each speaker's text.
 fn prefix(speaker: Speaker) -> &'static str {
     match speaker {
         Speaker::User => labels::USER,

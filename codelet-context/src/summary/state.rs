@@ -1,4 +1,5 @@
-//! What stands around a record: before it what the user pinned, behind it how things stand and what comes next. Everything is quoted or recorded; nothing is concluded.
+//! The text around a record: pinned content before it, the current state and the next steps after it. Everything is
+//! quoted or recorded; nothing is inferred.
 
 use crate::evidence::check::CheckKind;
 use crate::evidence::facts::{CheckRun, Facts, FileFact};
@@ -6,61 +7,52 @@ use crate::message::harness;
 use crate::message::todo::TodoState;
 use crate::message::{Message, Part, Role};
 use crate::ranking::labels;
-use crate::ranking::posing;
+use crate::ranking::quoting;
 use crate::ranking::{RankingIndex, evident_lines};
 use codelet_text::short;
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Bytes of a command, of a line of an output, and of an item of the list.
+/// The maximum bytes of a command, of an output line, and of a to-do item.
 const COMMAND: usize = 160;
 const LINE: usize = 200;
 const ITEM: usize = 200;
-/// The most and the fewest bytes of a line under `Next`, and those of its end and of the mark where something is left out.
+/// The maximum and minimum bytes of a line under `Next`, and those of its end and its omission marker.
 const WORDS: usize = 300;
 const FEWEST: usize = 50;
 const AROUND: usize = 4;
-/// Lines of an output under a check.
+/// The maximum output lines under a check.
 const LINES: usize = 2;
-/// Refusals that are told, the newest.
+/// The maximum number of refusals listed, newest first.
 const REFUSALS: usize = 3;
-/// Bytes of the line that counts what of the list has no room; and the share of the room that is for more than the list.
+/// The bytes of the line that counts the omitted to-do items; and the share of the room reserved for other content.
 const UNLISTED: usize = 48;
 const OTHERS: usize = 8;
-/// What the open items of the list take in a summary, in bytes.
+/// The bytes that the open to-do items take in a summary.
 pub(crate) fn list_bytes(facts: &Facts) -> usize {
     let item = |text: &str| labels::UNDER_WAY.len() + text.len().min(ITEM) + 1;
     facts.todo.open().map(|open| item(&open.text)).sum()
 }
 
-/// The sentences that the user pinned, a line each, as far as there is room.
+/// The sentences that the user pinned, one per line, as far as they fit.
 pub(crate) fn pinned(notes: &[&str], bytes: usize) -> String {
-    let mut page = Page {
-        text: String::new(),
-        room: bytes,
-    };
+    let mut page = Page::of(bytes);
     for note in notes {
         page.line(labels::PINNED, note, usize::MAX);
     }
     page.text
 }
 
-/// The lines of *State*, of all of a conversation, in at most so many bytes. What matters most comes first, so that what has no
-/// room is what matters least.
+/// The lines of *State* for a conversation, in at most this many bytes. The most important come first, so that the
+/// least important are left out.
 pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String {
     // Which files have changed is told in no other place: of what the list leaves, its room is kept for it.
-    let mut files = Page {
-        text: String::new(),
-        room: bytes.saturating_sub(list_bytes(facts)) / 2,
-    };
+    let mut files = Page::of(bytes.saturating_sub(list_bytes(facts)) / 2);
     let most = files.room / 2;
     tell_files(&mut files, facts, most);
     let bytes = bytes - files.text.len();
-    let mut page = Page {
-        text: String::new(),
-        room: bytes,
-    };
+    let mut page = Page::of(bytes);
     let open = facts.todo.open().count();
     page.room -= UNLISTED.min(page.room);
     let list = bytes.saturating_sub(bytes / OTHERS);
@@ -80,7 +72,7 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
         page.line(labels::UNLISTED, &format!("{} more", open - listed), usize::MAX);
     }
     for (number, check) in facts.checks.iter().enumerate() {
-        // What a line with several of them printed is told once, beside what git said.
+        // Output shared by several checks of one command line is shown once, apart from git's.
         let is_told = check.kind.judges() && facts.checks[..number].iter().any(|other| other.place == check.place);
         tell_check(&mut page, index, check, if is_told { 0 } else { LINES });
     }
@@ -104,8 +96,8 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
     page.text + &files.text
 }
 
-/// What is to come, in at most so many bytes: the newest prompt, with the one before, which it may go on from, and the last words
-/// that were said on it. Each has the same room; nothing where that is too little to say anything.
+/// The next steps, in at most this many bytes: the newest prompt, the one before it, which it may refer to, and the
+/// last reply to it. Each has the same room; empty if that is too little to be useful.
 pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let Some(asked) = messages.iter().rposition(|message| message.is_prompt()) else {
         return String::new();
@@ -113,31 +105,31 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let prompt = said(&messages[asked], Part::is_own_words);
     let before = messages[..asked].iter().rev().find(|message| message.is_prompt());
     // What was said before further steps may be done by now.
-    let reply = messages[asked + 1..]
-        .iter()
-        .rev()
-        .find(|message| message.role == Role::Assistant);
-    let words = reply
-        .map(|reply| said(reply, |_| true))
-        .filter(|words| !words.is_empty());
+    let behind = messages[asked + 1..].iter();
+    let mut replies = behind.filter(|message| message.role == Role::Assistant);
+    let since = replies.clone().count();
+    let words = replies.next_back().map(|reply| said(reply, |_| true));
+    let words = words.filter(|words| !words.is_empty());
     let is_open = messages
         .last()
         .is_none_or(|last| last.role != Role::Assistant || last.calls().next().is_some());
     let lines = 1 + usize::from(before.is_some()) + usize::from(words.is_some());
     let most = WORDS.min(bytes / lines).saturating_sub(AROUND);
-    // Where there is room for so little, the prompt itself is near.
+    // With so little room, the prompt itself is near.
     if most < FEWEST {
         return String::new();
     }
-    let mut page = Page {
-        text: String::new(),
-        room: bytes,
-    };
+    let mut page = Page::of(bytes);
     if let Some(before) = before {
         let words = said(before, Part::is_own_words);
         page.line(labels::ASKED_BEFORE, &words, most - labels::ASKED_BEFORE.len());
     }
-    page.line(labels::ASKED, &prompt, most - labels::ASKED.len());
+    let label = match is_open && since > 0 {
+        // It may have been done by now.
+        true => format!("{} (steps since: {since}): ", labels::ASKED),
+        false => format!("{}: ", labels::ASKED),
+    };
+    page.line(&label, &prompt, most - label.len());
     if let Some(words) = words {
         let label = if is_open { labels::SAID } else { labels::ANSWERED };
         page.line(label, &end_of(&words, most - label.len()), usize::MAX);
@@ -145,7 +137,7 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     page.text
 }
 
-/// The words of a message, of the parts that count, on one line: without what a harness has put between tags into them.
+/// The text of the accepted parts of a message on one line, without a harness's tagged text.
 fn said(message: &Message, counts: impl Fn(&Part) -> bool) -> String {
     let mut lines = Vec::new();
     for part in message.parts.iter().filter(|part| counts(part)) {
@@ -157,7 +149,7 @@ fn said(message: &Message, counts: impl Fn(&Part) -> bool) -> String {
     lines.join(" ")
 }
 
-/// The last words of a line, at most so many bytes.
+/// The last words of a line, in at most this many bytes.
 fn end_of(words: &str, most: usize) -> String {
     const GAP: &str = "…";
     if words.len() <= most {
@@ -168,9 +160,9 @@ fn end_of(words: &str, most: usize) -> String {
     format!("{GAP}{}", &words[start..])
 }
 
-/// A check: its command, its recorded status, changes since, and so many of its decisive lines.
+/// Writes a check: its command, its recorded status, changes since, and at most `lines` of its decisive lines.
 fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: usize) {
-    // How the repository stands is in what git said.
+    // The state of the repository is shown by git's output instead.
     let command = check.kind.judges().then(|| {
         let command = short::words(&check.command);
         format!("`{}`", short::clip_bytes(&command, COMMAND))
@@ -192,7 +184,11 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         (command, status) => command.or(status.map(str::to_owned)),
     };
     let line = [run, since].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let line = if line.is_empty() { "no status recorded" } else { &line };
+    let line = if line.is_empty() {
+        "exit status not recorded"
+    } else {
+        &line
+    };
     if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), line, usize::MAX) {
         return;
     }
@@ -202,7 +198,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
             .iter()
             .position(|line| words.iter().any(|word| line.starts_with(word)))
     };
-    // Git's own words of a commit, `[main 3f2a9c1] …`, and of a branch; hooks and other commands print before them.
+    // Git's own lines for a commit, `[main 3f2a9c1] …`, and for a branch; hooks and other commands print before them.
     let first = match check.kind {
         CheckKind::Commit => begins(&["["]),
         CheckKind::Status => begins(&["On branch "]).or((!printed.is_empty()).then_some(0)),
@@ -217,7 +213,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     }
 }
 
-/// The files that tools have changed, the newest first: those since the last commit, and the others.
+/// Lists the files changed by tools, newest first: those since the last commit, then the others.
 fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
     let has_commit = facts.checks.iter().any(|check| check.kind == CheckKind::Commit);
     let label = if has_commit {
@@ -235,9 +231,9 @@ fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
     );
 }
 
-/// A line of files, as many as have room in so many bytes: the folder that they have in common once, and how many more there are.
+/// Writes a line of files, as many as fit: their common folder once, and the number of omitted ones.
 fn list<'a>(page: &mut Page, label: &str, files: impl Iterator<Item = &'a FileFact>, most: usize) {
-    let paths = files.filter_map(|file| posing::quotable(&file.path));
+    let paths = files.filter_map(|file| quoting::quotable(&file.path));
     let paths: Vec<_> = paths.filter(|path| !path.contains('\n')).collect();
     let folder = folder_of(&paths);
     let mut list = match folder {
@@ -265,7 +261,7 @@ fn list<'a>(page: &mut Page, label: &str, files: impl Iterator<Item = &'a FileFa
     }
 }
 
-/// The folder that all of these paths lie in, with the slash behind it; empty where that is none, or one path has none to share it with.
+/// The common folder of these paths, with its trailing slash; empty if there is none.
 fn folder_of<'a>(paths: &'a [Cow<'_, str>]) -> &'a str {
     let [first, rest @ ..] = paths else { return "" };
     let shared = rest.iter().map(|path| {
@@ -273,7 +269,7 @@ fn folder_of<'a>(paths: &'a [Cow<'_, str>]) -> &'a str {
         same.count()
     });
     let shared = shared.min().unwrap_or(0);
-    // A byte at which two texts part may lie within a character; a slash never does.
+    // Texts may start to differ inside a character; a slash is always a whole character.
     first.as_bytes()[..shared]
         .iter()
         .rposition(|&byte| byte == b'/')
@@ -281,15 +277,24 @@ fn folder_of<'a>(paths: &'a [Cow<'_, str>]) -> &'a str {
 }
 
 /// Lines under a bound.
+#[derive(Default)]
+/// Lines of limited total length.
 struct Page {
     text: String,
     room: usize,
 }
 
 impl Page {
-    /// Adds a line of these words, of at most so many bytes of them, if there is room for it.
+    fn of(room: usize) -> Self {
+        Page {
+            room,
+            ..Page::default()
+        }
+    }
+
+    /// Adds a line with at most `most` bytes of these words; returns false if there is no room.
     fn line(&mut self, label: &str, words: &str, most: usize) -> bool {
-        let Some(words) = posing::quotable(words.trim()) else {
+        let Some(words) = quoting::quotable(words.trim()) else {
             return false;
         };
         let line = format!("{label}{}\n", short::clip_bytes(&short::words(&words), most));

@@ -1,4 +1,4 @@
-//! The summary that a model writes: the request for it, and the answer that is accepted. Nobody calls a model here.
+//! The request for a summary written by a model, and the validation of its answer. Nothing here calls a model.
 
 use crate::message::tokens::Tokens;
 use crate::message::view::View;
@@ -6,20 +6,20 @@ use crate::message::{Message, Origin, Part, Role};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most that the words of the answer may be, in tokens.
+/// The maximum tokens of the answer's text.
 const MAX_OUTPUT: Tokens = 1_024;
-/// How long to wait before each try.
+/// The delay before each attempt.
 const DELAYS: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_millis(1_000),
     Duration::from_millis(2_000),
 ];
-/// The most that an answer is taken for, in bytes: [`MAX_OUTPUT`] tokens of 8 bytes, which few words of any script have. What
-/// is longer comes from a provider that ignores the limit, or from a model whose limit had to be larger for its thinking, and
-/// would fill the window that it was to empty.
+/// The maximum bytes of an answer: [`MAX_OUTPUT`] tokens of 8 bytes, which few words of any script exceed. Longer
+/// answers come from a provider that ignores the limit, or from a model whose limit had to be larger for its thinking,
+/// and would fill the window that they were meant to free.
 const MAX_BYTES: usize = MAX_OUTPUT as usize * 8;
 
-/// What the model is asked for.
+/// The instruction to the model.
 const INSTRUCTION: &str =
     "The conversation above is about to be shortened. Write a summary from which you can go on with \
 the work when the older part is gone. Use fewer than 400 words, and these headings:
@@ -33,19 +33,19 @@ the work when the older part is gone. Use fewer than 400 words, and these headin
 
 Write only what the conversation says. Answer with the text alone, and call no tool.";
 
-/// A request that the engine asks its caller to make.
+/// A request for the caller to send.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SummaryRequest {
-    /// What to send. It extends what the session has sent, message by message, so that it is read from the cache: the
-    /// caller sends the same tools and settings as for every other request, too.
+    /// The messages to send. They extend those of the session's last request, so that they are read from the cache; the
+    /// caller must send the same tools and settings as for every other request, too.
     pub messages: Vec<Arc<Message>>,
-    /// The most that the words of the answer may be. Where thinking shares its limit, the caller gives room for that besides:
-    /// the words are judged by themselves.
+    /// The maximum tokens of the answer's text. If thinking counts towards the provider's limit, the caller must raise
+    /// it: only the text is checked here.
     pub max_output: Tokens,
 }
 
 impl SummaryRequest {
-    /// The request for a summary of this view: the view as it stands, and the instruction behind it.
+    /// The request for a summary of this view: the view unchanged, followed by the instruction.
     pub(crate) fn new(view: &View) -> Self {
         let mut messages = view.messages.clone();
         messages.push(Arc::new(Message::new(
@@ -59,47 +59,48 @@ impl SummaryRequest {
     }
 }
 
-/// What came of the request.
+/// The outcome of the request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// The model has answered and come to an end.
+    /// The model finished its answer.
     Complete(String),
-    /// The model has called tools: what it said beside that tells of the calls, and sums nothing up.
+    /// The model called tools: any text beside the calls describes those and is no summary.
     Called,
-    /// The answer ran into the limit.
+    /// The answer reached the output limit.
     Cut(String),
     /// The provider refused the request as too long.
     TooLong,
-    /// The provider failed, in its words.
+    /// The provider failed, with its error message.
     Failed(String),
     /// The user interrupted.
     Interrupted,
 }
 
-/// Why an answer is no summary.
+/// The reason why an answer is not a summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// It holds no words.
+    /// An empty answer.
     Empty,
-    /// It is a call of a tool.
+    /// A tool call.
     Called,
-    /// It was cut, so its end is missing, which tells of the current state.
+    /// A cut answer: its end, which describes the current state, is missing.
     Cut,
-    /// It is longer than a summary may be.
+    /// An answer beyond the maximum length.
     Overlong {
-        /// How long it is.
+        /// Its length.
         bytes: usize,
     },
     /// The request did not fit into the window.
     TooLong,
-    /// The provider failed, in its words.
+    /// The provider failed, with its error message.
     Failed(String),
     /// The user interrupted.
     Interrupted,
 }
 
 impl Failure {
-    /// Whether another try may come to something. The same request is as long as before, and who interrupts wants no more.
+    /// Returns whether another attempt may succeed. The same request would be too long again, and an interrupting user
+    /// wants none.
     pub(crate) fn is_worth_another_try(&self) -> bool {
         !matches!(self, Failure::TooLong | Failure::Interrupted)
     }
@@ -121,7 +122,8 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The text of a summary, if the answer is one. Without one, the template summary is used and the user is told why.
+/// The text of a summary, if the answer is one. Otherwise the template summary is used, and the user is told the
+/// reason.
 pub fn accept(answer: Answer) -> Result<String, Failure> {
     match answer {
         Answer::Complete(text) => match text.trim() {
@@ -137,7 +139,7 @@ pub fn accept(answer: Answer) -> Result<String, Failure> {
     }
 }
 
-/// The tries of one summary.
+/// The attempts for one summary.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tries {
     made: usize,
@@ -145,19 +147,20 @@ pub struct Tries {
 }
 
 impl Tries {
-    /// None made yet.
+    /// Creates the state before the first attempt.
     pub fn new() -> Self {
         Tries::default()
     }
 
-    /// How long to wait before the next try; none is left after the third, or after a failure that another try cannot mend.
+    /// The delay before the next attempt; `None` after the third one, or after a failure that another attempt cannot
+    /// fix.
     pub fn next_delay(&mut self) -> Option<Duration> {
         let delay = DELAYS.get(self.made).filter(|_| !self.is_over)?;
         self.made += 1;
         Some(*delay)
     }
 
-    /// The try came to this failure.
+    /// Records the failure of an attempt.
     pub fn failed(&mut self, failure: &Failure) {
         self.is_over |= !failure.is_worth_another_try();
     }

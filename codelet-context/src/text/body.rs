@@ -1,10 +1,10 @@
-//! A text that never changes, shared by everyone who shows it, with what is known of it computed once.
+//! An immutable, shared text whose properties are computed once.
 
 use crate::text::hash;
 use std::sync::{Arc, OnceLock};
 
 /// An immutable text. Clones share the bytes and everything computed from them, so a conversation can be viewed,
-/// compacted and undone without copying what it says.
+/// compacted and undone without copying its content.
 #[derive(Clone)]
 pub struct Body(Arc<Inner>);
 
@@ -29,17 +29,17 @@ impl Body {
         &self.0.text
     }
 
-    /// Length in bytes.
+    /// The length in bytes.
     pub fn len(&self) -> usize {
         self.0.text.len()
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.text.is_empty()
     }
 
-    /// Whether there is nothing but white space in it; vendors refuse such a text.
+    /// Returns whether the text is empty or only white space; providers refuse such a text.
     pub fn is_blank(&self) -> bool {
         self.0.text.trim_start().is_empty()
     }
@@ -49,7 +49,8 @@ impl Body {
         *self.0.hash.get_or_init(|| hash::bytes(self.0.text.as_bytes()))
     }
 
-    /// The text as this makes it shorter, or `None` where it does not; worked out once, whoever asks: there is one such way.
+    /// The text as shortened by `squeeze`, or `None` if it cannot be; cached, so all callers must pass the same
+    /// function.
     pub(crate) fn squeezed(&self, squeeze: impl FnOnce(&str) -> Option<String>) -> Option<&Body> {
         self.0
             .squeezed

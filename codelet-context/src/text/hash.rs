@@ -1,7 +1,7 @@
 //! A fast 64-bit hash with the same result on every machine, for equality of long texts, handles and index items.
 //!
 //! The multiply-and-fold mixing is that of wyhash (Wang Yi, public domain), in its later form. It is not cryptographic:
-//! whoever acts on equal hashes of whole bodies compares the bytes as well.
+//! code that relies on equal hashes of whole bodies compares the bytes as well.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -9,14 +9,14 @@ use std::hash::{BuildHasherDefault, Hasher};
 const A: u64 = 0xa076_1d64_78bd_642f;
 const B: u64 = 0xe703_7ed1_a0b4_28db;
 
-/// Keeps what is multiplied: where one of the two is 0, their product says nothing of the other.
+/// Mixes in the operands as well: if one of them is 0, the product alone would lose the other.
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
     let wide = u128::from(a) * u128::from(b);
     a ^ b ^ (wide as u64) ^ ((wide >> 64) as u64)
 }
 
-/// Up to eight bytes as a number, the first one lowest, without a copy of variable length.
+/// Up to eight bytes as a little-endian number, without a variable-length copy.
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
     match *bytes {
@@ -48,17 +48,17 @@ pub(crate) fn bytes(bytes: &[u8]) -> u64 {
     let rest = chunks.remainder();
     let (low, high) = rest.split_at(rest.len().min(8));
     let last = fold(word(low) ^ B ^ state, word(high) ^ A ^ state.rotate_left(32));
-    // Once more with the length, so that every bit tells of all of it.
+    // Mix in the length again, so that every bit depends on all of the input.
     fold(last ^ A, B ^ bytes.len() as u64)
 }
 
-/// The hash of two hashes, order kept.
+/// The hash of two hashes; the order matters.
 #[inline]
 pub(crate) fn pair(a: u64, b: u64) -> u64 {
     fold(a ^ A, b.rotate_left(23) ^ B)
 }
 
-/// Hashes that are their own hash.
+/// A hasher for keys that are already hashes.
 #[derive(Clone, Default)]
 pub(crate) struct Identity(u64);
 
@@ -74,11 +74,10 @@ impl Hasher for Identity {
     }
 }
 
-/// A map whose keys are hashes already.
+/// A map whose keys are already hashes.
 pub(crate) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<Identity>>;
 
-/// Hashes keys that are not hashes yet, such as the ids of calls: several times as fast on short texts as the standard
-/// library's.
+/// A hasher for other keys, such as call ids: several times as fast on short texts as the standard library's.
 #[derive(Clone, Default)]
 pub(crate) struct Quick(u64);
 
@@ -105,7 +104,7 @@ impl Hasher for Quick {
 
 /// A map whose keys are hashed [quickly](Quick).
 pub(crate) type QuickMap<K, T> = HashMap<K, T, BuildHasherDefault<Quick>>;
-/// A set of the same kind.
+/// A set with the same hasher.
 pub(crate) type QuickSet<K> = HashSet<K, BuildHasherDefault<Quick>>;
 
 #[cfg(test)]
@@ -115,7 +114,7 @@ mod tests {
 
     #[test]
     fn no_word_hides_what_stands_beside_it() {
-        // Each word that makes one side of a product 0, in a text of each length.
+        // Each word that makes one factor of a product 0, in a text of each length.
         for length in [16, 20, 32, 48, 400] {
             let state = A ^ length as u64;
             for first in [state ^ B, B, A, 0, u64::MAX] {

@@ -2,8 +2,8 @@
 
 use crate::text::hash;
 
-/// The lines of a text that say something, as hashes: without white space around them, and without the number that a
-/// reading tool has put before them, which differs when something above was changed.
+/// The hashes of the lines of a text that have content: without surrounding white space, and without the line number of
+/// a reading tool, which differs if something above was changed.
 pub(crate) fn lines_of(text: &str) -> impl Iterator<Item = u64> {
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
     let mut start = 0;
@@ -34,7 +34,7 @@ fn without_number(line: &str) -> &str {
     }
 }
 
-/// A line without white space around it. Nearly all begin and end in ASCII, which is told by the byte.
+/// Trims a line. Nearly all lines start and end in ASCII, which a single byte decides.
 fn trim(line: &str) -> &str {
     const VERTICAL_TAB: u8 = 0x0b;
     let line = line.trim_ascii();

@@ -100,7 +100,7 @@ fn how_the_repository_stands_is_what_git_said_last() {
     told("  | On branch main");
     told("  | Your branch is ahead of 'origin/main' by 1 commit.");
     told("Files changed since the last commit: /w/pool.rs");
-    told("Files changed before it: /w/lock.rs");
+    told("Files changed before the last commit: /w/lock.rs");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn what_comes_next_is_the_newest_prompt_with_the_one_it_goes_on_from_and_the_las
     );
     let open = next(&talk().says("Now the lexer.").runs("ls", "lexer.rs").summary(12_000));
     // Further steps may have done by now what was said before them.
-    assert!(open.ends_with("Asked last: Yes, go on"), "{open}");
+    assert!(open.ends_with("Asked last (steps since: 12): Yes, go on"), "{open}");
 }
 
 #[test]

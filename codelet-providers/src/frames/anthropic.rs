@@ -14,14 +14,14 @@ pub(crate) struct Anthropic {
     usage: usage::Anthropic,
     told: Told,
     stop: Option<Stop>,
-    /// How much of the answer has come, in bytes and calls.
+    /// The amount of content so far, in bytes and calls.
     grown: usize,
 }
 
 struct Block {
     index: u64,
     fields: Map<String, Value>,
-    /// The parameters of a call, as far as they have come.
+    /// The parameters of a call received so far.
     input: String,
 }
 
@@ -56,7 +56,7 @@ impl Anthropic {
         let index = index(event);
         let kind = str(delta, "type").unwrap_or_default();
         if !self.blocks.iter().any(|block| block.index == index) {
-            // Some servers leave the start of a block out.
+            // Some servers omit the start of a block.
             let fields = match kind {
                 "text_delta" => json!({"type": "text", "text": ""}),
                 "thinking_delta" => json!({"type": "thinking", "thinking": ""}),
@@ -129,7 +129,7 @@ impl Frames for Anthropic {
                 return Ok(true);
             }
             "error" => return Err(Trouble::Reported(frame.to_owned())),
-            // Some gateways report an error without saying that it is an event.
+            // Some gateways report an error without an event type.
             "" if event.get("error").is_some_and(|error| !error.is_null()) => {
                 return Err(Trouble::Reported(frame.to_owned()));
             }
@@ -143,7 +143,7 @@ impl Frames for Anthropic {
     }
 
     fn missing(&self) -> Missing {
-        // The counts come with the reason to stop.
+        // The usage arrives with the stop reason.
         match self.stop {
             None => Missing::End,
             Some(_) => Missing::Nothing,
@@ -161,7 +161,7 @@ impl Frames for Anthropic {
         let mut content = Vec::new();
         let mut blocks = std::mem::take(&mut self.blocks);
         if matches!(stop, Stop::OutputLimit | Stop::WindowFull) {
-            // Half a thought bears no proof, and is not taken back.
+            // Incomplete thinking has no signature and would be rejected.
             let is_half = |block: &mut Block| {
                 let field = |name| str_of(&block.fields, name).unwrap_or_default();
                 field("type") == "thinking" && field("signature").is_empty()
@@ -172,7 +172,7 @@ impl Frames for Anthropic {
         for (at, mut block) in blocks.into_iter().enumerate() {
             let kind = str_of(&block.fields, "type").unwrap_or_default().to_owned();
             if kind == "text" && str_of(&block.fields, "text").unwrap_or_default().trim().is_empty() {
-                // The vendor does not take an empty text back.
+                // The vendor rejects an empty text.
                 continue;
             }
             if kind.ends_with("tool_use") {

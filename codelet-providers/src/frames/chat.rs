@@ -1,4 +1,4 @@
-//! Chat Completions chunks: one message that grows, its calls by index, and the counts in a chunk of their own.
+//! Chat Completions chunks: one growing message, its calls by index, and the usage in a separate chunk.
 
 use super::{
     Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, declined, is_cut_before, note, parameters, parse,
@@ -8,15 +8,15 @@ use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
 use serde_json::{Map, Value, json};
 
-/// The names under which servers send thinking in the open.
+/// The names of fields in which servers send plain thinking.
 const THINKING: [&str; 2] = ["reasoning_content", "reasoning"];
 
 #[derive(Default)]
 pub(crate) struct Chat {
     content: Option<String>,
-    /// The name that the thinking came under, and the thinking.
+    /// The field name of the thinking, and its text.
     thinking: Option<(&'static str, String)>,
-    /// Thinking in pieces that some gateways want back.
+    /// Thinking in pieces that some gateways require back.
     details: Vec<Value>,
     refusal: String,
     calls: Vec<Call>,
@@ -24,9 +24,9 @@ pub(crate) struct Chat {
     told: Told,
     stop: Option<Stop>,
     is_done: bool,
-    /// The counts came with the reason to stop, or behind it.
+    /// True if the usage arrived with the stop reason or after it.
     is_counted: bool,
-    /// How much of the answer has come, in bytes and calls.
+    /// The amount of content so far, in bytes and calls.
     grown: usize,
 }
 
@@ -36,7 +36,7 @@ struct Call {
     id: String,
     name: String,
     arguments: String,
-    /// Fields beside the usual ones, such as a signature.
+    /// Fields other than the usual ones, such as a signature.
     extra: Map<String, Value>,
     is_told: bool,
 }
@@ -108,7 +108,7 @@ impl Chat {
         }
     }
 
-    /// Pieces of the same kind at the same index are one.
+    /// Merges pieces of the same kind at the same index.
     fn detail(&mut self, detail: &Value) {
         let Value::Object(piece) = detail else { return };
         let words = ["text", "summary", "data"].into_iter();
@@ -142,8 +142,8 @@ impl Chat {
             (Some(index), Some(own)) => index == own,
             _ => !id.is_empty() && id == call.id,
         });
-        // Without an index, what has an id or a name begins a call, and the rest goes on with the last one. A server
-        // that numbers every call 0 gives them ids of their own.
+        // Without an index, an id or a name begins a call, and other chunks continue the last one. A server that
+        // numbers every call 0 gives each its own id.
         let known = known.or_else(|| {
             (index.is_none() && id.is_empty() && name.is_empty()).then(|| self.calls.len().checked_sub(1))?
         });
@@ -163,7 +163,7 @@ impl Chat {
         if call.id.is_empty() {
             call.id.push_str(id);
         }
-        // The name comes whole; some servers repeat it.
+        // The name arrives whole; some servers repeat it.
         if call.name.is_empty() {
             call.name.push_str(name);
         }
@@ -191,7 +191,7 @@ impl Chat {
     fn message(&mut self, stop: &Stop) -> (Map<String, Value>, Vec<usize>) {
         let mut broken = Vec::new();
         let mut calls = Vec::new();
-        // A call without a name cannot be run, and no server takes it back.
+        // A call without a name cannot be run, and every server rejects it.
         let mut named = std::mem::take(&mut self.calls);
         named.retain(|call| !call.name.is_empty());
         let last = named.len().wrapping_sub(1);
@@ -258,7 +258,7 @@ impl Frames for Chat {
         if let Some(usage) = usage {
             self.usage.chat(usage);
             self.told.tell(self.usage.billed(), deltas);
-            // Some servers count in every chunk.
+            // Some servers report usage in every chunk.
             self.is_counted |= self.stop.is_some();
         }
         Ok(false)

@@ -1,4 +1,4 @@
-//! Gemini's chunks: parts of one content. There is no event that ends the reply; a reason to finish does.
+//! Gemini's chunks: parts of one content. No event ends the reply; a finish reason does.
 
 use super::{
     Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, broken_off, declined, note, parse, reason,
@@ -16,9 +16,9 @@ pub(crate) struct Gemini {
     usage: Inclusive,
     told: Told,
     stop: Option<Stop>,
-    /// The counts came with the reason to stop, or behind it.
+    /// True if the usage arrived with the stop reason or after it.
     is_counted: bool,
-    /// How much of the answer has come, in bytes and parts that are no text.
+    /// The amount of content so far, in bytes and parts that are not text.
     grown: usize,
 }
 
@@ -57,7 +57,7 @@ impl Gemini {
             }
             self.calls += 1;
         }
-        // Pieces of one text are one text; a signature belongs to its own part and is never moved.
+        // Pieces of one text are merged; a signature belongs to its own part and is never moved.
         match self.parts.last_mut() {
             Some(Value::Object(last))
                 if is_plain(last) && is_plain(fields) && last.get("thought") == fields.get("thought") =>
@@ -69,7 +69,7 @@ impl Gemini {
     }
 }
 
-/// Words, and nothing beside them.
+/// Returns whether a part contains only text.
 fn is_plain(part: &Map<String, Value>) -> bool {
     part.get("text").is_some_and(Value::is_string)
         && part.keys().all(|name| matches!(name.as_str(), "text" | "thought"))
@@ -136,7 +136,7 @@ impl Frames for Gemini {
     }
 }
 
-/// What a reason means.
+/// Converts a finish reason.
 fn stop(reason: &str, words: Option<&str>) -> Result<Stop, Trouble> {
     Ok(match reason {
         "LANGUAGE" => declined(reason, words),

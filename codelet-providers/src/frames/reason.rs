@@ -1,9 +1,9 @@
-//! Why an answer ended, in the words of vendors and gateways.
+//! Stop reasons of vendors and gateways.
 
 use super::Trouble;
 use codelet_agent::model::Stop;
 
-/// Words that an answer which is whole ends with.
+/// Stop reasons of complete answers.
 const FINISHED: &[&str] = &[
     "stop",
     "stop_sequence",
@@ -22,11 +22,11 @@ const FINISHED: &[&str] = &[
     "tool_use",
     "function_call",
 ];
-/// Parts of words for an answer that the model has made so that the vendor could not read it.
+/// Substrings of stop reasons for an answer that the vendor could not parse.
 const MALFORMED: &[&str] = &["malformed", "unexpected_tool_call", "too_many_tool_calls"];
-/// … for a window that was full.
+/// … for a full context window.
 const WINDOW: &[&str] = &["context"];
-/// … for an answer that is not given.
+/// … for a refused answer.
 const DECLINED: &[&str] = &[
     "filter",
     "refus",
@@ -41,9 +41,9 @@ const DECLINED: &[&str] = &[
     "guardrail",
     "policy",
 ];
-/// … for an answer that ran into its limit.
+/// … for an answer that reached its output limit.
 const LIMIT: &[&str] = &["length", "max_tokens", "max_output", "max_completion", "token_limit"];
-/// … for a vendor that failed.
+/// … for a failure of the vendor.
 const FAILED: &[&str] = &[
     "error",
     "abort",
@@ -66,14 +66,15 @@ const FAILED: &[&str] = &[
     "network",
 ];
 
-/// What a reason means. `words` are the vendor's own beside it.
+/// Converts a stop reason. `words` is the vendor's explanation.
 ///
-/// A reason that nobody here knows is no end: it would be taken for one although the answer broke off, and a status of 0 would
-/// say that it is whole. What came is kept, the model is asked to go on, and if its answers always end so, the run ends with
-/// the reason in its error. A word for a whole answer that is missing here costs that error, and a row above mends it.
+/// An unknown reason is not treated as an end: the answer may have been aborted, and an exit status of 0 would call it
+/// complete. The content is kept, the model is asked to continue, and if its answers always end like this, the run
+/// fails with the reason in its error. A missing reason for complete answers causes that error, and a row above fixes
+/// it.
 ///
 /// # Errors
-/// Where the vendor failed: the request is made again.
+/// If the vendor failed: the request is then retried.
 pub(super) fn stop(reason: &str, words: Option<&str>) -> Result<Stop, Trouble> {
     let lower = reason.to_ascii_lowercase();
     let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));

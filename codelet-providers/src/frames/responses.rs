@@ -57,7 +57,7 @@ impl Responses {
         self.items[at].is_done = true;
     }
 
-    /// The item that an event is about: by its id, by its place, or the one that is open.
+    /// Returns the index of the item that an event refers to: by its id, by its index, or the open one.
     fn find(&self, event: &Value) -> Option<usize> {
         let id = event.get("item_id").or_else(|| event.get("item")?.get("id"));
         let id = id.filter(|id| id.as_str().is_some_and(|id| !id.is_empty()));
@@ -86,7 +86,7 @@ impl Responses {
         Some(&mut self.items[at]).filter(|item| !item.is_done)
     }
 
-    /// Words of an item that is not done yet; kept in case it never is.
+    /// Appends text to an unfinished item; kept in case it never finishes.
     fn words(&mut self, event: &Value, list: &str, kind: &str) {
         let more = str(event, "delta").unwrap_or_default();
         let place = event.get("content_index").or_else(|| event.get("summary_index"));
@@ -94,7 +94,7 @@ impl Responses {
         let Some(item) = self.item(event) else { return };
         let parts = item.fields.entry(list).or_insert_with(|| json!([]));
         let Value::Array(parts) = parts else { return };
-        // Places are counted up one by one; a server that leaps is followed one step.
+        // Indices increase one by one; for a server that skips some, one part is added.
         if place >= parts.len() as u64 {
             parts.push(match kind {
                 "output_text" => json!({"type": kind, "text": "", "annotations": []}),
@@ -107,7 +107,7 @@ impl Responses {
         }
     }
 
-    /// The response as it stands when it ends.
+    /// Finishes with the final state of the response.
     fn end(&mut self, response: &Value, stop: Stop, deltas: &mut Deltas) {
         self.report(response, deltas);
         let output = response.get("output").and_then(Value::as_array);
@@ -130,7 +130,7 @@ impl Responses {
     }
 }
 
-/// Whether a response that is over says nothing else than that it is whole.
+/// Returns whether a finished response reports nothing but completion.
 fn ended_well(response: &Value) -> bool {
     reason_in(response, "status").is_none_or(|status| status == "completed")
 }
@@ -165,7 +165,7 @@ impl Frames for Responses {
                     append(&mut item.fields, "arguments", &more);
                 }
             }
-            // What the response says of itself counts, whatever the event is called.
+            // The response's own status counts, whatever the event is called.
             "response.completed" | "response.done" if ended_well(response) => {
                 self.end(response, Stop::Finished, deltas);
                 return Ok(true);
@@ -225,7 +225,7 @@ impl Frames for Responses {
                 if !is_whole || !arguments.trim().starts_with('{') {
                     item.fields.insert("arguments".to_owned(), Value::from("{}"));
                 }
-                // A call of its own is told from one that nobody can run by id and name.
+                // A call that can be run has both an id and a name.
                 if ["call_id", "name"]
                     .iter()
                     .all(|name| item.fields.get(*name).is_some_and(Value::is_string))
@@ -251,7 +251,7 @@ impl Frames for Responses {
                     continue;
                 }
             } else if item.is("reasoning") && !item.is_done {
-                // Half a thought bears no proof, and is not taken back.
+                // Incomplete thinking has no signature and would be rejected.
                 continue;
             }
             list.push(Value::Object(item.fields));
@@ -268,7 +268,7 @@ fn index(event: &Value) -> Option<u64> {
     event.get("output_index").and_then(Value::as_u64)
 }
 
-/// The words with which the model declines, when it says nothing else.
+/// Returns the model's refusal, if there is no other text.
 fn refusal(message: &Map<String, Value>) -> Option<&str> {
     let parts = message.get("content")?.as_array()?;
     let is_refusal = |part: &&Value| part.get("type").is_some_and(|kind| kind == "refusal");

@@ -1,4 +1,4 @@
-//! AWS: the keys of an account, where they are kept, and the signature of a request.
+//! AWS: account keys, the files that contain them, and request signatures.
 
 use crate::secret::Secret;
 use aws_credential_types::Credentials;
@@ -11,33 +11,33 @@ use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// The keys of an account, for as long as they last.
+/// The keys of an account, possibly temporary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AwsKeys {
-    /// Names the key; it is no secret.
+    /// The key id, which is not secret.
     pub id: String,
-    /// Signs.
+    /// The signing key.
     pub secret: Secret,
-    /// Goes with keys that last for some hours.
+    /// The session token of temporary keys.
     pub session: Option<Secret>,
 }
 
-/// Finds the keys, anew for each request: a program of the user's may renew them in their file.
+/// A source of keys, queried for each request: a program of the user's may renew them in their file.
 #[derive(Clone)]
 pub struct AwsSource(Arc<Find>);
 
 type Find = dyn Fn() -> Result<AwsKeys, String> + Send + Sync;
 
 impl AwsSource {
-    /// Takes what finds the keys, or says in a sentence why there are none.
+    /// Creates a source from a function that returns the keys, or explains in a sentence why there are none.
     pub fn new(find: impl Fn() -> Result<AwsKeys, String> + Send + Sync + 'static) -> Self {
         AwsSource(Arc::new(find))
     }
 
-    /// The keys as they are now.
+    /// Returns the current keys.
     ///
     /// # Errors
-    /// When there are none any more, a sentence.
+    /// Explains in a sentence why there are none any more.
     pub fn keys(&self) -> Result<AwsKeys, String> {
         (self.0)()
     }
@@ -49,20 +49,20 @@ impl std::fmt::Debug for AwsSource {
     }
 }
 
-/// What a profile of `~/.aws/config` and `~/.aws/credentials` says.
+/// A profile of `~/.aws/config` and `~/.aws/credentials`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Profile {
-    /// The keys, where they stand there.
+    /// The keys, if the profile contains them.
     pub keys: Option<AwsKeys>,
     /// The region.
     pub region: Option<String>,
-    /// How the keys are to be had otherwise, which is not done here.
+    /// Another source of the keys, which is not supported here.
     pub elsewhere: Option<&'static str>,
-    /// Whether either file has a profile of this name.
+    /// True if either file has a profile with this name.
     pub is_there: bool,
 }
 
-/// Names of settings that say that keys come from elsewhere, and from where.
+/// Settings that indicate another source of keys, with its description.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("sso_session", "single sign-on"),
     ("sso_start_url", "single sign-on"),
@@ -72,8 +72,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("web_identity_token_file", "a web identity"),
 ];
 
-/// Reads a profile from the texts of the two files, the file of credentials before the other. What is written twice counts as it stands
-/// first there (docs.aws.amazon.com/sdkref/latest/guide/file-format.html, November 2026).
+/// Parses a profile from the texts of the two files; the credentials file takes precedence. Of repeated entries, the
+/// first one there counts (docs.aws.amazon.com/sdkref/latest/guide/file-format.html, November 2026).
 pub fn profile(credentials: &str, config: &str, name: &str) -> Profile {
     let in_config = match name {
         "default" => vec!["default".to_owned(), "profile default".to_owned()],
@@ -87,7 +87,7 @@ pub fn profile(credentials: &str, config: &str, name: &str) -> Profile {
     };
     let keys = find("aws_access_key_id").zip(find("aws_secret_access_key"));
     Profile {
-        // Keys beside a role are there to assume it, and are not the role's.
+        // Keys next to a role are for assuming it, and are not the role's own.
         keys: keys.filter(|_| find("role_arn").is_none()).map(|(id, secret)| AwsKeys {
             id: id.to_owned(),
             secret: Secret::new(secret),
@@ -102,7 +102,7 @@ pub fn profile(credentials: &str, config: &str, name: &str) -> Profile {
     }
 }
 
-/// Every secret in the text of such a file, whichever profile it is of, and also where it is commented out.
+/// Returns every secret in the text of such a file, of all profiles, including commented-out ones.
 pub fn secrets(text: &str) -> Vec<String> {
     let fields = text.lines().filter_map(|line| line.split_once('='));
     let is_secret = |name: &str| {
@@ -116,8 +116,8 @@ pub fn secrets(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The fields of a section, by any of its names; none where there is no such section. Indented lines belong to the field above them, and
-/// are none of those that are looked for.
+/// Returns the fields of a section, by any of its names; `None` if there is no such section. Indented lines belong to
+/// the field above them and are skipped.
 fn section(text: &str, names: &[String]) -> Option<Vec<(String, String)>> {
     let mut found: Option<Vec<(String, String)>> = None;
     let mut is_inside = false;
@@ -133,7 +133,7 @@ fn section(text: &str, names: &[String]) -> Option<Vec<(String, String)>> {
         }
         let is_field = is_inside && !line.starts_with([' ', '\t', '#', ';']);
         if let (true, Some(fields), Some((key, value))) = (is_field, &mut found, line.split_once('=')) {
-            // A comment stands behind white space.
+            // A comment follows white space.
             let value = [" #", " ;", "\t#", "\t;"]
                 .iter()
                 .fold(value, |value, mark| value.split(mark).next().unwrap_or(value));
@@ -146,16 +146,16 @@ fn section(text: &str, names: &[String]) -> Option<Vec<(String, String)>> {
     found
 }
 
-/// A request as it is signed.
+/// A request to be signed.
 pub(crate) struct Signed<'a> {
     pub method: &'a str,
     pub url: &'a Url,
-    /// The headers that the signature covers, besides the host and those that it adds.
+    /// The headers that the signature covers, in addition to the host and those that signing adds.
     pub headers: &'a [(&'a str, &'a str)],
     pub body: &'a [Bytes],
 }
 
-/// For whom it is signed, and when.
+/// The scope of a signature: region, service and time.
 pub(crate) struct Scope<'a> {
     pub region: &'a str,
     pub service: &'a str,
@@ -163,10 +163,10 @@ pub(crate) struct Scope<'a> {
 }
 
 impl Signed<'_> {
-    /// The headers that sign it (AWS Signature Version 4).
+    /// Returns the headers with the signature (AWS Signature Version 4).
     ///
     /// # Errors
-    /// When address or keys hold what cannot be signed, a fragment without either.
+    /// If URL or keys contain characters that cannot be signed; a fragment that contains neither.
     pub(crate) fn headers(&self, keys: &AwsKeys, scope: &Scope<'_>) -> Result<HeaderMap, String> {
         let unsigned = || "the keys or the address hold characters that cannot be signed".to_owned();
         let session = keys.session.as_ref().map(|token| token.expose().to_owned());

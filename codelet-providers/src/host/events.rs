@@ -1,4 +1,4 @@
-//! The frames in which AWS streams events: lengths and checksums around headers and a payload.
+//! AWS event stream framing: lengths and checksums around headers and a payload.
 
 use aws_smithy_eventstream::frame::{DecodedFrame, MessageFrameDecoder};
 use base64::Engine;
@@ -6,15 +6,15 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::BytesMut;
 use serde_json::{Value, json};
 
-/// Puts the events of a stream together from the pieces in which it comes.
+/// A decoder that assembles events from the chunks of a stream.
 pub(crate) struct EventFramer {
     decoder: MessageFrameDecoder,
     pending: BytesMut,
-    /// The beginning of the frame under way that the decoder has taken already, in bytes.
+    /// Bytes of the current frame that the decoder has already consumed.
     taken: usize,
 }
 
-/// Bytes that the decoder takes of a frame before all of it is there.
+/// Bytes that the decoder consumes before a frame is complete.
 const PRELUDE: usize = 12;
 
 impl EventFramer {
@@ -26,11 +26,11 @@ impl EventFramer {
         }
     }
 
-    /// The data of the frames that a chunk completes: what the model's own interface would have sent as one event each. An exception
-    /// is an error of the same form.
+    /// Returns the data of the frames that a chunk completes, each equivalent to one event of the model's own API. An
+    /// exception becomes an error of the same form.
     ///
     /// # Errors
-    /// When the stream is damaged: a length that cannot be, a checksum that does not fit, an event that is none.
+    /// If the stream is damaged: an impossible length, a wrong checksum, or an invalid event.
     pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<Vec<String>, String> {
         self.pending.extend_from_slice(chunk);
         let mut frames = Vec::new();
@@ -60,13 +60,13 @@ impl EventFramer {
         }
     }
 
-    /// How many bytes wait for the rest of their frame.
+    /// Returns the number of bytes in an incomplete frame.
     pub(crate) fn pending(&self) -> usize {
         self.pending.len() + self.taken
     }
 }
 
-/// Exceptions within a stream, and the status that each has outside of one (docs.aws.amazon.com/bedrock/latest/APIReference,
+/// Exceptions within a stream, with their HTTP status outside of one (docs.aws.amazon.com/bedrock/latest/APIReference,
 /// `ResponseStream`, November 2026).
 const EXCEPTIONS: &[(&str, u16)] = &[
     ("validationException", 400),
@@ -77,7 +77,7 @@ const EXCEPTIONS: &[(&str, u16)] = &[
     ("serviceUnavailableException", 503),
 ];
 
-/// What an event says; none where it says nothing of the answer.
+/// Returns the data of an event; `None` if it contains nothing of the answer.
 fn event<'a>(header: &dyn Fn(&str) -> Option<&'a str>, payload: &[u8]) -> Result<Option<String>, String> {
     let parsed = || serde_json::from_slice::<Value>(payload).unwrap_or_default();
     let error = |kind: &str, said: &str| {

@@ -1,6 +1,7 @@
-//! Google's Application Default Credentials: the file of a service account's key or of a user's login, and the tokens that are got for it.
+//! Google's Application Default Credentials: the file of a service account's key or a user's login, and the access
+//! tokens obtained with it.
 //!
-//! Forms of the files and of the exchange: google.aip.dev/auth/4110 to 4113, and
+//! Formats of the files and of the exchange: google.aip.dev/auth/4110 to 4113, and
 //! developers.google.com/identity/protocols/oauth2/service-account (November 2026).
 
 use crate::network::{Answer, Line};
@@ -20,30 +21,30 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-/// Where tokens are got, unless the file names another server.
+/// The token server, unless the file names another one.
 const TOKEN_SERVER: &str = "https://oauth2.googleapis.com/token";
-/// What a token is for.
+/// The OAuth scope of a token.
 const PURPOSE: &str = "https://www.googleapis.com/auth/cloud-platform";
-/// What a server is asked for with a signed word of a service account.
+/// The grant type for a service account's signed assertion.
 const BY_SIGNATURE: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/// A signed word holds for so long; Google takes no longer one.
+/// The lifetime of a signed assertion, the maximum that Google accepts.
 const HOLDS: Duration = Duration::from_secs(3_600);
-/// A token is renewed so long before it ends: no request that begins with it outlives it before its answer begins.
+/// The remaining lifetime at which a token is renewed, so that it cannot expire before the answer to a request begins.
 const RENEWED_BEFORE: Duration = Duration::from_secs(300);
-/// What to do where the file is of no use.
+/// The advice for an unusable file.
 const OTHERWISE: &str =
     "set $CLOUDSDK_AUTH_ACCESS_TOKEN to what `gcloud auth application-default print-access-token` prints";
 
-/// What gets tokens: a service account's key, or a user's login.
+/// Credentials for obtaining tokens: a service account's key, or a user's login.
 #[derive(Clone)]
 pub struct GoogleCredentials {
     kind: Kind,
     server: Url,
     /// The project that the file names.
     project: Option<String>,
-    /// The project that is billed for a user's requests.
+    /// The project billed for a user's requests.
     quota_project: Option<String>,
-    /// Hears of each token that was got.
+    /// Called with each token obtained.
     told: Option<Arc<Tell>>,
 }
 
@@ -55,7 +56,7 @@ enum Kind {
         email: String,
         key_id: Option<String>,
         key: Arc<RsaKeyPair>,
-        /// As it stands in the file, to be hidden.
+        /// The key's lines as in the file, for redaction.
         lines: Vec<String>,
     },
     User {
@@ -66,10 +67,10 @@ enum Kind {
 }
 
 impl GoogleCredentials {
-    /// Reads the text of a file of credentials.
+    /// Parses the text of a credentials file.
     ///
     /// # Errors
-    /// When it is none, or of a type that is not read here; a sentence without anything of the file but its type.
+    /// If it is invalid, or of an unsupported type; the sentence quotes only the type.
     pub fn read(text: &str) -> Result<Self, String> {
         let file: Value = serde_json::from_str(text).map_err(|_| "it is not valid JSON".to_owned())?;
         let field = |name: &str| {
@@ -116,7 +117,7 @@ impl GoogleCredentials {
         })
     }
 
-    /// The same, of which each token that is got is told before it is used, for whoever hides it.
+    /// Returns the credentials with a function that is called with each token before its first use, for redaction.
     pub fn telling(self, told: impl Fn(&Secret) + Send + Sync + 'static) -> Self {
         GoogleCredentials {
             told: Some(Arc::new(told)),
@@ -124,12 +125,12 @@ impl GoogleCredentials {
         }
     }
 
-    /// The project that the file names, if it names one.
+    /// Returns the project that the file names, if any.
     pub fn project(&self) -> Option<&str> {
         self.project.as_deref()
     }
 
-    /// What nobody may see of them.
+    /// Returns the secrets in the credentials.
     pub fn secrets(&self) -> Vec<String> {
         match &self.kind {
             Kind::Account { lines, .. } => lines.clone(),
@@ -141,19 +142,19 @@ impl GoogleCredentials {
         }
     }
 
-    /// The server that gives tokens.
+    /// Returns the token server.
     pub(crate) fn server(&self) -> &Url {
         &self.server
     }
 
-    /// The project that goes into a header of its own, for users.
+    /// Returns the project for the billing header, which only user logins need.
     pub(crate) fn billed(&self) -> Option<&str> {
         matches!(self.kind, Kind::User { .. })
             .then_some(self.quota_project.as_deref())
             .flatten()
     }
 
-    /// What is sent for a token.
+    /// Returns the form that requests a token.
     fn form(&self, now: SystemTime) -> Result<String, String> {
         let mut form = Url::parse("http://form/").map_err(|error| error.to_string())?;
         match &self.kind {
@@ -181,7 +182,7 @@ impl GoogleCredentials {
         Ok(form.query().unwrap_or_default().to_owned())
     }
 
-    /// What to do where the server refuses.
+    /// Returns advice for a rejection by the server.
     fn advice(&self, said: &str) -> &'static str {
         match &self.kind {
             Kind::User { .. } => "run `gcloud auth application-default login`",
@@ -208,7 +209,7 @@ fn private_key(pem: &str) -> Result<RsaKeyPair, String> {
     }
 }
 
-/// A word of a service account about itself, signed (a JSON Web Token, RS256).
+/// Returns a service account's signed assertion (a JSON Web Token, RS256).
 fn signed(
     key: &RsaKeyPair,
     key_id: Option<&str>,
@@ -231,7 +232,7 @@ fn signed(
     Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
 }
 
-/// The tokens of credentials: one at a time, shared by all requests, and renewed before it ends.
+/// A cache for the access token, shared by all requests and renewed before it expires.
 pub(crate) struct AccessTokens {
     credentials: GoogleCredentials,
     line: Line,
@@ -239,7 +240,7 @@ pub(crate) struct AccessTokens {
 }
 
 impl AccessTokens {
-    /// Nothing is asked before the first token is wanted. `line` leads to the server of the credentials.
+    /// Creates the cache; the first token is requested on demand. `line` leads to the credentials' token server.
     pub(crate) fn new(credentials: GoogleCredentials, line: Line) -> Self {
         AccessTokens {
             credentials,
@@ -248,15 +249,15 @@ impl AccessTokens {
         }
     }
 
-    /// The project that goes into a header of its own.
+    /// Returns the project for the billing header.
     pub(crate) fn billed(&self) -> Option<&str> {
         self.credentials.billed()
     }
 
-    /// A token that holds for a while; two requests that want one at the same time wait for the same.
+    /// Returns a token that is valid for a while; concurrent requests wait for the same one.
     ///
     /// # Errors
-    /// When the server refuses, cannot be reached or makes no sense.
+    /// If the server refuses, is unreachable, or sends an invalid response.
     pub(crate) async fn token(&self) -> Result<Secret, ModelError> {
         let mut kept = self.kept.lock().await;
         if let Some((token, until)) = &*kept
@@ -274,7 +275,7 @@ impl AccessTokens {
         Ok(token)
     }
 
-    /// Forgets a token that was refused: the next request gets another one.
+    /// Forgets a rejected token, so that the next request obtains a new one.
     pub(crate) async fn forget(&self, token: &Secret) {
         let mut kept = self.kept.lock().await;
         if kept.as_ref().is_some_and(|(own, _)| own == token) {

@@ -1,23 +1,24 @@
-//! Names under which clouds serve models, and the catalogue's names of the same.
+//! Model names of clouds, and the catalogue's names of the same models.
 //!
-//! The engine's price cards know such names, too (`codelet_context::price::find`), in whatever a recorded conversation was asked through.
-//! Here the name says besides who makes the model, also where no list has it: that decides on the wire and on what is sent.
+//! The engine's price cards know such names, too (`codelet_context::price::find`), for any provider of a recorded
+//! conversation. Here the name also determines the maker, even of unlisted models, which decides the wire and the
+//! content of requests.
 
 use crate::vendor::Wire;
 
-/// The makers that stand before Bedrock's names, and who sells the same models directly.
+/// Makers as prefixes of Bedrock's names, and the vendors that sell the same models directly.
 const MAKERS: &[(&str, &str)] = &[
     ("anthropic.", "anthropic"),
     ("openai.", "openai"),
     ("deepseek.", "deepseek"),
 ];
 
-/// The vendor and the model of the catalogue that a cloud serves under a name; the name alone where no rule knows it.
+/// Returns the catalogue's vendor and model for a cloud's name; the name itself if no rule matches.
 ///
-/// - Bedrock: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, with an inference profile's area before the maker and a version behind the
-///   name, or the ARN of such; what an application inference profile leads to stands in no name.
+/// - Bedrock: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, with an inference profile's area before the maker and a
+///   version after the name, or an ARN with such a name; the target of an application inference profile is in no name.
 /// - Vertex: `claude-opus-4-5@20251101`; `@default` is the newest snapshot.
-/// - Azure: a deployment, which most people call as its model.
+/// - Azure: a deployment, which most users name after its model.
 pub(crate) fn known_as(vendor: &'static str, name: &str) -> (&'static str, String) {
     match vendor {
         "azure" | "azure-chat" => ("openai", name.to_owned()),
@@ -37,7 +38,8 @@ pub(crate) fn known_as(vendor: &'static str, name: &str) -> (&'static str, Strin
     }
 }
 
-/// Whether a model costs a tenth more than its maker asks: in one region or area, and not wherever there is room.
+/// Returns whether a model costs a tenth more than its maker charges: when it is bound to a region or area, rather than
+/// global.
 ///
 /// As Anthropic documents for its models from 4.5 on (platform.claude.com/docs/en/about-claude/pricing, November 2026).
 pub(crate) fn has_surcharge(vendor: &str, name: &str, location: Option<&str>) -> bool {
@@ -48,7 +50,8 @@ pub(crate) fn has_surcharge(vendor: &str, name: &str, location: Option<&str>) ->
     }
 }
 
-/// The wire on which Bedrock serves a model. What an application inference profile leads to is taken for Claude.
+/// Returns the wire on which Bedrock serves a model. The target of an application inference profile is assumed to be
+/// Claude.
 pub(crate) fn bedrock_wire(name: &str) -> Wire {
     let Some((model, maker)) = made_by(name) else {
         let is_unnamed = name.starts_with("arn:");
@@ -56,7 +59,7 @@ pub(crate) fn bedrock_wire(name: &str) -> Wire {
     };
     match maker {
         "anthropic" => Wire::Anthropic,
-        // These have no Responses on this endpoint.
+        // `gpt-oss` models have no Responses API on this endpoint.
         "openai" if !model.starts_with("gpt-oss") => Wire::Responses,
         _ => Wire::Chat,
     }
@@ -65,7 +68,7 @@ pub(crate) fn bedrock_wire(name: &str) -> Wire {
 fn bedrock(name: &str) -> Option<(&'static str, String)> {
     let (model, maker) = made_by(name)?;
     let model = model.split(':').next().unwrap_or(model);
-    // `-v1`, `-v2`, behind `openai.gpt-oss-120b` the number alone.
+    // `-v1`, `-v2`; after `openai.gpt-oss-120b` the number alone.
     let model = match model.rsplit_once('-') {
         Some((model, version)) if is_version(version) => model,
         _ => model,
@@ -78,7 +81,7 @@ fn is_version(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A name without the ARN around it.
+/// Returns a name without its ARN.
 fn bare(name: &str) -> &str {
     match name.starts_with("arn:") {
         true => name.rsplit('/').next().unwrap_or(name),
@@ -86,7 +89,7 @@ fn bare(name: &str) -> &str {
     }
 }
 
-/// The model and who makes it.
+/// Returns the model and its maker.
 fn made_by(name: &str) -> Option<(&str, &'static str)> {
     let name = bare(name);
     MAKERS.iter().find_map(|(prefix, maker)| {

@@ -1,13 +1,13 @@
 //! A session that goes on with another model: each model is sent what it can check, and nothing that another one signed.
 
 use crate::kit::{block_on, choice, name};
+use codelet_agent::environment::Nowhere;
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Model, ToolSpec};
 use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Parts, Session, Settings};
-use codelet_agent::surroundings::Nowhere;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::Parameters;
 use codelet_providers::{Choice, connect};

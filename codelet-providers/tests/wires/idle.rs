@@ -1,10 +1,10 @@
 //! Idle requests on every wire: billed whenever the counts come, and no longer than they have to be.
 
 use crate::kit::{block_on, model};
+use codelet_agent::environment::Nowhere;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Rules;
 use codelet_agent::session::{Parts, Session, Settings};
-use codelet_agent::surroundings::Nowhere;
 use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Wire};
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use crate::render::figures::{self, count, number};
 use crate::render::look::Role;
 use crate::{answers, changes, copied, effort, notes, pins};
 use codelet_agent::event::Event;
-use codelet_agent::mention;
+use codelet_agent::file_reference;
 use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::plan::{self, Wanted};
 use codelet_context::conversation::{Due, Refusal, Signals};
@@ -76,7 +76,8 @@ impl<F: Front> Chat<F> {
     /// Shows what is not committed. The model is told nothing of it.
     async fn diff(&mut self, file: &str) {
         let world = Arc::clone(&self.reach.world);
-        let file = mention::only(file).map_or_else(|| file.to_owned(), |file| file.to_string_lossy().into_owned());
+        let file =
+            file_reference::only(file).map_or_else(|| file.to_owned(), |file| file.to_string_lossy().into_owned());
         let file = Some(file).filter(|file| !file.is_empty());
         let asked = self.run(Doing::Git, async |_, interrupt, _| {
             world.git_diff(file.as_deref(), interrupt.clone()).await
@@ -220,7 +221,7 @@ impl<F: Front> Chat<F> {
                     return self.refuse(Role::Warning, &format!("No message #{number}; /pin lists them."));
                 }
             }
-        } else if let Some(file) = mention::only(what) {
+        } else if let Some(file) = file_reference::only(what) {
             let file = &*file.to_string_lossy();
             older = pins::of_file(&self.session, file);
             match pins::newest_look_at(&self.session, file) {
@@ -271,7 +272,7 @@ impl<F: Front> Chat<F> {
         }
         let chosen: Vec<Pin> = match what.trim_start_matches('#').parse::<usize>() {
             _ if what == "all" => pins,
-            _ if let Some(file) = mention::only(what) => pins::of_file(&self.session, &file.to_string_lossy()),
+            _ if let Some(file) = file_reference::only(what) => pins::of_file(&self.session, &file.to_string_lossy()),
             Ok(number) => pins.into_iter().skip(number.wrapping_sub(1)).take(1).collect(),
             // Of several, nobody knows which is meant.
             Err(_) => {

@@ -5,7 +5,7 @@ use super::figures::{count, dollars, number, percent, short};
 use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, columns, fit};
 use codelet_agent::bill::Bill;
-use codelet_agent::task::Tasks;
+use codelet_agent::session::Tasks;
 use codelet_context::breaks::{Break, Cause};
 use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;

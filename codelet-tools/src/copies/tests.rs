@@ -62,8 +62,8 @@ fn where_the_disk_is_full_a_file_stays_as_it_is_and_that_is_said() {
     use crate::files::tests::without;
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().canonicalize().unwrap();
-    let desk = Desk::new(Options::new(&base));
-    desk.copies.keep();
+    let context = ToolContext::new(Options::new(&base));
+    context.copies.keep();
     let (path, new) = (base.join("a"), base.join("new"));
     std::fs::write(&path, "one").unwrap();
     let old = files::read(&path).unwrap().unwrap();
@@ -71,15 +71,15 @@ fn where_the_disk_is_full_a_file_stays_as_it_is_and_that_is_said() {
         standing: &old.standing,
         bytes: Some(&old.bytes),
     };
-    desk.put(&path, b"two", Some(old)).unwrap();
-    desk.put(&new, b"made", None).unwrap();
-    let restored = without(libc::SYS_write, None, libc::ENOSPC, || desk.restore(Mark(0), false));
+    context.put(&path, b"two", Some(old)).unwrap();
+    context.put(&new, b"made", None).unwrap();
+    let restored = without(libc::SYS_write, None, libc::ENOSPC, || context.restore(Mark(0), false));
     let done = |name: &str| restored.iter().find(|it| it.name == name).unwrap().done.clone();
     assert!(done("a").unwrap_err().contains("No space left"));
     assert_eq!(std::fs::read(&path).unwrap(), b"two");
     // To take a file away needs no room.
     assert_eq!((done("new"), new.exists()), (Ok(()), false));
-    let restored = desk.restore(Mark(0), false);
+    let restored = context.restore(Mark(0), false);
     assert!(restored.len() == 1 && restored[0].done.is_ok(), "{restored:?}");
     assert_eq!(std::fs::read(&path).unwrap(), b"one");
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::surroundings::tests::{fetching, git};
+use crate::environment::tests::{fetching, git};
 use std::fs;
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Options of the commands that stand between another agent and its provider.
+//! Options of the commands that run a gateway between another agent and its provider.
 
 use super::values::{listen, named, upstream, window};
 use clap::{Args, ValueEnum};
@@ -23,7 +23,7 @@ Examples:
   codelet run --window 150k -- codex exec \"fix the tests\"
   codelet run --policy off -- opencode";
 
-/// What stands between an agent and its provider.
+/// Options of a gateway between an agent and its provider.
 #[derive(Args, Debug)]
 pub struct Behind {
     /// Address of a provider, with or without /v1: `anthropic`, `openai` or `gemini` [default: as set for agents, else the vendor's]
@@ -51,7 +51,7 @@ pub struct Behind {
     pub dry_run: bool,
 }
 
-/// Yes or no.
+/// An on/off switch.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Switch {
     On,
@@ -59,7 +59,7 @@ pub enum Switch {
 }
 
 impl Switch {
-    /// Yes.
+    /// Returns whether it is on.
     pub fn is_on(self) -> bool {
         self == Switch::On
     }

@@ -52,7 +52,7 @@ interrupted run, repeat the command: finished files are skipped. What cannot be 
 codelet-failed.jsonl. Exit status: 0 everything is compacted, 1 some conversations could not be, 2 bad usage, or \
 the output could not be written.";
 
-/// How a recorded conversation is read.
+/// Options for reading a recorded conversation.
 #[derive(Args, Debug)]
 pub struct Reading {
     /// Input format: `auto`, or a name from `codelet formats`
@@ -64,6 +64,17 @@ pub struct Reading {
     pub force: bool,
 }
 
+/// Options for selecting and reading the conversations of a file.
+#[derive(Args, Debug)]
+pub struct Conversations {
+    #[command(flatten)]
+    pub reading: Reading,
+
+    /// Use only this conversation of a data set or an agent's database, counted from 0 [default: all]
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
+}
+
 #[derive(Args, Debug)]
 #[command(after_help = COMPACT_HELP)]
 pub struct Compact {
@@ -72,11 +83,7 @@ pub struct Compact {
     pub file: Option<PathBuf>,
 
     #[command(flatten)]
-    pub reading: Reading,
-
-    /// Use only this conversation of a data set or an agent's database, counted from 0 [default: all]
-    #[arg(long, value_name = "N")]
-    pub index: Option<usize>,
+    pub conversations: Conversations,
 
     /// Output format [default: the input format if it can be written, else anthropic]
     #[arg(long, value_name = "F", value_parser = written(), hide_possible_values = true)]
@@ -130,11 +137,7 @@ pub struct Inspect {
     pub file: Option<PathBuf>,
 
     #[command(flatten)]
-    pub reading: Reading,
-
-    /// Use only this conversation of a data set or an agent's database, counted from 0 [default: all]
-    #[arg(long, value_name = "N")]
-    pub index: Option<usize>,
+    pub conversations: Conversations,
 
     /// Print everything as JSON
     #[arg(long)]
@@ -185,6 +188,6 @@ pub struct Restore {
     pub range: Option<Range<usize>>,
 }
 
-/// The format of an input; none: to be detected.
+/// The format of an input; `None` means that it is detected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source(pub Option<Format>);

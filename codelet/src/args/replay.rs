@@ -1,7 +1,7 @@
-//! Options of the commands that play recorded sessions.
+//! Options of the commands that replay recorded sessions.
 
-use super::Reading;
 use super::values::{policy, probability, recorded, window};
+use super::{Conversations, Reading};
 use clap::Args;
 use codelet_replay::policy::Policy;
 use std::path::PathBuf;
@@ -33,11 +33,7 @@ pub struct Replay {
     pub files: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub reading: Reading,
-
-    /// Use only this conversation of data sets and agents' databases, counted from 0 [default: all]
-    #[arg(long, value_name = "N")]
-    pub index: Option<usize>,
+    pub conversations: Conversations,
 
     /// Policy to simulate; can be repeated [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
@@ -119,7 +115,7 @@ pub struct Report {
     pub refetch: f64,
 }
 
-/// How long a cache keeps what is marked.
+/// The cache lifetime.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum Ttl {
     /// Five minutes.
@@ -130,7 +126,7 @@ pub enum Ttl {
     Hour,
 }
 
-/// Which of the files are played.
+/// The half of the files to replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum WhichHalf {
     /// The first half.

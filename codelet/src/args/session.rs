@@ -126,7 +126,7 @@ pub struct Chat {
     pub worktree: Option<String>,
 }
 
-/// What the command line says over the settings, for every kind of session.
+/// Command-line overrides of the settings, for every kind of session.
 #[derive(Args, Clone, Debug)]
 pub struct Overrides {
     /// Model to use (listed by `codelet models`)
@@ -169,7 +169,7 @@ pub struct Overrides {
     pub window: Option<u64>,
 }
 
-/// What standard input holds.
+/// The format of standard input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum InputForm {
     /// A prompt, or text to append to it.
@@ -178,7 +178,7 @@ pub enum InputForm {
     StreamJson,
 }
 
-/// What a run prints.
+/// The output format of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum OutputForm {
     /// The answer.

@@ -1,4 +1,4 @@
-//! Values of options, read with words of our own for what is wrong with them.
+//! Parsers of option values, with error messages of their own.
 
 use super::Source;
 use crate::settings::SMALLEST_WINDOW;
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// A value that goes by these names, which shells complete.
+/// Returns a parser of values with these names, which shells complete.
 pub(super) fn named<T: Clone + Send + Sync + 'static, const N: usize>(
     names: [&'static str; N],
     read: fn(&str) -> Result<T, String>,
@@ -23,16 +23,16 @@ pub(super) fn source() -> impl TypedValueParser<Value = Source> {
         .iter()
         .filter(|format| format.is_read())
         .map(|format| format.name());
-    // `auto` is no form's name, so it becomes `None`.
+    // `auto` is not a format name, so it becomes `None`.
     PossibleValuesParser::new(std::iter::once("auto").chain(read)).map(|name| Source(Format::from_name(&name)))
 }
 
-/// A file, or the recorded session that `@` and its number or id name.
+/// Returns a parser of a file name, or of `@` followed by the number or id of a recorded session.
 pub(super) fn recorded() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(crate::recorded::named)
 }
 
-/// An agent whose sessions are found.
+/// Returns a parser of the name of an agent whose sessions can be listed.
 pub(super) fn agent() -> impl TypedValueParser<Value = String> {
     let others = crate::recorded::AGENTS.iter().map(|agent| agent.name);
     let mut names: Vec<&str> = others.chain([crate::saved::AGENT]).collect();
@@ -46,7 +46,7 @@ pub(super) fn policy() -> impl TypedValueParser<Value = Policy> {
     PossibleValuesParser::new(names).try_map(|name| Policy::from_name(&name).ok_or("no such policy"))
 }
 
-/// Reads the size of a window.
+/// Parses the size of a context window.
 pub(super) fn window(text: &str) -> Result<u64, String> {
     match tokens(text)? {
         window if window < SMALLEST_WINDOW => Err(format!(
@@ -56,7 +56,7 @@ pub(super) fn window(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Reads a number from 0 to 1.
+/// Parses a number from 0 to 1.
 pub(super) fn probability(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
@@ -80,7 +80,7 @@ pub(super) fn vendor() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(vendors).try_map(|name| Format::from_name(&name).ok_or("no such vendor"))
 }
 
-/// Reads a sum such as `0.50`.
+/// Parses an amount such as `0.50`.
 pub(super) fn dollars(text: &str) -> Result<f64, String> {
     match text.trim_start_matches('$').parse::<f64>() {
         Ok(sum) if sum.is_finite() && sum > 0.0 => Ok(sum),
@@ -88,7 +88,7 @@ pub(super) fn dollars(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads a budget.
+/// Parses a budget.
 pub(super) fn budget(text: &str) -> Result<u64, String> {
     let is_nothing = |problem: String| match problem.starts_with("expected more") {
         true => format!("{problem}; if a budget is too small, the error names the smallest possible one"),
@@ -97,7 +97,7 @@ pub(super) fn budget(text: &str) -> Result<u64, String> {
     tokens(text).map_err(is_nothing)
 }
 
-/// Reads `200000`, `200_000`, `200,000`, `200k`, `1M` or `1.5M`.
+/// Parses `200000`, `200_000`, `200,000`, `200k`, `1M` or `1.5M`.
 pub(super) fn tokens(text: &str) -> Result<u64, String> {
     const EXPECTED: &str = "expected a number of tokens such as 40000, 40_000, 40k or 1M";
     let plain: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
@@ -127,7 +127,7 @@ pub(super) fn tokens(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Reads `A..B`, `A..`, `..B`.
+/// Parses `A..B`, `A..` or `..B`.
 pub(super) fn range(text: &str) -> Result<Range<usize>, String> {
     let bound = |text: &str, missing| {
         if text.is_empty() {
@@ -146,14 +146,14 @@ pub(super) fn range(text: &str) -> Result<Range<usize>, String> {
     }
 }
 
-/// Reads an address to listen at.
+/// Parses an address to listen at.
 pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     let here = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let address = here.as_deref().unwrap_or(text).parse();
     address.map_err(|_| "expected an address and a port, such as 127.0.0.1:4114".to_owned())
 }
 
-/// Reads `NAME=URL`.
+/// Parses `NAME=URL`.
 pub(super) fn upstream(text: &str) -> Result<(Provider, String), String> {
     let (name, address) = text.split_once('=').unwrap_or_default();
     let provider = Provider::from_name(name);

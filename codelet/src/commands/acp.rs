@@ -28,7 +28,7 @@ use std::time::SystemTime;
 use time::OffsetDateTime;
 use tokio::sync::mpsc::unbounded_channel;
 
-/// Commands of the terminal's that make sense without one. What an editor has a place of its own for is not among them.
+/// Terminal commands that are useful in an editor, except those for which editors have their own interface.
 const OFFERED: [&str; 14] = [
     "context",
     "compact",
@@ -45,23 +45,23 @@ const OFFERED: [&str; 14] = [
     "rewind",
     "undo",
 ];
-/// Columns of what commands show.
+/// The width of command output, in columns.
 const WIDTH: usize = 88;
-/// Recorded sessions that are looked at for the list, the newest.
+/// The number of newest recorded sessions considered for the list.
 const LISTED: usize = 200;
 
-/// Answers an editor until it closes standard input.
+/// Serves an editor until it closes standard input.
 ///
 /// # Errors
-/// When the pipes break.
+/// If the pipes break.
 pub fn run(args: &Acp) -> Result<Exit, Failure> {
     let runtime = startup::runtime()?;
     let stop = startup::heed_signals()?;
-    // Anything else that is said on it would be no message.
+    // Any other output on it would corrupt the protocol.
     crate::output::stdout()?;
     let host = Sessions { args: args.clone() };
     let served = runtime.block_on(codelet_acp::serve(host, tokio::io::stdin(), tokio::io::stdout(), &stop));
-    // A read of standard input may be under way.
+    // A read of standard input may be in progress.
     runtime.shutdown_background();
     match served {
         _ if stop.is_thrown() => Ok(Exit::Interrupted),
@@ -70,7 +70,7 @@ pub fn run(args: &Acp) -> Result<Exit, Failure> {
     }
 }
 
-/// Makes sessions by the settings and the command line.
+/// Creates sessions from the settings and the command line.
 struct Sessions {
     args: Acp,
 }
@@ -85,7 +85,7 @@ impl Host for Sessions {
     }
 
     fn recorded(&self, directory: Option<PathBuf>) -> LocalBoxFuture<'static, Vec<Listed>> {
-        // Files are read for it.
+        // Listing reads files, so it runs on a blocking thread.
         let listed = tokio::task::spawn_blocking(move || listed(directory.as_deref()));
         async move { listed.await.unwrap_or_default() }.boxed_local()
     }
@@ -107,7 +107,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
         None => (None, None),
     };
     let transcript = startup::saved(file.as_deref(), recorded.as_ref(), &mut settings, &place);
-    // Nobody is asked about a project's hooks here: they run if the user has permitted them in a session in a terminal.
+    // An editor's user is not asked about project hooks: they run if the user has permitted them in a terminal session.
     let hooks = hooks::of_session(&mut settings, &place, false).map_err(failed)?;
     let model = world::model(&settings, &mut |_| {}).await.map_err(failed)?;
     let standby = Standby::connect(&settings, &mut |_| {}).await.map_err(failed)?;
@@ -170,7 +170,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
     })
 }
 
-/// The recorded session of this name: a file, or what `codelet sessions` lists.
+/// Reads the recorded session with this name: a file, or an id from `codelet sessions`.
 fn read(name: &str, place: &Place) -> Result<(PathBuf, Recorded), Unopened> {
     let unknown = |why| Unopened::Unknown(why);
     let file = place.directory.join(name);
@@ -182,8 +182,8 @@ fn read(name: &str, place: &Place) -> Result<(PathBuf, Recorded), Unopened> {
     Ok((file, recorded))
 }
 
-/// Adds the servers that the editor names; says which ones cannot be used. A server of the settings that has the same name
-/// makes room.
+/// Adds the editor's servers and returns notices about unusable ones. A server replaces one of the same name in the
+/// settings.
 fn add_servers(all: &mut BTreeMap<String, ServerFile>, servers: Vec<Server>) -> Vec<String> {
     let mut notices = Vec::new();
     let mut taken: Vec<String> = Vec::new();
@@ -208,9 +208,9 @@ fn add_servers(all: &mut BTreeMap<String, ServerFile>, servers: Vec<Server>) -> 
     notices
 }
 
-/// A name that tools can begin with, and that no other server of the editor has.
+/// Returns a valid prefix for tool names that no other server of the editor has.
 fn server_name(shown: &str, taken: &[String]) -> String {
-    /// Room for a number behind it.
+    /// Leaves room for a numeric suffix.
     const LONGEST: usize = 24;
     let letters = shown.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     let letters: String = letters.collect();
@@ -228,7 +228,7 @@ fn server_name(shown: &str, taken: &[String]) -> String {
 fn connect(settings: &Settings, tools: codelet_tools::Reach) -> codelet_acp::Connect {
     let connect = connection::connect(settings.clone(), tools);
     Box::new(move |name| {
-        // What is waited for is told by the answer.
+        // The response itself reports the wait.
         let (tell, _) = unbounded_channel();
         let found = connect(name, tell);
         async move {
@@ -246,7 +246,7 @@ fn commands() -> Vec<Command> {
     entries
         .map(|entry| Command {
             word: entry.word.to_owned(),
-            // A file or a message is not named in an editor's prompt as it is on a terminal.
+            // Files and messages are referred to differently in an editor's prompt than in a terminal.
             arguments: match entry.word {
                 "pin" => "[SENTENCE]".to_owned(),
                 "unpin" => "NUMBER | all".to_owned(),
@@ -269,7 +269,7 @@ fn pictures() -> Pictures {
     })
 }
 
-/// The newest of the recorded sessions of which the folder is known.
+/// Lists the newest recorded sessions whose folder is known.
 fn listed(directory: Option<&Path>) -> Vec<Listed> {
     let wanted = directory.map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
     let newest = recorded::all().sessions.into_iter().take(LISTED);
@@ -287,7 +287,7 @@ fn listed(directory: Option<&Path>) -> Vec<Listed> {
     listed.collect()
 }
 
-/// A moment as ISO 8601, in UTC.
+/// Formats a time as ISO 8601 in UTC.
 fn written(moment: SystemTime) -> String {
     let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since.as_secs()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `codelet`: a session that somebody lives in, on a terminal or in lines.
+//! `codelet`: an interactive session, full-screen or in plain lines.
 
 use crate::args::Chat;
 use crate::exit::{Exit, Failure, words};
@@ -16,12 +16,12 @@ use crate::transcript::Transcript;
 use crate::world::Equipment;
 use crate::{input, loading, local, opening, pictures, worktree, world};
 use codelet_agent::asking::{Asking, Question};
+use codelet_agent::environment::Surroundings;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
 use codelet_agent::prompts::PromptSource;
 use codelet_agent::session::{Parts, Session};
-use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::{Tool, ToolSource};
 use codelet_mcp::Servers;
 use codelet_providers::vendor::Vendor;
@@ -42,20 +42,20 @@ use tokio::sync::mpsc::UnboundedReceiver;
 pub(super) mod connection;
 mod export;
 
-/// Files whose names can be completed.
+/// The maximum number of file names for completion.
 const MOST_FILES: usize = 50_000;
-/// The most that an editor may write, in bytes: no window takes more.
+/// The size limit of text from an external editor, in bytes: no context window holds more.
 const LONGEST_PROMPT: u64 = 16 * 1024 * 1024;
-/// Servers on this machine that are named.
+/// The number of local servers listed.
 const NAMED: usize = 3;
-/// What a shell reports of a process that ended by these signals.
+/// Exit statuses that shells report for these signals.
 const HUNG_UP: u8 = 129;
 const TERMINATED: u8 = 143;
 
-/// Lives in a session until its user leaves.
+/// Runs a session until the user leaves.
 ///
 /// # Errors
-/// When nothing can be begun: bad settings, no key, no such folder.
+/// If it cannot start: invalid settings, missing key, missing folder.
 pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
     let opening = opening::prompt(chat)?;
     if let Some(prompt) = &opening
@@ -74,7 +74,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());
     }
-    // Before anything else hears signals, or reads what is typed.
+    // Must precede any signal handler and any reader of the keyboard.
     let hooks = hooks::of_session(&mut settings, &place, true)?;
     let lived = guarded(secrets::source(&settings, &place).now(), || {
         live(chat, &settings, &place, opening, hooks, (transcript.as_ref(), recorded))
@@ -85,8 +85,8 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
     lived.unwrap_or_else(|| Ok(crate::exit::BROKEN.into()))
 }
 
-/// Does something that may break down. If it does, that is told on standard error once the terminal is as it was,
-/// without these secrets.
+/// Runs `work` and catches panics: a panic is reported on standard error after the terminal is restored, with these
+/// secrets redacted.
 fn guarded<T>(secrets: Secrets, work: impl FnOnce() -> T) -> Option<T> {
     let report = Report::begin(secrets);
     let done = std::panic::catch_unwind(AssertUnwindSafe(work));
@@ -184,10 +184,10 @@ fn live(
         runtime.block_on(codelet_terminal::in_lines(is_typed, width, &greeting, &skip, begin))
     };
     runtime.block_on(servers.end(startup::FAREWELL));
-    // A tool that does not end must not keep the process.
+    // A hanging tool must not keep the process alive.
     runtime.shutdown_background();
     if has_hooks {
-        // One that nobody waits for may still run.
+        // A hook that nothing waits for may still be running.
         codelet_tools::end_all();
     }
     let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
@@ -197,7 +197,7 @@ fn live(
     status(lived, is_typed)
 }
 
-/// Writes the whole session, and says how to go on from it.
+/// Writes the whole session, and prints how to continue it.
 fn end_transcript(transcript: &Transcript, session: &Session, chat: &Chat) -> Result<(), Failure> {
     transcript.end(session)?;
     if transcript.is_saved() {
@@ -217,7 +217,7 @@ fn status(lived: Lived, is_typed: bool) -> Result<ExitCode, Failure> {
     Ok(match (lived.left, &lived.ending) {
         (Left::Gone(status), _) => status.into(),
         (Left::Unwritable(why), _) => return Err(Failure::at("standard output", words(&why.into()))),
-        // Whoever typed has seen how each prompt ended; whoever piped them in has only the status.
+        // An interactive user has seen how each prompt ended; for piped prompts there is only the exit status.
         (Left::Left, Some(ending)) if !is_typed && Exit::of(ending) != Exit::Done => Exit::of(ending).into(),
         (Left::Left, _) => match lived.missed.filter(|_| !is_typed) {
             Some(Missed::Refused) => Exit::Usage.into(),
@@ -227,7 +227,7 @@ fn status(lived: Lived, is_typed: bool) -> Result<ExitCode, Failure> {
     })
 }
 
-/// A session with everything that it needs; the tools of servers come behind its own.
+/// Creates a session with all its equipment; server tools come after its own.
 fn begun(
     settings: &Settings,
     place: &Place,
@@ -278,7 +278,7 @@ fn begun(
     }
 }
 
-/// Who asks somebody about what the settings do not permit, and where the questions arrive.
+/// Creates the gate that asks the user about calls that the settings do not permit, and the receiver of its questions.
 pub(super) fn gate(settings: &Settings, place: &Place) -> (Asking, UnboundedReceiver<Question>) {
     let (gate, questions) = Asking::new(Rules {
         permission: settings.permission.value,
@@ -295,7 +295,7 @@ pub(super) fn gate(settings: &Settings, place: &Place) -> (Asking, UnboundedRece
     (gate, questions)
 }
 
-/// What comes of it; the status to end with where a signal comes first.
+/// Runs `work` to its end, or returns the exit status of a signal that comes first.
 fn unless_signalled<T>(runtime: &Runtime, work: impl Future<Output = T>) -> Result<T, u8> {
     runtime.block_on(async {
         tokio::select! {
@@ -306,8 +306,8 @@ fn unless_signalled<T>(runtime: &Runtime, work: impl Future<Output = T>) -> Resu
     })
 }
 
-/// The status to end with, once a signal wants the process to end before the session hears signals itself. Without a
-/// handler, a signal has its own effect: the process ends.
+/// Waits for a signal that arrives before the session handles signals itself, and returns the exit status. Without a
+/// handler, a signal has its default effect and ends the process.
 async fn signalled() -> u8 {
     let signals = (
         Heeded::of(SignalKind::interrupt()),
@@ -324,7 +324,7 @@ async fn signalled() -> u8 {
     }
 }
 
-/// What to do where there is no key and no server: four lines. `None` where somebody can be asked.
+/// Returns help for a setup without key and server, in four lines; `None` if a model can be used.
 fn nobody_to_ask(settings: &Settings) -> Option<String> {
     let name = &settings.model.value;
     let vendor = world::without_key(settings)?;
@@ -351,9 +351,9 @@ fn nobody_to_ask(settings: &Settings) -> Option<String> {
     ))
 }
 
-/// Which vendors else can be asked: those whose key is there, else the names of their keys.
+/// Lists other vendors that can be used: those with a key, else the names of their key variables.
 fn other_keys(settings: &Settings, missing: &Vendor) -> String {
-    // Which model a cloud has for somebody, nobody else can say.
+    // The models available in a cloud depend on the account.
     let others = || vendor::vendors().filter(|other| !other.usual_model.is_empty() && other.keys != missing.keys);
     let mut has: Vec<String> = Vec::new();
     for other in others() {
@@ -361,7 +361,7 @@ fn other_keys(settings: &Settings, missing: &Vendor) -> String {
             continue;
         };
         let told = format!("{from} has a key: codelet --model {}/{}", other.name, other.usual_model);
-        // Some vendors can be asked in two ways with one key.
+        // Some vendors have two APIs with the same key.
         let is_told = has.iter().any(|before| before.starts_with(&format!("{from} ")));
         if !is_told {
             has.push(told);
@@ -381,7 +381,7 @@ fn other_keys(settings: &Settings, missing: &Vendor) -> String {
     )
 }
 
-/// Where servers were looked for.
+/// Lists the ports that were searched.
 fn usual_places(ports: &[u16]) -> String {
     let told = ports
         .iter()
@@ -392,7 +392,7 @@ fn usual_places(ports: &[u16]) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// Models of vendors whose key is set.
+/// Lists the models of vendors whose key is set.
 pub(super) fn known_models(settings: &Settings) -> Vec<String> {
     catalogue::known()
         .filter(|known| vendor::find(known.vendor).is_some_and(|vendor| world::key(settings, vendor).is_some()))
@@ -411,7 +411,7 @@ fn read_file(directory: PathBuf, world: Arc<dyn Surroundings>) -> codelet_termin
     })
 }
 
-/// A prompt goes with the pictures that can be had; nothing that somebody has typed is held back for the others.
+/// Attaches the available images to a prompt; unavailable ones do not hold a typed prompt back.
 fn attach(place: Place) -> Attach {
     Box::new(move |text, model| {
         let mut pictures = pictures::of(&text, &place);
@@ -446,17 +446,17 @@ fn outfit(settings: &Settings, place: &Place, reach: codelet_tools::Reach) -> Ou
     }
 }
 
-/// How a session looks on this terminal, which writes upon this background; none leaves that to what it says of itself.
+/// Determines the session's styles for this terminal; without a configured background, the terminal's own hint is used.
 pub(super) fn look(background: Option<Background>) -> Look {
     let terminal = variable("TERM").unwrap_or_default();
-    // Those of VT100's kind, and those that say so, have one colour.
+    // Terminals of the VT100 family, and those named accordingly, are monochrome.
     let is_monochrome = terminal.starts_with("vt") || terminal.ends_with("-m") || terminal.ends_with("-mono");
     let styles = if variable("NO_COLOR").is_some() || is_monochrome {
         Styles::Monochrome
     } else {
         Styles::Colour
     };
-    // `COLORFGBG` ends in the colour of the background; 7 and 15 are the light ones.
+    // `COLORFGBG` ends with the background colour; 7 and 15 are the light ones.
     let is_light = variable("COLORFGBG").is_some_and(|colours| matches!(colours.rsplit(';').next(), Some("7" | "15")));
     let background = background.unwrap_or(match is_light {
         true => Background::Light,
@@ -465,7 +465,7 @@ pub(super) fn look(background: Option<Background>) -> Look {
     Look::new(80, styles, background)
 }
 
-/// How the user is called back to this terminal.
+/// Determines how to notify the user of this terminal.
 fn notify(settings: &Settings, terminal: &str) -> Notify {
     let in_tmux = variable("TMUX").is_some();
     match settings.notify.value {
@@ -476,8 +476,8 @@ fn notify(settings: &Settings, terminal: &str) -> Notify {
     }
 }
 
-/// The user's editor, on a file that is gone afterwards. What stands in it is the user's words, so it lies where no command
-/// in the sandbox can put others in their place.
+/// Runs the user's editor on a temporary file. Its content becomes the user's own words, so the file is where no
+/// sandboxed command can change it.
 fn edit(reach: codelet_tools::Reach) -> Edit {
     const NAME: &str = "prompt.md";
     let editor = variable("VISUAL")
@@ -490,28 +490,28 @@ fn edit(reach: codelet_tools::Reach) -> Edit {
             .map_err(|why| format!("cannot create a temporary file for {editor}: {why}"))?;
         scratch.write(NAME, text).map_err(told)?;
         let file = scratch.path().join(NAME);
-        // The setting may hold arguments, as a shell would read them.
+        // The setting may contain arguments in shell syntax.
         let status = Command::new("/bin/sh")
             .arg("-c")
             .arg(format!("{editor} \"$1\""))
             .arg("sh")
             .arg(&file)
-            // A command may have left a program of the editor's name in the workspace.
+            // A command may have placed a program with the editor's name in the workspace.
             .env("PATH", reach.search_path())
             .status()
             .map_err(told)?;
         if !status.success() {
             return Err(format!("{editor} failed ({status}); your text is unchanged"));
         }
-        // Some editors replace the file, so it is looked up again by its name.
+        // Some editors replace the file, so it is opened again by name.
         let bytes = input::regular(&file, LONGEST_PROMPT).map_err(told)?;
         let text = String::from_utf8(bytes).map_err(|_| format!("{editor} did not save UTF-8 text"))?;
         Ok(text.trim_end_matches('\n').to_owned())
     })
 }
 
-/// What is told if the program breaks down. It is kept until the terminal is as it was: a tool's panic is caught, and
-/// must not be written over what is shown.
+/// The panic report. It is held back until the terminal is restored: a panic caught in a tool must not overwrite the
+/// screen.
 struct Report(Arc<Mutex<Option<String>>>);
 
 impl Report {
@@ -545,7 +545,7 @@ impl Report {
     }
 }
 
-/// A report is no longer than this, in characters.
+/// The maximum length of a report, in characters.
 const LONGEST_REPORT: usize = 4_000;
 
 #[cfg(test)]

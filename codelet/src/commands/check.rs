@@ -1,4 +1,4 @@
-//! `codelet check`: whether a vendor would take a request, and where it breaks a rule.
+//! `codelet check`: checks a request against a vendor's rules.
 
 use crate::args::Check;
 use crate::exit::{Exit, Failure};
@@ -10,10 +10,10 @@ use codelet_transcript::vendor::Fault;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// Lists what is wrong. The status says whether anything is.
+/// Lists the broken rules. The exit status says whether there are any.
 ///
 /// # Errors
-/// When the file cannot be read, or is no request of that vendor.
+/// If the file cannot be read, or is not a request to that vendor.
 pub fn run(args: &Check) -> Result<Exit, Failure> {
     let input = Input::read(args.file.as_deref())?;
     let faults = check(&input.bytes, args.vendor).map_err(|problem| Failure::at(&input.name, problem))?;

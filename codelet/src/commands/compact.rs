@@ -1,4 +1,4 @@
-//! `codelet compact`: makes a conversation smaller, and says what it did.
+//! `codelet compact`: compacts a conversation and reports the result.
 
 mod folder;
 
@@ -19,15 +19,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How the notice begins.
+/// The beginning of the notice.
 const DONE: &str = "Context compacted:";
-/// How much of an anchor's description the notice quotes, in columns.
+/// The maximum length of an anchor's description in the notice, in columns.
 const QUOTE: usize = 60;
 
-/// Reads, compacts, writes.
+/// Reads, compacts and writes.
 ///
 /// # Errors
-/// When the input cannot be read, an output not written, or the outputs get in each other's way.
+/// If the input cannot be read, an output cannot be written, or outputs conflict with each other.
 pub fn run(args: &Compact) -> Result<Exit, Failure> {
     if let Some(out) = &args.out {
         return folder::run(args, out);
@@ -40,14 +40,14 @@ pub fn run(args: &Compact) -> Result<Exit, Failure> {
     }
     let places = Places::of(args)?;
     let (input, progress) = Input::read_any_telling(args.file.as_deref())?;
-    match input.conversations(args.index)? {
+    match input.conversations(args.conversations.index)? {
         Conversations::One(input) => one(args, &places, input, progress),
         Conversations::Many(input) => all(args, &places, &input, progress),
     }
     .map(|()| Exit::Done)
 }
 
-/// Compacts one conversation, and tells all about it.
+/// Compacts one conversation and reports everything about it.
 fn one(args: &Compact, places: &Places, input: Input, progress: Progress) -> Result<(), Failure> {
     let Outcome {
         compacted,
@@ -57,7 +57,7 @@ fn one(args: &Compact, places: &Places, input: Input, progress: Progress) -> Res
     } = compacted(args, input, Some(&progress))?;
     drop(progress);
 
-    // The result comes last: it may replace the input, which must not be lost if anything else fails.
+    // The result is written last: it may replace the input, which must not be lost if anything else fails.
     if let Some(place) = &places.removed {
         place.write(|out| removed::write(compacted.archive(), out))?;
     }
@@ -91,12 +91,12 @@ fn one(args: &Compact, places: &Places, input: Input, progress: Progress) -> Res
         let hint = "The result was not printed; -o FILE saves it.";
         let _ = writeln!(io::stderr(), "{}", look.ink(Ink::Dim, hint));
     }
-    // What is left is given back by the end of the process, faster than piece by piece.
+    // Freeing the memory is left to the end of the process, which is faster.
     std::mem::forget((compacted, written));
     Ok(())
 }
 
-/// Compacts the conversations of a data set, each to a line of its own.
+/// Compacts the conversations of a data set, one per line.
 fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Result<(), Failure> {
     let alone = [
         ("--explain", args.explain),
@@ -119,7 +119,7 @@ fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Re
         before += compacted.done.before.tokens;
         after += compacted.done.after.tokens;
         all += 1;
-        // A list of bytes takes everything.
+        // Writing to a `Vec` cannot fail.
         let _ = write_line(&written, &mut result);
         told.extend(warnings);
         Ok(())
@@ -142,7 +142,7 @@ fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Re
     done
 }
 
-/// A conversation with what became of it, as it was asked for.
+/// A compacted conversation with its output and warnings.
 struct Outcome {
     compacted: Compacted,
     written: Written,
@@ -151,7 +151,7 @@ struct Outcome {
 }
 
 fn compacted(args: &Compact, input: Input, progress: Option<&Progress>) -> Result<Outcome, Failure> {
-    let document = input.record(&args.reading)?.document;
+    let document = input.record(&args.conversations.reading)?.document;
     let Input { name, bytes, .. } = input;
     if let Some(progress) = progress {
         progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
@@ -174,7 +174,8 @@ fn compacted(args: &Compact, input: Input, progress: Option<&Progress>) -> Resul
     })
 }
 
-/// How whoever goes on with the result reads back what was removed: no agent has a tool for that here, but nearly every one has a shell.
+/// Explains to the agent that continues from the result how to read removed text: no agent has a tool for it, but
+/// nearly all have a shell.
 fn reading_back(removed: Option<&Path>) -> String {
     match removed.map(Output::named) {
         Some(Output::File(path)) => {
@@ -183,7 +184,7 @@ fn reading_back(removed: Option<&Path>) -> String {
             let word = shell::word(&path);
             format!("In a shell, `codelet restore {word} HANDLE` prints what it leaves out.")
         }
-        // Nobody knows where it is kept, if anywhere.
+        // The location of the removed texts is unknown.
         Some(Output::Stdout) | None => String::new(),
     }
 }
@@ -194,7 +195,7 @@ enum Picture {
     Stderr,
 }
 
-/// Where everything goes.
+/// The destinations of the outputs.
 struct Places {
     result: Option<Output>,
     report: Option<Output>,
@@ -211,7 +212,7 @@ impl Places {
             .as_deref()
             .map(Output::named)
             .filter(|output| *output != Output::Stdout);
-        // In a terminal, the picture would be lost under a result that nobody can read there.
+        // In a terminal, the result would push the picture out of view, and nobody could read it there.
         let hold_back = args.explain && args.output.is_none() && Look::stdout().terminal;
         let result = (!hold_back).then(|| is_file.clone().unwrap_or(Output::Stdout));
         let places = [("the result", &result), ("--report", &report), ("--removed", &removed)];
@@ -227,7 +228,7 @@ impl Places {
             }
         }
         let input = args.file.as_deref().map(input::file_of);
-        // A conversation may take the place of the file that it was read from; that of a store holds others.
+        // A conversation may replace its input file; a store contains other sessions too.
         let is_replaced = result.is_some() && !input.as_deref().is_some_and(input::is_store);
         for (name, place) in &places[usize::from(is_replaced)..] {
             if let (Output::File(path), Some(input)) = (place, &input)
@@ -260,7 +261,7 @@ fn target(args: &Compact) -> Target {
     }
 }
 
-/// Writes a result to a file of its own, in which a text ends with its line.
+/// Writes a result to a file, with a final newline for text.
 fn write_written(written: &Written, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(written.bytes())?;
     match written {
@@ -272,20 +273,20 @@ fn write_written(written: &Written, out: &mut dyn Write) -> io::Result<()> {
 /// Writes a result to a line of a data set.
 fn write_line(written: &Written, out: &mut dyn Write) -> io::Result<()> {
     match written {
-        // An item of a list may stand on several lines.
+        // An item of a list may span several lines.
         Written::Original(bytes) if bytes.contains(&b'\n') => {
             match serde_json::from_slice::<serde_json::Value>(bytes) {
                 Ok(value) => write!(out, "{value}")?,
                 Err(_) => out.write_all(bytes)?,
             }
         }
-        // What is written has no line ends but in `shape`.
+        // Only `shape` output contains newlines.
         written => out.write_all(written.bytes())?,
     }
     out.write_all(b"\n")
 }
 
-/// One line that says what was done.
+/// Returns a one-line summary of the result.
 fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> String {
     let took = if elapsed < Duration::from_millis(1) {
         "under 1 ms".to_owned()
@@ -369,7 +370,7 @@ mod tests {
             notice(&look, Target::Select, &done, took)
                 .starts_with("Repaired: 182,300 → 19 tokens, removed what providers reject")
         );
-        // A summary from before is none of this compaction.
+        // An earlier summary is not part of this compaction.
         let summary = Part::text_from(Origin::Summary, "Summary");
         let summary = Message::new(Role::User, vec![summary]);
         done.view.messages.push(Arc::new(summary));

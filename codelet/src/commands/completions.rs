@@ -1,14 +1,14 @@
-//! `codelet completions`: what a shell needs to complete the command line.
+//! `codelet completions`: prints a shell completion script.
 
 use crate::args::{Codelet, Completions};
 use crate::exit::Failure;
 use crate::output::Output;
 use clap::CommandFactory;
 
-/// Prints it, from the same definitions as the help.
+/// Prints the script, generated from the same definitions as the help.
 ///
 /// # Errors
-/// When standard output takes no more.
+/// If standard output cannot be written.
 pub fn run(args: &Completions) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Codelet::command(), "codelet", &mut script);

@@ -1,4 +1,4 @@
-//! `codelet demo`: the real loop with the real tools on a small task, where a recorded model takes the place of a live one.
+//! `codelet demo`: the real agent loop with the real tools on a small task, with a recorded model.
 
 mod closing;
 mod watched;
@@ -60,25 +60,25 @@ const FILES: [(&str, &str); 10] = [
         include_str!("../../demo/workspace/data/stationery.total"),
     ),
 ];
-/// What the recorded model says, in order.
+/// The recorded replies of the model, in order.
 const REPLIES: &str = include_str!("../../demo/replies.json");
-/// What it is asked.
+/// The prompt.
 const PROMPT: &str = "Some orders come out too low. Find out why, mend it, and make `sh test.sh` pass.";
-/// A window so small that the task does not fit into it.
+/// A context window too small for the task.
 const WINDOW: u64 = 16_000;
 /// Lines of the long file.
 const HISTORY: usize = 1_020;
-/// What the recorded calls run.
+/// The programs that the recorded calls run.
 const PROGRAMS: [&str; 5] = ["sh", "cat", "dirname", "tail", "od"];
-/// The last line of the task's test where all is well.
+/// The last line of the task's test if it passes.
 const PASSED: &str = "test result: ok";
-/// Stands in a recorded call for the handle of something that left the window.
+/// The placeholder, in a recorded call, for the handle of something removed from the context.
 const REMOVED: &str = "$REMOVED";
 
-/// Runs the task in a scratch folder, which is gone afterwards.
+/// Runs the task in a temporary folder.
 ///
 /// # Errors
-/// When there is no room for a scratch folder, or a program is missing that the recorded calls run.
+/// If the folder cannot be created, or a program that the recorded calls run is missing.
 pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
     if let Some(missing) = missing() {
         return Err(Failure::Told(format!(
@@ -92,7 +92,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         .map_err(|error| Failure::at(std::env::temp_dir().display(), words(&error)))?;
     lay_out(scratch.path())?;
     let place = Place {
-        // Nobody's own instructions or settings belong to the task.
+        // The user's own instructions and settings do not apply to the task.
         home: None,
         config: None,
         added: Vec::new(),
@@ -135,7 +135,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
     done
 }
 
-/// How a person is shown it: on a terminal as a session, at a pace that can be followed; else a line for each step.
+/// Returns the front end: on a terminal a session at reading speed, else one line per step.
 fn shown(args: &Demo, interrupt: &Interrupt) -> Result<Box<dyn Front>, Failure> {
     let (out, told) = (Look::stdout(), Look::stderr());
     let is_watched = out.terminal && told.terminal && !out.dumb;
@@ -167,7 +167,7 @@ fn shown(args: &Demo, interrupt: &Interrupt) -> Result<Box<dyn Front>, Failure> 
     Ok(Box::new(Closing::new(front, std::io::stderr(), told, has_key)))
 }
 
-/// The first program of the recorded calls that is not to be found.
+/// Returns the first program of the recorded calls that is missing.
 fn missing() -> Option<&'static str> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<_> = std::env::split_paths(&path).collect();
@@ -181,7 +181,7 @@ fn lay_out(folder: &Path) -> Result<(), Failure> {
         let path = folder.join(name);
         path.parent()
             .map_or(Ok(()), std::fs::create_dir_all)
-            // Never through a link that somebody has put there meanwhile.
+            // Never writes through a link that was created meanwhile.
             .and_then(|()| std::fs::File::create_new(&path)?.write_all(text.as_bytes()))
             .map_err(|error| Failure::io(&path, &error))
     };
@@ -189,7 +189,7 @@ fn lay_out(folder: &Path) -> Result<(), Failure> {
     write("history.log", &history())
 }
 
-/// A long file, the same in each run.
+/// Returns a long file, the same in each run.
 fn history() -> String {
     const WHAT: [&str; 5] = [
         "totals are printed in pounds",
@@ -207,7 +207,7 @@ fn history() -> String {
     text
 }
 
-/// A reply, as it was recorded.
+/// A recorded reply.
 #[derive(Deserialize)]
 struct Said {
     text: String,
@@ -220,7 +220,7 @@ fn recorded(replies: Vec<Said>) -> Scripted {
         window: WINDOW,
         max_output: 2_000,
         sees_images: false,
-        // What a mid-sized model costs, so that there is a bill to look at.
+        // The price of a mid-sized model, so that there is a bill to show.
         price: Some(PriceCard::flat(
             "demo/recorded",
             Rates {
@@ -243,7 +243,7 @@ fn recorded(replies: Vec<Said>) -> Scripted {
         let is_last = said.calls.is_empty();
         let mut reply = Reply::of(message(number, said, request));
         if is_last && !has_passed(request) {
-            // The recorded words would be untrue.
+            // The recorded answer would be false.
             let said = "the test passed in the recording, but failed here; see its output above";
             reply = Reply::of(Message::new(Role::Assistant, Vec::new()));
             reply.stop = Stop::Declined(said.to_owned());
@@ -254,7 +254,7 @@ fn recorded(replies: Vec<Said>) -> Scripted {
     })
 }
 
-/// Whether the last call was of the test, and it passed.
+/// Returns whether the last call ran the test and it passed.
 fn has_passed(request: &Request) -> bool {
     let last = request
         .messages
@@ -282,9 +282,9 @@ fn message(number: usize, said: Said, request: &Request) -> Message {
     Message::new(Role::Assistant, parts)
 }
 
-/// A handle that the model can see in what it is sent, as a header of the summary or in a marker names it.
+/// Returns a handle that the model can see in the request, from the header of the summary or from a marker.
 fn a_handle(request: &Request) -> Option<String> {
-    // The system prompt names a handle that is only an example.
+    // The handle in the system prompt is only an example.
     let spoken = request.messages.iter().filter(|message| message.role != Role::System);
     let parts = spoken.flat_map(|message| &message.parts);
     let texts: Vec<&str> = parts
@@ -306,7 +306,8 @@ fn a_handle(request: &Request) -> Option<String> {
     })
 }
 
-/// What a vendor with a cache would bill, by the engine's estimate: what the last request held is read from it.
+/// Returns the usage that a vendor with a cache would bill, by the engine's estimate: the previous request's content is
+/// read from the cache.
 fn billed(request: &Request, before: &[Arc<Message>], reply: &Message) -> Billed {
     let weigh = |messages: &[Arc<Message>]| -> u64 { messages.iter().map(|message| estimate_message(message)).sum() };
     let tools = request

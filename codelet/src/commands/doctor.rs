@@ -1,4 +1,4 @@
-//! `codelet doctor`: whether a session can work here, point by point, and what to do where it cannot.
+//! `codelet doctor`: checks whether a session can work here, and says what to do about problems.
 
 use crate::args::Doctor;
 use crate::clouds;
@@ -24,17 +24,17 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// The words of a point stand in a column that is no narrower than this.
+/// The minimum width of the text column.
 const NARROWEST: usize = 20;
 
-/// What came of looking at one point.
+/// The result of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     /// It works.
     Fine,
-    /// It works in part, or was not found out.
+    /// It works in part, or was not checked.
     Warning,
-    /// No session works with it.
+    /// Sessions do not work.
     Problem,
 }
 
@@ -56,7 +56,7 @@ impl State {
     }
 }
 
-/// A point, and what is to be said of it.
+/// A check with its result and text.
 struct Point {
     name: &'static str,
     state: State,
@@ -73,11 +73,11 @@ impl Point {
     }
 }
 
-/// Looks at each point and prints what it finds; keys are named, never shown. The provider is asked which models it has, which costs
-/// nothing, unless that is not wanted. The status says whether there is a problem.
+/// Runs all checks and prints the results; keys are named, never shown. The provider is asked for its list of models,
+/// which is free, unless `--offline` is given. The exit status says whether there is a problem.
 ///
 /// # Errors
-/// When there is no such folder, or standard output takes no more.
+/// If the folder does not exist, or standard output cannot be written.
 pub fn run(args: &Doctor) -> Result<Exit, Failure> {
     let place = Place::find(args.place.directory.as_deref())?;
     let points = match Settings::read(&place.settings()) {
@@ -200,7 +200,7 @@ fn key(settings: &Settings) -> Point {
     }
 }
 
-/// A cloud that nothing lets in at.
+/// Returns the check of a cloud without credentials.
 fn cloud(vendor: &Vendor) -> Point {
     let missing = clouds::access(vendor, &variable).site.missing;
     let text = missing.unwrap_or_else(|| {
@@ -230,7 +230,7 @@ fn certificates() -> Point {
     }
 }
 
-/// Asks the provider, where a session would ask it, and with the same key.
+/// Asks the provider at the endpoint and with the key that a session would use.
 fn provider(settings: &Settings) -> Result<Point, Failure> {
     let choice = world::choice(settings);
     let at = Some(world::asked_at(settings)).filter(|at| !at.is_empty());
@@ -240,7 +240,7 @@ fn provider(settings: &Settings) -> Result<Point, Failure> {
     let took = began.elapsed().as_millis();
     let point = |state, text: String| Point::new("provider", state, text);
     Ok(match reached {
-        // That there is no key is told already.
+        // The missing key is already reported.
         Err(codelet_providers::ConnectError::NoKey { .. }) => {
             point(State::Warning, format!("not checked: {at} needs a key"))
         }
@@ -249,7 +249,7 @@ fn provider(settings: &Settings) -> Result<Point, Failure> {
         Ok(Err(error @ (ModelError::Cut { .. } | ModelError::Credentials { .. }))) => {
             point(State::Problem, format!("{at}: {error}"))
         }
-        // It is there, and perhaps has no list.
+        // The server responds but may have no list of models.
         Ok(Err(error)) => point(
             State::Warning,
             format!(
@@ -273,7 +273,7 @@ fn sandbox() -> Point {
 
 fn git(settings: &Settings, place: &Place) -> Point {
     let outside = Outside::new(&world::options(settings, place, false));
-    // Not found, it would be its mere name.
+    // If git is not found, the path is only its name.
     let found = outside.program("git").ok().filter(|program| program.is_absolute());
     let is_repository = place.root.join(".git").exists();
     match (found, is_repository) {
@@ -296,7 +296,7 @@ fn git(settings: &Settings, place: &Place) -> Point {
     }
 }
 
-/// Where sessions are saved, if they are.
+/// Returns the check of the folder for saved sessions, if one is set.
 fn sessions(settings: &Settings, place: &Place) -> Option<Point> {
     let folder = settings.transcripts.value.as_ref()?;
     let name = shown(folder, place.home.as_deref());
@@ -308,7 +308,7 @@ fn sessions(settings: &Settings, place: &Place) -> Option<Point> {
     Some(Point::new("sessions", state, text))
 }
 
-/// The files of instructions, as the model would be told them.
+/// Returns the check of the instruction files that the model would receive.
 fn told(settings: &Settings, place: &Place) -> Point {
     let world = world::surroundings(settings, place);
     let gathered = instructions::gather(&world);
@@ -363,7 +363,7 @@ fn as_json(points: &[Point]) -> serde_json::Value {
     points.collect()
 }
 
-/// A line for each point, broken where the terminal ends.
+/// Formats one line per check, wrapped to the terminal's width.
 fn as_text(points: &[Point], look: &Look) -> String {
     let names = points.iter().map(|point| width(point.name)).max().unwrap_or(0);
     let states = State::Problem.name().len();

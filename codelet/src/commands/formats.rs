@@ -1,4 +1,4 @@
-//! `codelet formats`: the forms that are read and written.
+//! `codelet formats`: lists the formats that can be read and written.
 
 use crate::exit::Failure;
 use crate::output::Output;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Prints the list.
 ///
 /// # Errors
-/// When standard output takes no more.
+/// If standard output cannot be written.
 pub fn run() -> Result<(), Failure> {
     let look = Look::stdout();
     Output::Stdout.write(|out| out.write_all(table(&look).as_bytes()))

@@ -1,4 +1,4 @@
-//! `codelet gateway`, `codelet run` and `codelet recall`: the engine for other agents.
+//! `codelet gateway`, `codelet run` and `codelet recall`: compaction for other agents.
 
 mod agents;
 
@@ -24,21 +24,21 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The variable in which an agent's commands find the gateway that it runs behind.
+/// The variable in which an agent's commands find their gateway.
 const VARIABLE: &str = "CODELET_GATEWAY";
-/// So long after it was asked to end, a gateway says why it does not.
+/// The delay after which a gateway that was asked to end explains why it is still running.
 const NOTICE: Duration = Duration::from_millis(300);
-/// The variable that holds the token.
+/// The variable that contains the token.
 const TOKEN: &str = "CODELET_GATEWAY_TOKEN";
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Serves until it is interrupted.
+/// Serves until interrupted.
 ///
 /// # Errors
-/// When it cannot listen there, or an option makes no sense.
+/// If it cannot listen at the address, or an option is invalid.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     let token = variable(TOKEN);
@@ -74,14 +74,14 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What to set for an agent. The shell puts in the token, which is not shown.
+/// Returns the settings for an agent. The shell expands the token, which is not shown.
 fn welcome(address: SocketAddr, asks_for_token: bool, recall: Option<&str>) -> String {
     let token = if asks_for_token {
         format!("/t/${TOKEN}")
     } else {
         String::new()
     };
-    // Where it listens at all addresses, other machines reach it by a name that they know.
+    // If the gateway listens on all addresses, other machines reach it by a name that only they know.
     let host = match address.ip().is_unspecified() {
         true => format!("HOST:{}", address.port()),
         false => address.to_string(),
@@ -100,10 +100,10 @@ fn welcome(address: SocketAddr, asks_for_token: bool, recall: Option<&str>) -> S
     )
 }
 
-/// Runs a program behind a gateway of its own, and ends as it does.
+/// Runs a program behind its own gateway, and returns its exit status.
 ///
 /// # Errors
-/// When the gateway cannot be started, or the program cannot.
+/// If the gateway or the program cannot be started.
 pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
     let runtime = runtime()?;
     let here = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -129,7 +129,7 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
         .envs(known.variables(&variable, address))
         .env(VARIABLE, gateway.recalls_at())
         .stdin(Stdio::inherit());
-    // Before the program starts, so that none that it is sent is missed.
+    // Must precede the start of the program, so that no signal for it is missed.
     let mut ends = runtime.block_on(async { ends() })?;
     let mut child = command
         .spawn()
@@ -143,7 +143,7 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
             tokio::select! {
                 () = &mut serving => {}
                 status = &mut ended => return status.map_err(std::io::Error::other).and_then(|status| status),
-                // The terminal sends Ctrl-C to both; what is sent to this process alone goes on.
+                // The terminal sends Ctrl-C to both processes; a signal sent to this process alone is forwarded.
                 kind = ends.any() => forward(id, kind),
             }
         }
@@ -161,12 +161,12 @@ fn forward(child: u32, kind: SignalKind) {
         _ => return,
     };
     if let Some(child) = i32::try_from(child).ok().and_then(rustix::process::Pid::from_raw) {
-        // It may have ended by itself.
+        // It may have exited by itself.
         let _ = rustix::process::kill_process(child, signal);
     }
 }
 
-/// The status as a shell tells it.
+/// Returns the exit status as a shell reports it.
 fn status_of(status: ExitStatus) -> u8 {
     use std::os::unix::process::ExitStatusExt;
     let by_signal = || status.signal().map(|signal| 128 + signal);
@@ -215,7 +215,8 @@ fn sum_up(look: &Look, totals: &Totals) {
     );
 }
 
-/// The file for figures, made if it is missing. A pipe or a device is none: it may take nothing, and then nobody would know how much is lost.
+/// Opens the ledger file and creates it if missing. A pipe or a device is rejected: it may stop accepting data, and the
+/// losses would go unnoticed.
 fn ledger(path: &Path) -> Result<File, Failure> {
     let refused = || {
         Failure::at(
@@ -227,7 +228,7 @@ fn ledger(path: &Path) -> Result<File, Failure> {
         return Err(refused());
     }
     let mut options = OpenOptions::new();
-    // A pipe that somebody has put there meanwhile is not waited for.
+    // Opening does not block on a pipe that was created meanwhile.
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = options
         .create(true)
@@ -242,7 +243,7 @@ fn ledger(path: &Path) -> Result<File, Failure> {
     if !there.is_file() {
         return Err(refused());
     }
-    // A disk that was full, or an end in the midst of a line, left that without one.
+    // A full disk, or a process that ended in the middle of a line, leaves the last line without a newline.
     if let Some(last) = there.len().checked_sub(1) {
         let mut byte = [0];
         file.read_exact_at(&mut byte, last).map_err(failed)?;
@@ -301,7 +302,7 @@ fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<S
     })
 }
 
-/// The window of a model, by its own name.
+/// Returns the context window of a model by its own name.
 fn windows(model: &str) -> Option<Tokens> {
     let vendors = ["anthropic", "openai", "gemini"];
     let exact = vendors.into_iter().find_map(|vendor| catalogue::find(vendor, model));
@@ -310,10 +311,10 @@ fn windows(model: &str) -> Option<Tokens> {
         .map(|known| known.window)
 }
 
-/// Prints what an edit has removed, which the gateway remembers.
+/// Prints text that an edit removed, which the gateway keeps.
 ///
 /// # Errors
-/// When no gateway answers, or it remembers nothing under this handle.
+/// If no gateway responds, or it has nothing under this handle.
 pub fn recall(args: &Recall) -> Result<(), Failure> {
     let address = variable(VARIABLE).ok_or_else(|| {
         Failure::Told(format!(
@@ -329,7 +330,7 @@ pub fn recall(args: &Recall) -> Result<(), Failure> {
     restore::print(&text.map_err(|problem| Failure::Told(clean(&problem)))?)
 }
 
-/// The policies that a gateway can have, by name.
+/// Parses the name of a gateway's policy.
 pub fn policy(name: &str) -> Result<Preset, String> {
     Preset::from_name(name).ok_or_else(|| "no such policy".to_owned())
 }

@@ -1,4 +1,4 @@
-//! `codelet inspect`: shows what fills the window.
+//! `codelet inspect`: shows what fills the context window.
 
 use crate::args::Inspect;
 use crate::commands::{sessions, told_warnings, warn};
@@ -14,22 +14,22 @@ use codelet_transcript::Format;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Lines of each list in the view for people; JSON has everything.
+/// Lines of each list in the text output; JSON has everything.
 const LINES: usize = 10;
-/// Items of the list of the largest in JSON.
+/// The number of largest items in JSON.
 const JSON_LARGEST: usize = 100;
-/// Turns beyond which only those that tell something are shown.
+/// The number of turns above which only informative ones are shown.
 const TURNS: usize = 24;
-/// The newest turns, shown in any case.
+/// The number of newest turns that are always shown.
 const NEWEST_TURNS: usize = 6;
 
-/// Reads, looks, prints.
+/// Reads, inspects and prints.
 ///
 /// # Errors
-/// When the input cannot be read or standard output takes no more.
+/// If the input cannot be read or standard output cannot be written.
 pub fn run(args: &Inspect) -> Result<(), Failure> {
     let (input, progress) = Input::read_any_telling(args.file.as_deref())?;
-    match input.conversations(args.index)? {
+    match input.conversations(args.conversations.index)? {
         Conversations::One(input) => {
             let (shown, warnings) = inspected(args, input, progress)?;
             Output::Stdout.write(|out| out.write_all(shown.as_bytes()))?;
@@ -46,7 +46,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     }
 }
 
-/// All conversations of a data set, one after the other; in JSON as a list.
+/// Inspects all conversations of a data set, one after the other; as a list in JSON.
 fn all(args: &Inspect, input: &Input, mut progress: Progress) -> Result<(), Failure> {
     let mut before = if args.json { "[" } else { "" };
     let done = input.each(|_, one| {
@@ -66,10 +66,10 @@ fn all(args: &Inspect, input: &Input, mut progress: Progress) -> Result<(), Fail
     done
 }
 
-/// What is shown of one conversation, and what was odd about it.
+/// Returns the output for one conversation, and the warnings.
 fn inspected(args: &Inspect, input: Input, progress: Progress) -> Result<(String, Vec<String>), Failure> {
-    let document = input.record(&args.reading)?.document;
-    // The conversation is in the document now; what it was read from need not stay beside it.
+    let document = input.record(&args.conversations.reading)?.document;
+    // The document holds the conversation now, so the input bytes are freed.
     let name = input.into_name();
     let seen = offline::inspect(document, if args.json { JSON_LARGEST } else { LINES });
     let none: [&str; 0] = [];
@@ -110,7 +110,7 @@ fn heading(text: &mut String, look: &Look, title: &str, note: &str) {
     let _ = writeln!(text, "\n{}  {note}", look.ink(Ink::Bold, title));
 }
 
-/// A name, a figure, its share of the whole and a bar.
+/// Formats tokens by kind: name, figure, share and bar.
 fn by_kind(text: &mut String, look: &Look, found: &Inspection, beside: Tokens) {
     heading(text, look, "By kind", "tokens");
     let most = found.kinds.values().map(|share| share.tokens).max().unwrap_or(0);
@@ -203,7 +203,7 @@ fn by_tool(text: &mut String, look: &Look, found: &Inspection) {
     }
 }
 
-/// What a label shows in this many columns: of a path the end, of anything else the beginning.
+/// Shortens a label to `columns`: the end of a path, the beginning of anything else.
 fn short(label: &str, columns: usize) -> String {
     let is_path = label.contains('/') && !label.contains(char::is_whitespace);
     if is_path {
@@ -213,7 +213,7 @@ fn short(label: &str, columns: usize) -> String {
     }
 }
 
-/// The tool or kind of an item, and what tells it from others, in this many columns.
+/// Formats an item within `columns`: its tool or kind, and a label that distinguishes it.
 fn words(item: &Item, columns: usize) -> String {
     let who = clip(&clean(item.tool.as_deref().unwrap_or(item.kind.name())), columns / 2);
     let room = columns.saturating_sub(paint::width(&who) + 1);
@@ -222,7 +222,7 @@ fn words(item: &Item, columns: usize) -> String {
         .to_owned()
 }
 
-/// `turn 3, step 12` in the few columns that a table has.
+/// Formats `turn 3, step 12` for a narrow column.
 fn place(place: Option<Place>) -> String {
     match place {
         None => "head".to_owned(),
@@ -402,7 +402,7 @@ fn turns(text: &mut String, look: &Look, found: &Inspection) {
             number(turn.tokens),
             look.ink(Ink::Cyan, &clip(&clean(&turn.prompt), room)),
         );
-        // A long turn may have finished many things; the newest are those that are kept from.
+        // A long turn may have many anchors; the newest are those from which compaction keeps the history.
         for anchor in turn.anchors.iter().rev().take(3) {
             let words = format!(
                 "#{} {}: {}",
@@ -425,14 +425,14 @@ fn skipped(text: &mut String, look: &Look, turns: &[TurnShare]) {
     }
 }
 
-/// All turns if there are few; else the newest, those with anchors and the heaviest, in their order.
+/// Selects the turns to show: all if there are few; else the newest, those with anchors and the largest, in order.
 fn worth_showing(turns: &[TurnShare]) -> Vec<usize> {
     if turns.len() <= TURNS {
         return (0..turns.len()).collect();
     }
     let newest = turns.len() - NEWEST_TURNS;
     let mut older: Vec<usize> = (0..newest).collect();
-    // Among those with anchors the newest tell most.
+    // Among those with anchors, the newest are the most informative.
     older.sort_by_key(|&at| {
         let anchored = !turns[at].anchors.is_empty();
         std::cmp::Reverse((anchored, if anchored { at as u64 } else { turns[at].tokens }))
@@ -440,7 +440,7 @@ fn worth_showing(turns: &[TurnShare]) -> Vec<usize> {
     older.truncate(TURNS - NEWEST_TURNS);
     older.sort_unstable();
     older.extend(newest..turns.len());
-    // To leave out a single turn would save no line.
+    // Omitting a single turn would save no line.
     let mut shown = Vec::with_capacity(2 * older.len());
     for at in older {
         let next = shown.last().map_or(0, |&last: &usize| last + 1);

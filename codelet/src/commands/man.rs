@@ -1,4 +1,4 @@
-//! `codelet man`: the manual pages.
+//! `codelet man`: prints the manual pages.
 
 use crate::args::{Codelet, Man};
 use crate::exit::Failure;
@@ -6,10 +6,10 @@ use crate::output::Output;
 use clap::CommandFactory;
 use codelet_text::near;
 
-/// Prints a page, from the same definitions as the help.
+/// Prints a page, generated from the same definitions as the help.
 ///
 /// # Errors
-/// When there is no such command, or standard output takes no more.
+/// If there is no such command, or standard output cannot be written.
 pub fn run(args: &Man) -> Result<(), Failure> {
     let mut program = Codelet::command();
     program.build();
@@ -21,7 +21,7 @@ pub fn run(args: &Man) -> Result<(), Failure> {
             Failure::Told(format!("unknown command {name:?}{meant}"))
         })?;
     }
-    // A command has no version of its own.
+    // Subcommands have no version of their own.
     let source = concat!("codelet ", env!("CARGO_PKG_VERSION"));
     Output::Stdout.write(|out| clap_mangen::Man::new(page).source(source).render(out))
 }

@@ -1,4 +1,4 @@
-//! `codelet mcp`: the MCP servers of the settings on trial, and logins at them.
+//! `codelet mcp`: tests of the configured MCP servers, and logins.
 
 mod login;
 
@@ -20,10 +20,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Tries servers and prints what each offers, how long it took, and what is wrong with it; or logs in or out at one.
+/// Tests servers and prints what each offers, its startup time and its errors; or logs in or out at one.
 ///
 /// # Errors
-/// When a settings file is wrong or names no such server, or there is no such folder.
+/// If a settings file is invalid or contains no such server, or the folder does not exist.
 pub fn run(args: &Mcp) -> Result<Exit, Failure> {
     match args {
         Mcp::List(place) => list(place),
@@ -68,7 +68,7 @@ fn test(name: &str, args: &args::Place) -> Result<Exit, Failure> {
     let settings = Settings::read(&place.settings())?;
     super::warn(&Look::stderr(), &settings.notices);
     let server = of_name(&settings, name)?;
-    // One that is disabled is tried, too: perhaps it works by now.
+    // A disabled server is tested too: it may work by now.
     let one = BTreeMap::from([(name.to_owned(), server.enabled())]);
     let Some(checked) = check(&settings, &one, &place)? else {
         return Ok(Exit::Interrupted);
@@ -85,7 +85,7 @@ fn test(name: &str, args: &args::Place) -> Result<Exit, Failure> {
     Ok(status(&checked))
 }
 
-/// The server of this name.
+/// Returns the server with this name.
 fn of_name<'a>(settings: &'a Settings, name: &str) -> Result<&'a ServerFile, Failure> {
     settings.mcp.get(name).ok_or_else(|| {
         let names: Vec<&str> = settings.mcp.keys().map(String::as_str).collect();
@@ -99,7 +99,7 @@ fn of_name<'a>(settings: &'a Settings, name: &str) -> Result<&'a ServerFile, Fai
     })
 }
 
-/// The file in which servers are named.
+/// Returns the file that configures servers.
 fn file(settings: &Settings) -> String {
     let file = settings.user_file.as_ref();
     file.map_or("your settings".to_owned(), |path| clean(&path.display().to_string()))
@@ -112,7 +112,7 @@ fn status(checked: &[Checked]) -> Exit {
     }
 }
 
-/// What came of trying servers, by their names; `None` where the user has interrupted.
+/// Returns the test results of servers by name; `None` if the user interrupted.
 fn check(
     settings: &Settings,
     files: &BTreeMap<String, ServerFile>,
@@ -130,7 +130,7 @@ fn check(
         startup::FAREWELL,
     ));
     drop(progress);
-    // A server that does not end must not keep the process.
+    // A hanging server must not keep the process alive.
     runtime.shutdown_background();
     if interrupt.is_thrown() {
         return Ok(None);
@@ -144,7 +144,7 @@ fn check(
     Ok(Some(checked))
 }
 
-/// Whether a server works, how it is reached, and what is wrong.
+/// Formats a server's state, its address or command, and its errors.
 fn summary(checked: &Checked, server: &ServerFile, look: &Look) -> String {
     let (state, told) = match &checked.found {
         Ok(found) => (works(found, checked.took), &found.notices[..]),
@@ -181,7 +181,7 @@ fn seconds(took: Duration) -> String {
     format!("{:.2} s", took.as_secs_f64())
 }
 
-/// What a server calls itself, its tools with their parameters, and its prompts as they are written in a session.
+/// Formats a server's own name, its tools with parameters, and its prompts as written in a session.
 fn details(found: &Found, look: &Look) -> String {
     let mut text = String::new();
     if !found.title.is_empty() {
@@ -206,7 +206,7 @@ fn details(found: &Found, look: &Look) -> String {
     text
 }
 
-/// The names of a tool's parameters; those that may be left out with a question mark.
+/// Formats the names of a tool's parameters; optional ones with a question mark.
 fn parameters(tool: &ToolSpec) -> String {
     let required = tool.parameters.get("required").and_then(|required| required.as_array());
     let is_required = |name: &str| required.is_some_and(|required| required.iter().any(|other| other == name));

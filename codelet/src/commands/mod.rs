@@ -24,10 +24,10 @@ use crate::paint::{Ink, Look, clean, number};
 use std::fmt::Display;
 use std::io::Write;
 
-/// A file with thousands of odd entries is told of in this many lines.
+/// The maximum number of warning lines for a file, which may have thousands of odd entries.
 const WARNINGS_SHOWN: usize = 8;
 
-/// The warnings of the reader, with the file's name, and those of the engine, in words.
+/// Formats the reader's warnings, with the file's name, and the engine's.
 fn told_warnings<R: Display, E: Display>(name: &str, reader: &[R], engine: impl Iterator<Item = E>) -> Vec<String> {
     let reader = reader.iter().map(|warning| clean(&format!("{name}: {warning}")));
     reader

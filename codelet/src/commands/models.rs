@@ -1,4 +1,4 @@
-//! `codelet models`: the models that are known, with their windows and prices.
+//! `codelet models`: lists known models with their context windows and prices.
 
 use crate::args::Models;
 use crate::clouds;
@@ -27,14 +27,14 @@ const UNITS: &str =
 /// Prints the list, and which keys are set.
 ///
 /// # Errors
-/// When no model has these words in its name, or standard output takes no more.
+/// If no model has these words in its name, or standard output cannot be written.
 pub fn run(args: &Models) -> Result<(), Failure> {
     let look = Look::stdout();
     let found: Vec<Known> = known().filter(|known| is_named(&name(known), &args.search)).collect();
     if found.is_empty() {
         return Err(nothing(&args.search));
     }
-    // A gateway sells hundreds; whoever searches wants to know of the vendors that they have found.
+    // A gateway sells hundreds of models; a search shows only the vendors that it found.
     let is_found = |vendor: &Vendor| {
         let of =
             |known: &Known| known.vendor == vendor.name || (known.vendor, vendor.name) == ("openai", "openai-chat");
@@ -95,7 +95,7 @@ pub fn run(args: &Models) -> Result<(), Failure> {
     })
 }
 
-/// What lets somebody in at a cloud besides a key.
+/// Describes a cloud's credentials other than a key.
 fn otherwise(vendor: &Vendor) -> &'static str {
     match vendor.host {
         Some(Host::Bedrock) => ", or have AWS keys ($AWS_PROFILE): bedrock/us.anthropic.claude-sonnet-5-5",
@@ -105,12 +105,12 @@ fn otherwise(vendor: &Vendor) -> &'static str {
     }
 }
 
-/// `vendor/model`.
+/// Formats `vendor/model`.
 fn name(known: &Known) -> String {
     format!("{}/{}", known.vendor, known.model)
 }
 
-/// Whether a name contains all of these words. Vendors write versions with a dot or a dash, and so do people.
+/// Returns whether a name contains all of these words. Versions are written with dots or dashes, so both match.
 fn is_named(name: &str, words: &[String]) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['.', '_', ' '], "-");
     let name = plain(name);
@@ -118,11 +118,11 @@ fn is_named(name: &str, words: &[String]) -> bool {
     words.all(|word| name.contains(&plain(word)))
 }
 
-/// Nothing has all of these words: the name that may be meant, or the part of names that a word may be.
+/// Returns the error for a search without results: suggests a similar name or a word that occurs in names.
 fn nothing(words: &[String]) -> Failure {
     let names: Vec<String> = known().map(|known| name(&known)).collect();
     let searched = words.join(" ");
-    // People leave out the vendor.
+    // Users often omit the vendor.
     let bare = names.iter().filter_map(|name| name.rsplit('/').next());
     let mut meant = near::hint(&searched, names.iter().map(String::as_str).chain(bare));
     let is_part = |word: &&str| names.iter().any(|name| is_named(name, &[(*word).to_owned()]));
@@ -161,7 +161,7 @@ fn thousands(tokens: u64) -> String {
     }
 }
 
-/// As many places as the sum needs.
+/// Formats an amount with as many decimals as needed.
 fn dollars(sum: f64) -> String {
     let text = format!("{sum:.4}");
     let text = text.trim_end_matches('0');

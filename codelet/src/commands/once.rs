@@ -1,4 +1,4 @@
-//! `codelet -p`: one prompt, carried to its end, with nobody there to ask.
+//! `codelet -p`: a single non-interactive prompt.
 
 use crate::args::{Chat, InputForm, OutputForm};
 use crate::exit::{Exit, Failure};
@@ -26,15 +26,15 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Runtime;
 
-/// Why the status is another one than that of an answer.
+/// The explanation for an exit status that differs from that of an answer.
 const HELD_UP: &str =
     "exit status 1: the last call that was more than reading was not permitted (--permission, --allow PATTERN)";
 
 /// Runs the prompt.
 ///
 /// # Errors
-/// When nothing can be begun: bad settings, no prompt, no such folder, a model that nobody can reach by that name. How
-/// the run itself ends is an exit status.
+/// If it cannot start: invalid settings, no prompt, missing folder, unknown model. The outcome of the run itself is an
+/// exit status.
 pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let (place, tree) = worktree::enter(chat)?;
     let notices = tree.iter().flat_map(worktree::Entered::notices).collect();
@@ -45,7 +45,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     done
 }
 
-/// The same in this place, where the user should know this of it.
+/// Runs the prompt in this place, with these notices.
 fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let mut settings = startup::settings(chat, &place)?;
     settings.notices.extend(told);
@@ -169,7 +169,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
             carry(&mut session, asked, &runtime, &interrupt, &mut *front)
         }
         None => {
-            // Until all is over it is written as it grows.
+            // The transcript is written incrementally until the end.
             let asked = |prompt| asked(prompt, None);
             let done = carry_each(&mut session, &asked, &fetching, &mut *front);
             and_written(done, transcript, &session)
@@ -180,24 +180,24 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
     } else {
         runtime.block_on(servers.servers.end(startup::FAREWELL));
     }
-    // A tool that does not end must not keep the process.
+    // A hanging tool must not keep the process alive.
     runtime.shutdown_background();
     done
 }
 
-/// What is to be carried to its end.
+/// A prompt to run.
 pub struct Asked<'a> {
     /// The prompt.
     pub prompt: Prompt,
-    /// In which form it is printed what comes of it.
+    /// The output format.
     pub output: OutputForm,
-    /// Where the conversation is written.
+    /// The transcript to write.
     pub transcript: Option<&'a Transcript>,
-    /// When the process began.
+    /// The start time of the process.
     pub began: Instant,
 }
 
-/// Carries the prompt to its end, and prints what there is to print.
+/// Runs the prompt and prints the output.
 pub fn carry(
     session: &mut Session,
     asked: Asked<'_>,
@@ -212,7 +212,7 @@ pub fn carry(
         began,
     } = asked;
     let ending = runtime.block_on(session.prompt(prompt, interrupt, front));
-    // The model's last words may be that it was not let.
+    // The model's final text may say that it was not permitted to act.
     let exit = match Exit::of(&ending) {
         Exit::Done if session.is_held_up() => {
             front.on(Event::Notice(HELD_UP.to_owned()));
@@ -228,7 +228,7 @@ pub fn carry(
             elapsed: began.elapsed(),
         })
     };
-    // Nobody waits for a file to read the answer. The other forms tell the status, in which the file has a say.
+    // The text output does not wait for the transcript. The other formats contain the exit status, which depends on it.
     let first = (output == OutputForm::Text).then(|| finish(front, exit));
     let written = match transcript {
         Some(transcript) => transcript.end(session),
@@ -237,7 +237,7 @@ pub fn carry(
     let printed = first.unwrap_or_else(|| match &written {
         Err(Failure::Told(problem)) => {
             front.on(Event::Notice(format!("the transcript was not written: {problem}")));
-            // How the task itself ended is worth more to whoever started it.
+            // The outcome of the task itself matters more to the caller.
             let told = if exit == Exit::Done { Exit::Usage } else { exit };
             finish(front, told)
         }
@@ -248,7 +248,7 @@ pub fn carry(
         written => written?,
     }
     match printed {
-        // Whoever interrupts does not wait for a reader who stands still.
+        // After an interruption, a stalled reader is not waited for.
         Err(error) if StoodStill::is(&error) => Ok(Exit::Interrupted),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => unread(exit, output),
         Err(error) => Err(Failure::at("standard output", crate::exit::words(&error))),
@@ -256,8 +256,8 @@ pub fn carry(
     }
 }
 
-/// Carries each prompt of standard input to its end, in one session. One that fails does not end the others: whoever sends
-/// them reads how each has ended. The status is the last one's.
+/// Runs each prompt of standard input in one session. A failed one does not end the others: the sender reads how each
+/// has ended. The exit status is that of the last one.
 fn carry_each<'a>(
     session: &mut Session,
     asked: &dyn Fn(Prompt) -> Asked<'a>,
@@ -296,7 +296,7 @@ fn carry_each<'a>(
     })
 }
 
-/// How a session ends that is over, once its transcript is written.
+/// Ends a finished session by writing its transcript.
 fn and_written(
     done: Result<Exit, Failure>,
     transcript: Option<&Transcript>,
@@ -312,17 +312,17 @@ fn and_written(
     }
 }
 
-/// How a run ends of which somebody has read enough: quietly, unless it had failed by then.
+/// Handles a reader that closed the output: a success, unless the run had failed by then.
 fn unread(exit: Exit, form: OutputForm) -> Result<Exit, Failure> {
     match exit {
         Exit::Done => Err(Failure::PipeClosed),
-        // Nobody was there to follow it, which is what has interrupted it.
+        // The closed output caused the interruption.
         Exit::Interrupted if form == OutputForm::StreamJson => Err(Failure::PipeClosed),
         exit => Ok(exit),
     }
 }
 
-/// Prompts that come as lines leave no place for another one.
+/// Rejects a prompt argument together with prompts on standard input.
 fn no_prompt(chat: &Chat) -> Result<(), Failure> {
     match chat.prompt.iter().flatten().any(|said| said.trim() != "-") {
         true => Err(Failure::Told(
@@ -332,21 +332,21 @@ fn no_prompt(chat: &Chat) -> Result<(), Failure> {
     }
 }
 
-/// What is said once.
+/// The parts of a single prompt.
 struct Once {
-    /// The words of the command line.
+    /// The command-line text.
     words: String,
-    /// What comes by standard input; empty where nothing does.
+    /// Standard input; empty if there is none.
     piped: String,
-    /// The pictures that the words mention.
+    /// The images that the text mentions.
     pictures: Pictures,
-    /// What the user should know of standard input.
+    /// A notice about standard input.
     of_input: Option<String>,
 }
 
 impl Once {
-    /// The prompt. Where the words are the command of a prompt of one of these servers, that is asked for, and shown before it is
-    /// sent.
+    /// Returns the prompt. If the text is the command of an MCP server's prompt, that prompt is fetched and shown
+    /// before it is sent.
     fn fetched(self, fetching: &Fetching<'_>, front: &mut dyn Front) -> Result<Prompt, Failure> {
         let fetched = fetching.prompt(&self.words, front)?;
         let mut prompt = fetched.unwrap_or_else(|| Prompt::from(self.words.as_str()));
@@ -362,7 +362,7 @@ impl Once {
     }
 }
 
-/// What it takes to make a prompt of a command that somebody offers.
+/// Context for expanding prompt commands.
 struct Fetching<'a> {
     source: &'a dyn PromptSource,
     settings: &'a Settings,
@@ -373,15 +373,15 @@ struct Fetching<'a> {
 }
 
 impl Fetching<'_> {
-    /// The prompt of a command, which is shown before it is sent; none where the text is any other.
+    /// Returns the prompt of a command, which is shown before it is sent; `None` if the text is not a command.
     fn prompt(&self, text: &str, front: &mut dyn Front) -> Result<Option<Prompt>, Failure> {
         if text.split_whitespace().next() == Some("/commit") {
-            // Sent as a prompt, it would have the model commit what nobody has seen.
+            // As a prompt, it would have the model commit changes that nobody has reviewed.
             return Err(Failure::Told(
                 "/commit shows what would be committed and asks, which needs an interactive session: `codelet`, then /commit".to_owned(),
             ));
         }
-        // To whoever has no such server, it is a text as any other.
+        // Without such a server, it is ordinary text.
         let is_known = |(command, _): &(&str, &str)| self.settings.mcp.contains_key(prompts::server_of(command));
         let served = || prompts::command(text).filter(is_known);
         let Some((command, words)) = prompts::command_of_file(text, &self.source.prompts()).or_else(served) else {
@@ -403,11 +403,10 @@ impl Fetching<'_> {
     }
 }
 
-/// What is said on the command line, and what comes by standard input. Pictures are those that the command line mentions:
-/// what is piped in is data. One that cannot be had is an error, since nobody is there to notice that the answer was given
-/// without it.
+/// Combines the command-line prompt and standard input. Only the command line can attach images, since piped input is
+/// data. A missing image is an error: nobody is there to notice an answer given without it.
 fn prompt(chat: &Chat, place: &Place) -> Result<Once, Failure> {
-    // As for other commands, `-` is standard input.
+    // `-` is standard input, as for other commands.
     let said = chat.prompt.clone().flatten().filter(|said| said.trim() != "-");
     let words = said.unwrap_or_default();
     let pictures = pictures::of(&words, place);
@@ -422,7 +421,7 @@ fn prompt(chat: &Chat, place: &Place) -> Result<Once, Failure> {
         if chat.output != OutputForm::Text
             && let Some(notice) = &input.notice
         {
-            // The other forms tell of it in their own place only.
+            // The other formats report it in their own place.
             crate::tell("note", Ink::Yellow, notice);
         }
         of_input = input.notice;
@@ -441,10 +440,10 @@ fn prompt(chat: &Chat, place: &Place) -> Result<Once, Failure> {
     })
 }
 
-/// What shows the run, and interrupts it where nobody follows any more.
+/// Creates the front end of the run, which interrupts the run if nobody follows it any more.
 ///
 /// # Errors
-/// When nothing can be run beside.
+/// If no thread can be started.
 pub fn front(form: OutputForm, interrupt: &Interrupt) -> Result<Box<dyn Front>, Failure> {
     let out = crate::output::stdout()?;
     Ok(match form {
@@ -460,9 +459,9 @@ pub fn front(form: OutputForm, interrupt: &Interrupt) -> Result<Box<dyn Front>, 
     })
 }
 
-/// How a run's ending is told to whoever started the process.
+/// Exit statuses for the endings of a run.
 impl Exit {
-    /// The exit status of an ending.
+    /// Returns the exit status of an ending.
     pub fn of(ending: &Ending) -> Exit {
         match ending {
             Ending::Answered(_) => Exit::Done,

@@ -1,4 +1,4 @@
-//! `codelet replay`: plays recorded conversations through policies, on all cores, and prints what each would have cost.
+//! `codelet replay`: simulates recorded conversations under policies, on all cores, and prints the cost of each.
 
 mod files;
 mod prices;
@@ -29,20 +29,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct Outcome {
     settings: Settings,
     played: Vec<Played>,
-    /// The shortest names that tell them apart.
+    /// The shortest names that distinguish the files.
     names: Vec<String>,
-    /// Files and folders that could not be read, and why.
+    /// Files and folders that could not be read, with the reasons.
     skipped: Vec<String>,
-    /// Files that hold a conversation which another file that is played holds too, and that one.
+    /// Files whose conversation another replayed file also contains, with that file.
     repeated: Vec<[String; 2]>,
-    /// What was passed over in folders.
+    /// Items skipped in folders.
     passed: Passed,
 }
 
-/// Reads, plays, prints.
+/// Reads, simulates and prints.
 ///
 /// # Errors
-/// When the prices cannot be read, when no file can, or when standard output takes no more.
+/// If the prices cannot be read, no file can be read, or standard output cannot be written.
 pub fn run(args: &Replay) -> Result<(), Failure> {
     let prices = prices(&args.prices)?;
     let mut settings = Settings::new(args.window, prices.card);
@@ -105,7 +105,7 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes out what is played a second time, so that each conversation counts once: files, and those that were kept.
+/// Removes duplicates, so that each conversation counts once; returns the removed and the kept files.
 fn take_repeated(played: &mut Vec<Played>) -> Vec<[String; 2]> {
     let places = repeated(played);
     let file = |at: usize| played[at].file.clone();
@@ -119,7 +119,7 @@ fn take_repeated(played: &mut Vec<Played>) -> Vec<[String; 2]> {
     named
 }
 
-/// What the user should know of conversations that came twice.
+/// Returns the notice about duplicate conversations.
 fn twice(repeated: &[[String; 2]]) -> Option<String> {
     let [file, kept] = repeated.first()?;
     let (holds, first) = match repeated.len() {
@@ -136,7 +136,7 @@ fn twice(repeated: &[[String; 2]]) -> Option<String> {
     ))
 }
 
-/// What was recorded and is not believed, or whose price is not known.
+/// Describes recorded usage that is not plausible or has no known price.
 fn doubts(played: &[Played]) -> Vec<String> {
     let mut words = Vec::new();
     let bills: usize = played.iter().map(|session| session.false_bills).sum();
@@ -194,7 +194,7 @@ fn doubts(played: &[Played]) -> Vec<String> {
     words
 }
 
-/// Plays the files on as many cores as there are, unless told otherwise. One file at a time is held by each.
+/// Simulates the files on all cores, or on the requested number. Each thread holds one file at a time.
 fn play_all(
     files: &[PathBuf],
     args: &Replay,
@@ -217,9 +217,9 @@ fn play_all(
     .collect()
 }
 
-/// Plays the conversation of a file, or those of a data set.
+/// Simulates the conversation of a file, or all of a data set.
 fn play_file(file: &Path, args: &Replay, policies: &[Policy], settings: &Settings) -> Vec<Result<Played, String>> {
-    let input = match Input::read_any(Some(file)).and_then(|input| input.conversations(args.index)) {
+    let input = match Input::read_any(Some(file)).and_then(|input| input.conversations(args.conversations.index)) {
         Ok(Conversations::One(input)) => input,
         Ok(Conversations::Many(input)) => {
             let mut played = Vec::new();
@@ -227,16 +227,16 @@ fn play_file(file: &Path, args: &Replay, policies: &[Policy], settings: &Setting
                 played.push(play(file, Some(at), one, args, policies, settings));
                 Ok(())
             });
-            // What is wrong with one is told with it, but for one that could not be had from a store.
+            // Errors of single conversations are reported with them, except for one that cannot be read from a store.
             played.extend(done.err().map(|failure| Err(words_of(file, failure))));
             return played;
         }
         Err(failure) => return vec![Err(words_of(file, failure))],
     };
-    vec![play(file, args.index, input, args, policies, settings)]
+    vec![play(file, args.conversations.index, input, args, policies, settings)]
 }
 
-/// What a failure says of a file.
+/// Returns the message of a failure for a file.
 fn words_of(file: &Path, failure: Failure) -> String {
     match failure {
         Failure::Told(words) => words,
@@ -244,7 +244,7 @@ fn words_of(file: &Path, failure: Failure) -> String {
     }
 }
 
-/// Plays one conversation; `index` is its number where the file is a data set.
+/// Simulates one conversation; `index` is its index if the file is a data set.
 fn play(
     file: &Path,
     index: Option<usize>,
@@ -255,11 +255,13 @@ fn play(
 ) -> Result<Played, String> {
     let number = index.map_or(String::new(), |at| format!("#{at}"));
     let at = |problem: &dyn std::fmt::Display| clean(&format!("{}{number}: {problem}", file.display()));
-    let recording = input.record(&args.reading).map_err(|failure| words_of(file, failure))?;
+    let recording = input
+        .record(&args.conversations.reading)
+        .map_err(|failure| words_of(file, failure))?;
     drop(input);
     let format = recording.document.format;
     let source = match format {
-        // The neutral form says nothing of the agent; collections of it are folders.
+        // The neutral format does not name the agent; its collections are folders per agent.
         Format::Corpus => file
             .parent()
             .and_then(Path::file_name)

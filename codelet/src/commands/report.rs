@@ -1,4 +1,4 @@
-//! `codelet report`: a recorded conversation as one page, with what it would have cost under other ways of editing it.
+//! `codelet report`: an HTML report about a recorded conversation, with its cost under other policies.
 
 use crate::args::Report;
 use crate::commands::replay::{Prices, names, prices};
@@ -19,14 +19,14 @@ use codelet_replay::totals::{Played, totals};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-/// The window of most models that agents use, and the larger one that some have, in tokens.
+/// The context window of most models that agents use, and the larger one that some have, in tokens.
 const WINDOWS: [Tokens; 2] = [200_000, 1_000_000];
 
-/// Reads, plays, writes the page.
+/// Reads, simulates and writes the page.
 ///
 /// # Errors
-/// When the input cannot be read, holds nothing to play, or the page cannot be written; and where it would be printed on
-/// a terminal.
+/// If the input cannot be read or contains nothing to replay, if the page cannot be written, or if standard output is a
+/// terminal.
 pub fn run(args: &Report) -> Result<(), Failure> {
     let output = match &args.output {
         Some(path) => Output::named(path),
@@ -53,7 +53,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
     let settings = settings(args, &session)?;
     let mut policies = Policy::played(&args.policies);
     if args.policies.is_empty() && !session.requests.is_empty() {
-        // Those that edit as the first one does say nothing new.
+        // `off` edits like the first one, so it adds nothing.
         policies.retain(|policy| *policy != Policy::Preset(Preset::Off));
     }
     let runs: Vec<_> = if session.requests.is_empty() {
@@ -67,7 +67,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
     let mut report = played(&session, format, runs, &settings);
     let mut skipped = Vec::new();
     if args.files.len() > 1 {
-        // Files of the same name are told apart by their folders.
+        // Files with the same name are distinguished by their folders.
         let short = names(&args.files).swap_remove(0);
         if Path::new(&short).components().count() > 1 {
             report.title = short;
@@ -109,7 +109,8 @@ pub fn run(args: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The session in a file, or on standard input, with the name of its form. What is odd in it is added to the warnings.
+/// Reads the session from a file or standard input, and returns it with the name of its format. Warnings are added to
+/// `warnings`.
 fn read(file: Option<&Path>, args: &Report, warnings: &mut Vec<String>) -> Result<(Session, &'static str), Failure> {
     let input = Input::read_any(file)?.one(args.index)?;
     let recording = input.record(&args.reading)?;
@@ -124,7 +125,8 @@ fn read(file: Option<&Path>, args: &Report, warnings: &mut Vec<String>) -> Resul
     Ok((Session::new(name, recording), format))
 }
 
-/// What was asked for, and for the rest what fits the session: its model's prices, and a window that it fitted into.
+/// Returns the requested settings, and defaults that fit the session: its model's prices, and a context window that it
+/// fitted into.
 fn settings(args: &Report, session: &Session) -> Result<Settings, Failure> {
     let Prices { card, own } = match &args.prices {
         Some(name) => prices(name)?,
@@ -145,8 +147,8 @@ fn settings(args: &Report, session: &Session) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-/// The prices of the model that had most of the session's requests, of those that are known, with the lifetime that most of
-/// its cache writes had; the usual ones where none is known.
+/// Returns the prices of the known model with most of the session's requests, with the lifetime of most of its cache
+/// writes; the default card if no model is known.
 fn own_card(session: &Session) -> PriceCard {
     let Some(card) = session.models().into_iter().find_map(|(model, _)| price::find(model)) else {
         return price::usual();

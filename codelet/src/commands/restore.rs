@@ -1,4 +1,4 @@
-//! `codelet restore`: the original bytes of something that a compaction removed.
+//! `codelet restore`: prints the original bytes of text that a compaction removed.
 
 use crate::args::Restore;
 use crate::escaped;
@@ -9,18 +9,18 @@ use crate::paint::{clean, clip, count};
 use codelet_offline::removed::{self, Broken, Entry};
 use std::io::IsTerminal as _;
 
-/// How many handles are named when the one asked for is unknown.
+/// The number of handles suggested for an unknown one.
 const SUGGESTIONS: usize = 5;
 
-/// Finds the handle and prints what was removed.
+/// Finds the handle and prints the removed text.
 ///
 /// # Errors
-/// When the file is not what `--removed` writes, or does not have the handle.
+/// If the file was not written by `--removed`, or does not contain the handle.
 pub fn run(args: &Restore) -> Result<(), Failure> {
     let input = Input::read(Some(&args.file))?;
     let (entries, broken) = removed::entries(&input.bytes);
     let Some(content) = removed::find(&entries, &args.handle) else {
-        // A line that cannot be read matters only now: it may be the one that is looked for.
+        // An unreadable line matters only now: it may contain the handle.
         return Err(match broken {
             Some(broken) => at_line(&input.name, &broken),
             None => unknown(&input.name, &entries, &args.handle),
@@ -30,10 +30,10 @@ pub fn run(args: &Restore) -> Result<(), Failure> {
     print(piece)
 }
 
-/// Prints a text that was removed: its exact bytes, or on a terminal with what that would obey as escapes.
+/// Prints a removed text: its exact bytes, or on a terminal with control sequences escaped.
 ///
 /// # Errors
-/// When standard output takes no more.
+/// If standard output cannot be written.
 pub(super) fn print(removed: &str) -> Result<(), Failure> {
     Output::Stdout.write(|out| match std::io::stdout().is_terminal() {
         true => out.write_all(escaped::text(removed).as_bytes()),

@@ -1,4 +1,4 @@
-//! `codelet sessions`: what the agents on this machine have recorded.
+//! `codelet sessions`: lists the sessions that agents on this machine have recorded.
 
 use crate::args::Sessions;
 use crate::commands::warn;
@@ -13,17 +13,17 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// So many are shown unless all are asked for.
+/// The number of sessions shown by default.
 const SHOWN: usize = 30;
 
-/// Finds, looks, prints.
+/// Finds, reads and prints.
 ///
 /// # Errors
-/// When standard output takes no more.
+/// If standard output cannot be written.
 pub fn run(args: &Sessions) -> Result<(), Failure> {
     let recorded::Found { sessions: all, notes } = recorded::all();
     let is_asked = |found: &(usize, Recorded)| args.agent.as_deref().is_none_or(|agent| agent == found.1.agent);
-    // Each keeps the number that names it, whatever is left out.
+    // Each keeps its number, whatever is filtered out.
     let asked: Vec<(usize, Recorded)> = (1..).zip(all).filter(is_asked).collect();
     let shown = if args.all { asked.len() } else { asked.len().min(SHOWN) };
     let seen = asked[..shown].iter().map(|(at, found)| (*at, found, peek(found)));
@@ -63,7 +63,7 @@ fn as_json(at: usize, found: &Recorded, peek: Peek) -> Value {
     })
 }
 
-/// What is said where there is none.
+/// Returns the message for an empty list.
 fn none(agent: Option<&str>) -> &'static str {
     match agent {
         Some(saved::AGENT) => {
@@ -101,7 +101,7 @@ const HEADS: [&str; 7] = ["", "agent", "when", "tokens", "dollars", "project", "
 /// Lists the sessions of a database.
 ///
 /// # Errors
-/// When standard output takes no more.
+/// If standard output cannot be written.
 pub fn list_store(sessions: &[Session], json: bool) -> Result<(), Failure> {
     let text = if json {
         let one = |(index, session): (usize, &Session)| {
@@ -143,7 +143,7 @@ fn noted(session: &Session) -> Peek {
     }
 }
 
-/// A row: what names a session, whose it is or its id, its age, and what was seen of it.
+/// Returns the cells of a row: the session's name, its agent or id, its age, and its details.
 fn cells(name: String, whose: String, age: String, peek: &Peek) -> [String; 7] {
     let none = || "–".to_owned();
     let folder = |path: &String| Some(Path::new(path).file_name()?.to_string_lossy().into_owned());
@@ -160,9 +160,9 @@ fn cells(name: String, whose: String, age: String, peek: &Peek) -> [String; 7] {
     ]
 }
 
-/// Rows under their heads, each column as wide as it must be.
+/// Formats rows under their headings, each column as wide as needed.
 fn laid_out(look: &Look, heads: [&str; 7], rows: &[[String; 7]]) -> String {
-    /// Columns of a project's name at most.
+    /// The maximum width of a project's name.
     const PROJECT: usize = 20;
     let columns: Vec<usize> = (0..6)
         .map(|at| {
@@ -182,7 +182,7 @@ fn laid_out(look: &Look, heads: [&str; 7], rows: &[[String; 7]]) -> String {
             };
             let space = " ".repeat(columns[at].saturating_sub(width(&cell)));
             match at {
-                // Figures end where those of other rows end.
+                // Figures are right-aligned.
                 0 | 3 | 4 => line.push_str(&format!("{space}{cell}  ")),
                 _ => line.push_str(&format!("{}  ", fit(&cell, columns[at]))),
             }
@@ -206,7 +206,7 @@ fn first_line(text: &str) -> String {
         .to_owned()
 }
 
-/// How long ago something was, in the largest unit of which there is one.
+/// Formats an age in the largest unit that fits.
 fn age(since: Duration) -> String {
     let minutes = since.as_secs() / 60;
     match minutes {

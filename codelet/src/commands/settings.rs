@@ -1,4 +1,4 @@
-//! `codelet settings`: each setting, and where it comes from.
+//! `codelet settings`: shows each setting and its source.
 
 use crate::args;
 use crate::exit::Failure;
@@ -16,10 +16,10 @@ use codelet_providers::address;
 use codelet_terminal::render::Background;
 use std::path::PathBuf;
 
-/// Prints the settings as they hold in a folder. Keys are named, never shown.
+/// Prints the settings that apply in a folder. Keys are named, never shown.
 ///
 /// # Errors
-/// When a settings file is wrong, or there is no such folder.
+/// If a settings file is invalid, or the folder does not exist.
 pub fn run(args: &args::Place) -> Result<(), Failure> {
     let place = Place::find(args.directory.as_deref())?;
     let mut settings = Settings::read(&place.settings())?;
@@ -171,7 +171,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     rows
 }
 
-/// Each hook, and of the project's whether it runs.
+/// Returns a row per hook; for the project's, with whether it runs.
 fn hooks(found: &Found, settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     let of_project = if consent::is_kept(found, settings, place) {
         ""
@@ -194,7 +194,7 @@ fn hooks(found: &Found, settings: &Settings, place: &Place) -> Vec<[String; 3]> 
     rows.collect()
 }
 
-/// The addresses that variables name for the models of a vendor, other than the one that is asked.
+/// Returns the base URLs that variables set for a vendor's models, other than the one in use.
 fn addresses(settings: &Settings) -> Vec<[String; 3]> {
     let mut rows: Vec<[String; 3]> = Vec::new();
     for vendor in codelet_providers::vendor::vendors() {
@@ -202,7 +202,7 @@ fn addresses(settings: &Settings) -> Vec<[String; 3]> {
             continue;
         };
         let from = found.from.to_string();
-        // Some vendors are asked in two ways, and at one address.
+        // Some vendors have two APIs at one base URL.
         if found.from == settings.base_url.from || rows.iter().any(|[_, _, told]| *told == from) {
             continue;
         }
@@ -220,7 +220,7 @@ fn addresses(settings: &Settings) -> Vec<[String; 3]> {
     rows
 }
 
-/// The proxies and certificates with which servers are reached.
+/// Returns the proxies and certificates for connections.
 fn network() -> Vec<[String; 3]> {
     let network = network::network(&variable);
     let row = |name: &str, named: &Option<Named>, show: &dyn Fn(&Named) -> String| {

@@ -1,27 +1,27 @@
-//! One JSON object at the end of a run, for programs that want what came of it.
+//! A single JSON object at the end of a run, for programs that need only the result.
 
 use super::{Done, Front, refused};
 use crate::escaped;
 use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::model::Billed;
 use codelet_agent::run::Ending;
-use codelet_agent::task::Tasks;
+use codelet_agent::session::Tasks;
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
-/// Gathers what happens and prints one object at the end.
+/// Collects events and prints one object at the end.
 pub struct Json<W> {
     out: W,
     compactions: Vec<Value>,
-    /// By tool, in the order of the first call: calls and failures.
+    /// Calls and failures per tool, in the order of the first call.
     tools: Vec<(String, u64, u64)>,
     notices: Vec<String>,
 }
 
 impl<W: Write + Send> Json<W> {
-    /// Prints to `out`.
+    /// Creates a front end that prints to `out`.
     pub fn new(out: W) -> Self {
         Json {
             out,
@@ -31,7 +31,7 @@ impl<W: Write + Send> Json<W> {
         }
     }
 
-    /// What is printed at the end of a turn. What has happened by then is told once.
+    /// Returns the object for the end of a turn. Events collected so far are reported once.
     pub(super) fn result(&mut self, done: &Done<'_>) -> Value {
         let bill = done.session.bill();
         let billed = Billed {
@@ -52,7 +52,7 @@ impl<W: Write + Send> Json<W> {
             .and_then(|answer| serde_json::from_str(answer).ok());
         let unfinished = Some(done.session.unfinished()).filter(|text| !text.trim().is_empty());
         let error = answer.is_none().then(|| done.ending.to_string());
-        // A sum in which parts are missing would be a wrong figure.
+        // A sum with missing parts would be a wrong figure.
         let cost = (bill.unpriced == 0).then_some(bill.dollars);
         json!({
             "answer": answer,
@@ -75,7 +75,7 @@ impl<W: Write + Send> Json<W> {
 impl<W: Write + Send> Listen for Json<W> {
     fn on(&mut self, event: Event) {
         match event {
-            // What an interruption has kept from being begun was no call of the tool.
+            // A call that an interruption prevented does not count as a call.
             Event::ToolFinished {
                 stopped: Some(Stopped::NotRun),
                 ..
@@ -106,7 +106,7 @@ impl<W: Write + Send> Front for Json<W> {
     }
 }
 
-/// The counts of a request or a session.
+/// Returns the token counts of a request or a session.
 pub(super) fn billed_json(billed: &Billed) -> Value {
     let usage = billed.usage;
     json!({
@@ -119,7 +119,7 @@ pub(super) fn billed_json(billed: &Billed) -> Value {
     })
 }
 
-/// The part of the figures that is that of tasks; null where there was none.
+/// Returns the share of the figures that belongs to tasks; null if there were none.
 fn tasks_json(tasks: &Tasks) -> Option<Value> {
     let bill = tasks.bill();
     let billed = Billed {
@@ -137,7 +137,7 @@ fn tasks_json(tasks: &Tasks) -> Option<Value> {
     })
 }
 
-/// A compaction.
+/// Returns the object for a compaction.
 pub(super) fn notice_json(reason: Reason, notice: &Notice) -> Value {
     let warnings: Vec<String> = notice.warnings.iter().map(ToString::to_string).collect();
     json!({

@@ -1,4 +1,5 @@
-//! What a run shows of itself: one front end each for people, for programs that want the end, and for those that follow.
+//! The output of a non-interactive run: front ends for people, for programs that need the result, and for programs that
+//! follow the events.
 
 mod json;
 mod outlet;
@@ -15,28 +16,28 @@ use codelet_agent::run::Ending;
 use codelet_agent::session::Session;
 use std::time::Duration;
 
-/// A front end of a run that nobody types into.
+/// A front end of a non-interactive run.
 pub trait Front: Listen {
-    /// Somebody wants to see each step, also where no terminal is.
+    /// Shows each step even without a terminal.
     fn follow(&mut self) {}
 
-    /// The run is over: prints what there is to print at the end. Says what could not be written.
+    /// Prints the end of the run. Returns the error if output failed.
     fn finish(&mut self, done: &Done<'_>) -> std::io::Result<()>;
 }
 
-/// A call that was not permitted, in a line.
+/// Formats a denied call on one line.
 fn refused(tool: &str, description: &str, why: &str) -> String {
     format!("{}: {why}", format!("{tool} {description}").trim_end())
 }
 
-/// A run that is over.
+/// A finished run.
 pub struct Done<'a> {
-    /// The session that it was made in.
+    /// The session of the run.
     pub session: &'a Session,
-    /// How it ended.
+    /// The ending.
     pub ending: &'a Ending,
-    /// The exit status that it leads to.
+    /// The exit status.
     pub exit: u8,
-    /// From start to end.
+    /// The duration of the run.
     pub elapsed: Duration,
 }

@@ -1,20 +1,20 @@
-//! A way out that an interruption frees: a thread of its own writes, so that a reader who stands still holds nobody up once
-//! the user interrupts. Until then everything waits for the reader, so nothing piles up.
+//! A writer that an interruption can abandon: a separate thread writes, so a stalled reader blocks nobody after the
+//! user interrupts. Until then every write waits for the reader, so nothing accumulates.
 
 use codelet_agent::interrupt::Interrupt;
 use std::io::{Error, ErrorKind, Result, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Bytes that are written at once. An empty page of a pipe takes so many, so a reader who reads at all is seen to.
+/// Bytes per write. An empty page of a pipe holds this many, so any reader that reads at all makes progress.
 const PIECE: usize = 4_096;
-/// A reader who has taken nothing for so long stands still. With what else an interruption takes it is less than a tenth
-/// of a second.
+/// The time without progress after which a reader counts as stalled. Together with the rest of an interruption this
+/// stays below a tenth of a second.
 const STILL: Duration = Duration::from_millis(40);
-/// Time between two looks at whether the user has interrupted.
+/// The interval between checks for an interruption.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The user has interrupted while nobody read, so what was to be printed is lost.
+/// The error for output lost because the user interrupted while the reader was stalled.
 #[derive(Debug)]
 pub struct StoodStill;
 
@@ -27,26 +27,26 @@ impl std::fmt::Display for StoodStill {
 impl std::error::Error for StoodStill {}
 
 impl StoodStill {
-    /// Whether that is what went wrong.
+    /// Returns whether this is the error.
     pub fn is(error: &Error) -> bool {
         error.get_ref().is_some_and(|inner| inner.is::<StoodStill>())
     }
 }
 
-/// Writes to what it was made of, by a thread that goes on by itself where it is stuck.
+/// A writer that passes its data to a thread, which is abandoned if it is blocked.
 pub struct Outlet {
     pieces: SyncSender<Vec<u8>>,
     written: Receiver<Result<()>>,
     interrupt: Interrupt,
-    /// The thread is left to a reader who stood still: nothing can be written any more.
+    /// True if the thread was abandoned to a stalled reader: nothing more can be written.
     is_left: bool,
 }
 
 impl Outlet {
-    /// For `out`.
+    /// Creates a writer to `out`.
     ///
     /// # Errors
-    /// When no thread can be started.
+    /// If no thread can be started.
     pub fn new(mut out: impl Write + Send + 'static, interrupt: Interrupt) -> Result<Self> {
         let (pieces, next) = sync_channel::<Vec<u8>>(1);
         let (told, written) = sync_channel(1);
@@ -67,7 +67,7 @@ impl Outlet {
         })
     }
 
-    /// Waits until the piece is written, or nobody reads and the user does not wait for that.
+    /// Waits until the piece is written, or until the reader is stalled and the user has interrupted.
     fn wait(&mut self) -> Result<()> {
         let since = Instant::now();
         loop {
@@ -97,7 +97,7 @@ impl Write for Outlet {
         Ok(piece.len())
     }
 
-    /// What was taken is written.
+    /// Does nothing: every accepted write is already written.
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }

@@ -1,46 +1,45 @@
-//! For people: the answer on standard output, and on standard error what happens until then, a line each.
+//! Output for people: the answer on standard output, and one line per event on standard error until then.
 
 use super::{Done, Front, refused};
 use crate::paint::{Ink, Look, bytes, clean, clip, clip_path};
-use codelet_agent::event::{Event, Listen, Stopped};
+use codelet_agent::event::{Event, Listen, Progress, Stopped};
 use codelet_agent::run::Ending;
-use codelet_agent::task::Progress;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The tool that keeps the list of what is to be done, which is read as a list, and lines of it that are shown.
+/// The tool that keeps the todo list, whose output is shown as a list, and the number of its lines shown.
 const TODO: &str = "Todo";
 const LISTED: usize = 40;
-/// So much of what the model says is kept to be shown, in bytes: more than the widest line.
+/// Bytes of streamed answer text kept for display: more than the widest line.
 const MOST_SAID: usize = 4_096;
-/// Between two looks at what it says: a terminal is slow, and so are eyes.
+/// The interval between updates of streamed text: terminals and eyes are slow.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// Prints the answer to `out`, and a line for what happens to `told`.
+/// Prints the answer to `out`, and a line per event to `told`.
 pub struct Plain<W, T> {
     out: W,
     told: T,
     look: Look,
-    /// Whether the steps are told, not only what somebody has to know.
+    /// True if steps are shown too, not only essential messages.
     follows: bool,
-    /// A line that changes stands on the terminal and is to be written over.
+    /// True if the terminal shows a transient line that will be overwritten.
     is_passing: bool,
-    /// The end of what the model says now; the whole answer is printed when it is there.
+    /// The end of the text being streamed; the whole answer is printed once it is complete.
     said: String,
-    /// When that was shown last.
+    /// The time of the last update.
     shown: Option<Instant>,
-    /// Tasks under way.
+    /// Running tasks.
     tasks: Vec<(Arc<str>, Progress)>,
-    /// What a log was told that is waited for.
+    /// The cause of the wait that was last reported to a log.
     awaited: String,
-    /// A person reads the answer from a terminal, which must not obey it.
+    /// True if the answer goes to a terminal, so control sequences must be removed.
     is_for_terminal: bool,
 }
 
 impl<W: Write + Send, T: Write + Send> Plain<W, T> {
-    /// `look` is that of `told`. Steps are told where a person looks on; warnings always.
-    /// `is_for_terminal` says that `out` is one.
+    /// Creates a front end; `look` belongs to `told`, and `is_for_terminal` says that `out` is a terminal. Steps are
+    /// shown if `told` is a terminal, warnings always.
     pub fn new(out: W, is_for_terminal: bool, told: T, look: Look) -> Self {
         let follows = look.terminal;
         Plain {
@@ -70,7 +69,7 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
         self.out.flush()
     }
 
-    /// If nobody can read it, there is nobody to tell.
+    /// Prints a line, ignoring errors: if it cannot be written, there is nowhere to report that.
     fn tell(&mut self, ink: Ink, label: &str, text: &str) {
         self.wipe();
         let label = self.look.ink(ink, label);
@@ -83,7 +82,7 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
         }
     }
 
-    /// Shows that the model writes: the last of its words, on one line, a few times in a second.
+    /// Shows that the model is writing: its latest words on one line, updated a few times per second.
     fn whisper(&mut self, text: &str) {
         if !self.follows || !self.look.terminal || self.look.dumb {
             return;
@@ -103,7 +102,7 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
         self.pass(&clip_path(&line, width));
     }
 
-    /// Writes a line that the next one is written over.
+    /// Writes a transient line, which the next one overwrites.
     fn pass(&mut self, line: &str) {
         let line = self.look.ink(Ink::Dim, line);
         let _ = write!(self.told, "\r\x1b[2K  {line}");
@@ -118,7 +117,7 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
             seconds => format!("{}; {then} in {seconds} s", clean(cause)),
         };
         if !self.look.terminal || self.look.dumb {
-            // A log wants to know once.
+            // Reported once per cause in a log.
             if self.awaited != cause {
                 cause.clone_into(&mut self.awaited);
                 self.tell(Ink::Yellow, "waiting:", &line);
@@ -149,7 +148,7 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                 cause, left, next_try, ..
             } => self.count_down(&cause, left, next_try),
             Event::Compacted { mut notice, .. } => {
-                // Nobody can type it here.
+                // Commands cannot be typed here.
                 notice.can_undo = false;
                 let warnings = notice.warnings.iter().filter(|warning| !warning.repeats_the_notice());
                 let warnings: Vec<String> = warnings.map(ToString::to_string).collect();
@@ -163,7 +162,7 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                 self.tell(Ink::Yellow, "refused:", &clean(&refused(&tool, &description, &why)));
             }
             Event::Notice(text) => {
-                // Lines after the first stand below it, so that none can pose as one of ours.
+                // Further lines are indented below the first, so that none can pose as one of ours.
                 let lines: Vec<String> = text.split('\n').map(clean).collect();
                 self.tell(Ink::Yellow, "note:", &lines.join("\n      "));
             }
@@ -230,11 +229,11 @@ impl<W: Write + Send, T: Write + Send> Front for Plain<W, T> {
         match done.ending {
             Ending::Answered(text) => self.print(text),
             other => {
-                // What was said by then was paid for, and may be most of the answer.
+                // This text was paid for and may be most of the answer.
                 let unfinished = done.session.unfinished();
                 let printed = match unfinished.trim().is_empty() {
                     true => Ok(()),
-                    // Whoever wants JSON must not read anything else.
+                    // A consumer of JSON must not receive anything else.
                     false if done.session.checks_answers() => {
                         self.tell(Ink::Yellow, "answer:", &clean(unfinished));
                         Ok(())

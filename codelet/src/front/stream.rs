@@ -1,28 +1,27 @@
-//! One event a line, as JSON, for programs that follow a run. `docs/stream-json.md` lists the lines.
+//! One JSON event per line, for programs that follow a run. `docs/stream-json.md` lists the lines.
 
 use super::json::{billed_json, notice_json};
 use super::{Done, Front, Json, StoodStill, refused};
 use crate::escaped;
 use crate::exit::words;
-use codelet_agent::event::{Event, Listen, Stopped};
+use codelet_agent::event::{Event, Listen, Progress, Stopped};
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::task::Progress;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
 
-/// Prints each event as it comes, and at the end the same object that `--output json` prints.
+/// Prints each event as it happens, and at the end the same object as `--output json`.
 pub struct Stream<W> {
     out: W,
-    /// Gathers the figures of the end.
+    /// Collects the figures for the end.
     end: Json<std::io::Sink>,
-    /// The first thing that went wrong with the output: nobody reads on.
+    /// The first output error: nobody is reading any more.
     trouble: Option<std::io::Error>,
-    /// Ends the run that nobody follows any more: it costs money and changes files.
+    /// Ends a run that nobody follows any more, since it costs money and changes files.
     interrupt: Interrupt,
 }
 
 impl<W: Write + Send> Stream<W> {
-    /// Prints to `out`, and interrupts the run as soon as that takes no more.
+    /// Creates a front end that prints to `out` and interrupts the run as soon as that fails.
     pub fn new(out: W, interrupt: Interrupt) -> Self {
         Stream {
             out,
@@ -34,7 +33,7 @@ impl<W: Write + Send> Stream<W> {
 
     fn print(&mut self, line: &Value) {
         if self.trouble.is_none() {
-            // A reader that follows wants each line when it happens.
+            // A follower needs each line immediately.
             let written = self.out.write_all((escaped::json(&line.to_string()) + "\n").as_bytes());
             self.trouble = written.and_then(|()| self.out.flush()).err();
         }
@@ -43,7 +42,7 @@ impl<W: Write + Send> Stream<W> {
 
 impl<W: Write + Send> Listen for Stream<W> {
     fn on(&mut self, event: Event) {
-        // There is no next prompt, for which it would matter.
+        // Matters only for a next prompt, and there is none.
         if !matches!(event, Event::TakenBack(_)) {
             self.print(&event_json(&event));
         }
@@ -74,7 +73,7 @@ impl<W: Write + Send> Front for Stream<W> {
     }
 }
 
-/// An event as one JSON object.
+/// Returns an event as one JSON object.
 fn event_json(event: &Event) -> Value {
     match event {
         Event::Asking { step, occupancy, limit } => {

@@ -1,4 +1,4 @@
-//! What a hook has answered: by its exit status, and by JSON on its output.
+//! A hook's answer, read from its exit status and from JSON on its standard output.
 
 use crate::paint::{clean, clip};
 use codelet_agent::hooks::Objection;
@@ -6,30 +6,30 @@ use codelet_text::printed::Cleaner;
 use codelet_tools::hook::{Ended, Status};
 use serde_json::Value;
 
-/// The most of its words that a model is told, in characters: as context, and as a reason.
+/// The maximum text passed to the model, in characters: as context and as a reason.
 const CONTEXT: usize = 10_000;
 const REASON: usize = 4_000;
-/// The most of its words that a person is told, in columns.
+/// The maximum text shown to a person, in columns.
 const SHOWN: usize = 300;
-/// The exit status that objects.
+/// The exit status that means an objection.
 const BLOCKS: i32 = 2;
 
 /// One hook's answer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Answer {
-    /// What it has changed that somebody obeys, behind its name.
+    /// A notice that the hook changed files that programs act on, as a fragment after its name.
     pub changed: Option<String>,
-    /// What it has against it.
+    /// The objection, if any.
     pub objection: Option<Objection>,
-    /// Its words for the model.
+    /// Context for the model.
     pub context: Option<String>,
-    /// Its words for the user, each time.
+    /// A message for the user, shown every time.
     pub message: Option<String>,
-    /// What the user should know of it once: a fragment behind the name of the hook.
+    /// A problem reported to the user once: a fragment after the hook's name.
     pub trouble: Option<String>,
 }
 
-/// What this hook of the event has answered.
+/// Parses a hook's answer to this event.
 pub fn read(event: &str, ended: &Ended) -> Answer {
     match ended.status {
         Status::Exited(0) if !ended.is_whole => {
@@ -59,7 +59,7 @@ fn trouble(what: String) -> Answer {
     }
 }
 
-/// What it objects to; where nothing is left to object to, the user is told.
+/// Returns the objection, or a notice to the user if the event leaves nothing to object to.
 fn denied(event: &str, why: &str) -> Answer {
     match event {
         "SessionStart" | "PostCompact" | "Notification" => trouble(format!(
@@ -116,7 +116,7 @@ fn of_json(event: &str, said: &Value) -> Answer {
             let why = text(said, "stopReason").unwrap_or(reason);
             answer.objection = Some(Objection::Deny(words(&why, REASON)));
         }
-        // The turn ends, as nobody objects.
+        // `continue: false` at this event ends the turn, so there is no objection to it.
         "Stop" if stops => answer.objection = None,
         _ if stops => answer.trouble = Some("wants the session to stop, which has no effect at this event".to_owned()),
         _ => {}
@@ -125,7 +125,7 @@ fn of_json(event: &str, said: &Value) -> Answer {
         .get("updatedInput")
         .filter(|_| !matches!(answer.objection, Some(Objection::Deny(_))))
     {
-        // The call was not meant to be made as it is, and what is made is what was permitted.
+        // Only the call that was permitted may run, so the model has to make the changed call itself.
         let why = format!("the call is wanted with these parameters instead, so make that one: {other}");
         answer.objection = Some(Objection::Deny(words(&why, REASON)));
     }
@@ -137,7 +137,7 @@ fn of_json(event: &str, said: &Value) -> Answer {
     answer
 }
 
-/// Words for a model: without what a terminal obeys, and no more than so many characters.
+/// Prepares text for the model: without terminal control sequences, at most `most` characters.
 fn words(said: &str, most: usize) -> String {
     let mut cleaner = Cleaner::default();
     let text = cleaner.push(said.as_bytes()) + &cleaner.finish();
@@ -147,7 +147,7 @@ fn words(said: &str, most: usize) -> String {
     }
 }
 
-/// Words for a person, on one line.
+/// Prepares text for a person, on one line.
 fn shown(said: &str) -> String {
     clip(&clean(said.trim()), SHOWN)
 }

@@ -1,5 +1,5 @@
-//! The user's consent to the hooks of a project: asked once for what they say, kept in the user's own settings, and asked again
-//! when they say something else.
+//! The user's consent to a project's hooks: asked once for their content, stored in the user's settings, and asked
+//! again when the content changes.
 
 use super::{Found, Source};
 use crate::exit::Failure;
@@ -13,15 +13,15 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-/// The most of a question, in bytes and in lines: more than this nobody reads.
+/// The size limits of the question, in bytes and in lines: nobody reads more.
 const MOST: usize = 12_000;
 const LINES: usize = 120;
 
-/// Whether the hooks of the project may run, once somebody has been asked where that can be. What else is to be known is put to the
+/// Returns whether the project's hooks may run, after asking the user if possible. Other information is added to the
 /// notices.
 ///
 /// # Errors
-/// When the question cannot be put.
+/// If the question cannot be asked.
 pub fn permitted(found: &mut Found, settings: &Settings, place: &Place, can_ask: bool) -> Result<bool, Failure> {
     if found.project.is_empty() {
         return Ok(false);
@@ -57,18 +57,18 @@ pub fn permitted(found: &mut Found, settings: &Settings, place: &Place, can_ask:
     Ok(true)
 }
 
-/// Whether the user has permitted the project's hooks as they are.
+/// Returns whether the user has permitted the project's hooks in their current form.
 pub fn is_kept(found: &Found, settings: &Settings, place: &Place) -> bool {
     settings.hooks_consent.as_deref() == Some(&*digest(&found.project, &place.root))
 }
 
-/// A name for all that these files say of hooks. Files count by where they lie in the project.
+/// Returns a digest of the hooks in these files. Files are identified by their path within the project.
 fn digest(sources: &[Source], root: &Path) -> String {
     let mut hash = Sha256::new();
     for source in sources {
         let file = source.file.strip_prefix(root).unwrap_or(&source.file);
         for text in [file.as_os_str().as_encoded_bytes(), source.value.to_string().as_bytes()] {
-            // Its length first, so that nothing can be moved from one to the next.
+            // Length-prefixed, so that no content can move from one item to the next.
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(text);
         }
@@ -77,7 +77,7 @@ fn digest(sources: &[Source], root: &Path) -> String {
     format!("sha256:{hex}")
 }
 
-/// Every command that would run, and when.
+/// Lists every command that would run, with its event.
 fn question(sources: &[Source], root: &Path, is_changed: bool) -> String {
     let mut text = match is_changed {
         true => "The hooks of this project have changed since you permitted them. It wants to run these commands:\n"
@@ -94,7 +94,7 @@ fn question(sources: &[Source], root: &Path, is_changed: bool) -> String {
             }
         }
     }
-    // Short lines: those of commands are broken anywhere.
+    // Short lines: those of commands wrap anywhere.
     text.push_str(
         "\nThey come from whoever wrote the repository, and so do the scripts that they\n\
          start. They run in the sandbox: without network and keys, and writing only\n\
@@ -122,10 +122,11 @@ fn when(event: &str, matcher: &str) -> String {
     format!("{when}{of}:")
 }
 
-/// The commands stand there for so long before an answer counts: what is typed meanwhile was not meant for them.
+/// The time for which the commands must be visible before an answer counts: keys typed earlier were not meant for the
+/// question.
 const SEEN: Duration = Duration::from_millis(300);
 
-/// Puts the question before the session begins. Only `y` is a yes.
+/// Asks the question before the session starts. Only `y` or `yes` counts as consent.
 fn asked(question: &str) -> std::io::Result<bool> {
     let look = Look::stderr();
     let mut err = std::io::stderr();
@@ -139,7 +140,7 @@ fn asked(question: &str) -> std::io::Result<bool> {
     err.flush()?;
     let mut line = String::new();
     let read = input.lock().read_line(&mut line);
-    // A line that is no text is no yes.
+    // Input that is not UTF-8 is not consent.
     let is_yes = read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes");
     if !line.ends_with('\n') {
         writeln!(err)?;
@@ -147,7 +148,7 @@ fn asked(question: &str) -> std::io::Result<bool> {
     Ok(is_yes)
 }
 
-/// Lines broken where a terminal would, with what they begin with: a command must not look like a line of ours.
+/// Wraps lines as a terminal would but keeps their indentation, so that a command cannot look like a line of ours.
 fn wrapped(text: &str, width: usize) -> String {
     let mut out = String::new();
     for line in text.lines() {

@@ -1,14 +1,14 @@
-//! What a hook reads: an occasion as JSON, with the field names that hooks know from elsewhere.
+//! The JSON input of a hook, with the field names known from other agents.
 
 use codelet_agent::hooks::Occasion;
 use codelet_agent::permission::Permission;
 use codelet_context::policy::Reason;
 use serde_json::{Map, Value, json};
 
-/// The most of an output that a hook reads, in bytes.
+/// The maximum size of an output passed to a hook, in bytes.
 const OUTPUT: usize = 64 * 1024;
 
-/// What a matcher is compared with; nothing where the event has no kinds.
+/// Returns the text that a matcher is compared with; empty if the event has no kinds.
 pub fn kind(occasion: &Occasion<'_>) -> String {
     match occasion {
         Occasion::PreToolUse { tool, .. } | Occasion::PostToolUse { tool, .. } => tool_name(tool),
@@ -19,14 +19,14 @@ pub fn kind(occasion: &Occasion<'_>) -> String {
     }
 }
 
-/// Whether hooks of an event are chosen by a matcher.
+/// Returns whether hooks of an event are selected by a matcher.
 pub fn has_kinds(event: &str) -> bool {
     !matches!(event, "UserPromptSubmit" | "Stop")
 }
 
 const NOTIFICATION: &str = "permission_prompt";
 
-/// The tool's name as hooks know it: those of servers begin with `mcp__` there.
+/// Returns a tool's name as hooks know it: names of MCP tools begin with `mcp__` there.
 fn tool_name(tool: &str) -> String {
     match tool.contains("__") {
         true => format!("mcp__{tool}"),
@@ -41,7 +41,7 @@ fn trigger(reason: Reason) -> &'static str {
     }
 }
 
-/// How far tools may go, in the words of other agents.
+/// Returns the permission mode in other agents' terms.
 pub fn mode(permission: Permission) -> &'static str {
     match permission {
         Permission::Plan => "plan",
@@ -51,7 +51,7 @@ pub fn mode(permission: Permission) -> &'static str {
     }
 }
 
-/// The fields of an occasion.
+/// Returns the fields of an occasion.
 pub fn fields(occasion: &Occasion<'_>) -> Map<String, Value> {
     let fields = match occasion {
         Occasion::SessionStart { source } => json!({"source": source}),

@@ -1,4 +1,4 @@
-//! Runs the hooks of a session when the loop tells of something, and takes together what they say.
+//! Runs a session's hooks on the agent loop's events and combines their answers.
 
 use super::written::{Hook, Matcher};
 use super::{answer, occasion};
@@ -15,20 +15,20 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most that the model is told with one occasion, in bytes: no hook says more by itself.
+/// The maximum context passed to the model per occasion, in bytes; a single hook's context is limited further.
 const CONTEXT: usize = 40_000;
 /// Columns of a command in a notice.
 const SHOWN: usize = 60;
 
-/// What hooks are to know of their session.
+/// Session information for hooks.
 struct About {
-    /// Its name.
+    /// The session's name.
     session: String,
-    /// Says where it is written, if it is.
+    /// Returns the path of the transcript, if one is written.
     transcript: Box<dyn Fn() -> Option<PathBuf> + Send + Sync>,
-    /// Where it works.
+    /// The working directory.
     directory: PathBuf,
-    /// Says how far its tools may go, and runs hooks as they run commands.
+    /// The permissions of the session's tools; runs hooks as tools run commands.
     reach: Reach,
 }
 
@@ -38,14 +38,14 @@ pub struct Runner(Arc<Inner>);
 struct Inner {
     hooks: Vec<(Hook, Matcher)>,
     about: About,
-    /// What the user was told of.
+    /// Problems already reported to the user.
     told: Mutex<HashSet<(usize, String)>>,
-    /// What the user is to be told at the next occasion.
+    /// Messages for the user at the next occasion.
     pending: Mutex<Vec<String>>,
 }
 
 impl Runner {
-    /// Has these hooks told of what happens in a session, if there are any. `transcript` is where the session is written.
+    /// Registers these hooks with a session, if there are any. `transcript` is the session's transcript.
     pub fn serve(
         hooks: Vec<Hook>,
         session: &mut Session,
@@ -53,7 +53,7 @@ impl Runner {
         place: &Place,
         reach: Reach,
     ) {
-        // What makes no matcher was told when it was read.
+        // Invalid matchers were reported when they were read.
         let matched = hooks.into_iter().filter_map(|hook| {
             let matcher = Matcher::new(&hook.matcher).ok()?;
             Some((hook, matcher))
@@ -81,7 +81,7 @@ impl Runner {
 }
 
 impl Inner {
-    /// The hooks that want to be told of something, each command once.
+    /// Returns the indices of the hooks for an occasion, each command once.
     fn chosen(&self, occasion: &Occasion<'_>) -> Vec<usize> {
         let (event, kind) = (occasion.name(), occasion::kind(occasion));
         let mut chosen: Vec<usize> = Vec::new();
@@ -98,7 +98,7 @@ impl Inner {
         chosen
     }
 
-    /// What a hook reads.
+    /// Returns a hook's standard input.
     fn input(&self, occasion: &Occasion<'_>) -> String {
         let about = &self.about;
         let mut fields = occasion::fields(occasion);
@@ -166,7 +166,7 @@ impl Inner {
         (at, answer)
     }
 
-    /// Whether this kind of trouble with a hook was not told yet.
+    /// Returns whether this kind of problem with a hook has not been reported yet.
     fn is_new(&self, at: usize, trouble: &str) -> bool {
         let kind: String = trouble.chars().take_while(|c| *c != ':').collect();
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -183,7 +183,7 @@ impl Inner {
     }
 }
 
-/// The stronger of two objections, of equals the first.
+/// Returns the stronger of two objections; the first if they are equal.
 fn stronger(one: Option<Objection>, other: Option<Objection>) -> Option<Objection> {
     match (one, other) {
         (Some(Objection::Ask(_)) | None, deny @ Some(Objection::Deny(_))) => deny,

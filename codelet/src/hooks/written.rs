@@ -1,10 +1,10 @@
-//! Hooks as they are written, in the schema that other agents read too: events, matchers, commands.
+//! The hook configuration, in a schema shared with other agents: events, matchers, commands.
 
 use fancy_regex::Regex;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// The events that hooks can be told of here.
+/// The supported events.
 pub const EVENTS: [&str; 8] = [
     "PreToolUse",
     "PostToolUse",
@@ -16,43 +16,43 @@ pub const EVENTS: [&str; 8] = [
     "Notification",
 ];
 
-/// How long a hook may take where it does not say, and at most.
+/// The default and the maximum timeout of a hook.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const LONGEST: Duration = Duration::from_secs(600);
-/// The most hooks of one file, and bytes of one command: more than this nobody reads before saying yes.
+/// The maximum number of hooks per file and bytes per command: nobody reads more before consenting.
 const MOST: usize = 40;
 const LINE: usize = 2_000;
-/// What a hook may say of itself. `statusMessage` is shown by others while it runs, and means nothing here.
+/// The supported fields of a hook. `statusMessage`, which other agents show while the hook runs, has no effect here.
 const FIELDS: [&str; 5] = ["type", "command", "timeout", "sandbox", "statusMessage"];
 
 /// One hook.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hook {
-    /// What it is told of, one of [`EVENTS`].
+    /// Its event, one of [`EVENTS`].
     pub event: &'static str,
-    /// Of what kind that has to be, as it is written.
+    /// Its matcher, as configured.
     pub matcher: String,
     /// The command line.
     pub command: String,
-    /// How long it may take.
+    /// The timeout.
     pub timeout: Duration,
-    /// It wants to run outside of the sandbox.
+    /// True if it asks to run outside the sandbox.
     pub wants_freedom: bool,
 }
 
 /// The hooks of one file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Written {
-    /// Those that can be run.
+    /// The hooks that can be run.
     pub hooks: Vec<Hook>,
-    /// What of the others is not supported here, each in a sentence without its end.
+    /// The unsupported parts of the others, each as a sentence without a period.
     pub unsupported: Vec<String>,
 }
 
-/// Takes the value of `hooks` in a settings file apart.
+/// Parses the value of `hooks` in a settings file.
 ///
 /// # Errors
-/// Says what is not as it has to be, and where.
+/// Describes the invalid part and its location.
 pub fn read(hooks: &Value) -> Result<Written, String> {
     let mut written = Written::default();
     for (name, groups) in object(hooks, "hooks")? {
@@ -90,7 +90,7 @@ fn take(event: &'static str, group: &Map<String, Value>, written: &mut Written) 
     Ok(())
 }
 
-/// A hook, or what of it is not supported.
+/// Parses a hook, or describes its unsupported part.
 fn one(event: &'static str, matcher: &str, hook: &Map<String, Value>) -> Result<Result<Hook, String>, String> {
     let kind = hook.get("type").and_then(Value::as_str).ok_or("expected a `type`")?;
     if kind != "command" {
@@ -145,22 +145,22 @@ fn list<'a>(value: &'a Value, at: &str) -> Result<&'a [Value], String> {
         .ok_or_else(|| format!("{at}: expected a list"))
 }
 
-/// Which tools, or which kinds of an event, a hook is told of.
+/// The tools or kinds of an event that a hook applies to.
 #[derive(Clone, Debug)]
 pub enum Matcher {
     /// All.
     All,
-    /// Those of these names.
+    /// Those with one of these names.
     Names(Vec<String>),
-    /// Those in whose name this is found.
+    /// Those whose name contains a match.
     Pattern(Regex),
 }
 
 impl Matcher {
-    /// The matcher as it is written: nothing or `*` for all, names with `|` between them, or a regular expression.
+    /// Parses a matcher: empty or `*` for all, names separated by `|`, or a regular expression.
     ///
     /// # Errors
-    /// Says that it is none.
+    /// If it is invalid.
     pub fn new(written: &str) -> Result<Self, &'static str> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '|' | '-');
         if matches!(written.trim(), "" | "*") {
@@ -174,7 +174,8 @@ impl Matcher {
             .map_err(|_| "which is no regular expression")
     }
 
-    /// Whether that is one of them. A pattern that takes too long to compare counts as one: it may guard something.
+    /// Returns whether a name matches. A pattern that exceeds the matching limit counts as a match: it may guard
+    /// something.
     pub fn fits(&self, name: &str) -> bool {
         match self {
             Matcher::All => true,

@@ -1,4 +1,4 @@
-//! What a session is about, from its head and its end.
+//! A session's title, project, tokens and cost, read from the beginning and end of its file.
 
 use super::Recorded;
 use crate::input;
@@ -11,27 +11,27 @@ use serde_json::Value;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// So much is read of the head of a session of lines, …
+/// Bytes read from the beginning of a session in JSON lines, …
 const HEAD: u64 = 128 * 1024;
-/// … of its end, …
+/// … from its end, …
 const END: u64 = 64 * 1024;
-/// … and of a session that is one object, which says nothing without its end.
+/// … and of a session that is a single object, which cannot be parsed without its end.
 const WHOLE: u64 = 4 * 1024 * 1024;
 
-/// What was seen of a session.
+/// Details of a session.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Peek {
-    /// What the user asked first.
+    /// The user's first prompt.
     pub title: Option<String>,
-    /// The folder that was worked in.
+    /// The working directory.
     pub project: Option<String>,
-    /// What the newest recorded request and its reply filled the context with.
+    /// The tokens in the context after the newest recorded request and its reply.
     pub tokens: Option<Tokens>,
-    /// What the agent itself says it cost, in US dollars, where all of that was read.
+    /// The cost recorded by the agent itself, in US dollars, if the whole file was read.
     pub cost: Option<f64>,
 }
 
-/// Looks at a session. What cannot be read says nothing.
+/// Reads the details of a session; unreadable ones stay empty.
 pub fn peek(session: &Recorded) -> Peek {
     match &session.noted {
         Some(noted) => noted.clone(),
@@ -40,7 +40,7 @@ pub fn peek(session: &Recorded) -> Peek {
     }
 }
 
-/// A saved session is one object, with what it says of itself at its end.
+/// Reads a session saved by Codelet: a single object with metadata at its end.
 fn seen_saved(path: &Path) -> io::Result<Peek> {
     let (mut file, _) = input::opened(path, OFlags::NOFOLLOW)?;
     let mut head = Vec::new();
@@ -56,7 +56,7 @@ fn seen_saved(path: &Path) -> io::Result<Peek> {
     })
 }
 
-/// The folder that a recorded conversation says it was made in.
+/// Returns the working directory that a recorded conversation names.
 pub fn folder_in(bytes: &[u8]) -> Option<String> {
     let is_small = bytes.len() as u64 <= WHOLE;
     let mut head = if is_small { bytes } else { &bytes[..HEAD as usize] }.to_vec();
@@ -67,7 +67,7 @@ pub fn folder_in(bytes: &[u8]) -> Option<String> {
 }
 
 fn seen(path: &Path) -> io::Result<Peek> {
-    // It may have become something else since it was found.
+    // The file may have been replaced since it was found.
     let (mut file, found) = input::opened(path, OFlags::NOFOLLOW)?;
     let is_lines = path.extension().is_some_and(|ending| ending == "jsonl");
     let most = if is_lines { HEAD } else { WHOLE };
@@ -104,19 +104,19 @@ fn seen(path: &Path) -> io::Result<Peek> {
     })
 }
 
-/// A line that breaks off is none.
+/// Removes an incomplete last line.
 fn cut_last_line(bytes: &mut Vec<u8>) {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     bytes.truncate(end);
 }
 
-/// The first words of the user.
+/// Returns the user's first prompt.
 fn title(recording: &Recording) -> Option<String> {
     let mut prompts = recording.document.messages.iter().filter(|message| message.is_prompt());
     let own = |part: &Part| match part {
         Part::Text(text) if text.origin == Origin::Own && !text.body.as_str().trim().is_empty() => {
             let text = text.body.as_str().trim();
-            // Cline and its like put the task in a tag.
+            // Cline and similar agents wrap the task in a tag.
             let text = text.strip_prefix("<task>").map_or(text, str::trim_start);
             Some(text.chars().take(400).collect())
         }
@@ -125,7 +125,7 @@ fn title(recording: &Recording) -> Option<String> {
     prompts.find_map(|message| message.parts.iter().find_map(own))
 }
 
-/// Entries at the head in which the folder may be named.
+/// The number of entries at the beginning that may name the folder.
 const ENTRIES: usize = 20;
 
 fn project(head: &[u8]) -> Option<String> {
@@ -133,13 +133,13 @@ fn project(head: &[u8]) -> Option<String> {
     let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
     let named = entries.into_iter().find_map(|entry| folder(&entry, 3));
     named.or_else(|| {
-        // An object over several lines.
+        // An object that spans several lines.
         let whole: Value = serde_json::from_slice(head).ok()?;
         folder(&whole, 3)
     })
 }
 
-/// The folder that an entry names, so many objects deep.
+/// Returns the folder that an entry names, searching nested objects up to `depth` levels.
 fn folder(entry: &Value, depth: usize) -> Option<String> {
     const NAMES: [&str; 4] = ["cwd", "workspaceDirectory", "directory", "workDir"];
     let fields = entry.as_object()?;
@@ -158,12 +158,12 @@ fn folder(entry: &Value, depth: usize) -> Option<String> {
         .find_map(|(_, value)| folder(value, depth - 1))
 }
 
-/// What an agent has noted that the session cost.
+/// Returns the sum of the costs that the agent recorded.
 fn cost(bytes: &[u8]) -> Option<f64> {
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let mut sum = None;
     for entry in lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok()) {
-        // pi notes it with each reply, Claude Code did.
+        // pi records it with each reply, and older versions of Claude Code did.
         let noted = ["/message/usage/cost/total", "/costUSD"]
             .iter()
             .find_map(|place| entry.pointer(place)?.as_f64());
@@ -220,7 +220,7 @@ mod tests {
             cost: None,
         };
         assert_eq!(look("a.jsonl", &short), expected);
-        // Far longer than what is read of it.
+        // Much longer than the part that is read.
         let words = "words ".repeat(200);
         let long: String = (1..1_000).map(|id| reply(id, 1_000 * id, &words)).collect();
         assert!(long.len() as u64 > 4 * (HEAD + END));

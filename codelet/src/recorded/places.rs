@@ -1,4 +1,4 @@
-//! The table of where agents keep their sessions. To add an agent: a row.
+//! The table of locations in which agents keep their sessions. To support another agent, add a row.
 
 use super::base;
 use crate::input;
@@ -7,36 +7,36 @@ use std::path::{Path, PathBuf};
 
 /// An agent whose sessions are found.
 pub struct Agent {
-    /// Its name: that of the form that its sessions have.
+    /// Its name, the same as the name of its sessions' format.
     pub name: &'static str,
     pub kept: Kept,
     pub places: &'static [Place],
 }
 
-/// What lies in the places of an agent.
+/// The kind of storage that an agent uses.
 #[derive(Clone, Copy)]
 pub enum Kept {
-    /// A file a session.
+    /// One file per session.
     Files,
-    /// Databases that are read.
+    /// Databases that can be read.
     Store,
-    /// A database that is not read, and why.
+    /// A database that cannot be read, with the reason.
     Unread(&'static str),
 }
 
-/// Where sessions lie.
+/// A location of sessions.
 pub struct Place {
     pub base: Base,
-    /// The way from there, with `*` for any piece of a name.
+    /// The path pattern below the base, with `*` for any part of a name.
     pub pattern: &'static str,
 }
 
-/// A folder that an environment variable may name.
+/// A base folder, which an environment variable may name.
 pub struct Base {
     pub variable: Option<&'static str>,
-    /// The way from the folder that the variable names.
+    /// The path below the folder that the variable names.
     pub within: &'static str,
-    /// The way from the home folder where the variable names none.
+    /// The path below the home folder if the variable is not set.
     pub usual: &'static str,
 }
 
@@ -59,7 +59,7 @@ const fn home(usual: &'static str, pattern: &'static str) -> Place {
     Place { base, pattern }
 }
 
-/// The settings of editors like VS Code, on Linux and on a Mac.
+/// The user data folders of VS Code and similar editors, on Linux and macOS.
 macro_rules! in_editors {
     ($($pattern:literal),*) => {
         &[$(
@@ -112,7 +112,7 @@ pub const AGENTS: &[Agent] = &[
         at("XDG_DATA_HOME", ".local/share", "goose/sessions/sessions.db"),
         home("Library/Application Support", "Block.goose/sessions/sessions.db"),
     ] },
-    // In each project (`of_projects`).
+    // One database in each project (`of_projects`).
     Agent { kept: Kept::Store, name: "crush", places: &[] },
     Agent { kept: Kept::Store, name: "zed", places: &[
         at("XDG_DATA_HOME", ".local/share", "zed/threads/threads.db"),
@@ -130,9 +130,10 @@ pub const AGENTS: &[Agent] = &[
     ] },
 ];
 
-/// The databases of agents that keep one in each project, in those that they have noted and in this one.
+/// Returns the databases of agents that keep one per project: those of the projects that the agents have registered,
+/// and of the current one.
 pub fn of_projects(variable: &impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
-    // Crush notes where it was started.
+    // Crush registers the folders where it was started.
     let noted = match variable("CRUSH_GLOBAL_DATA").filter(|path| path.is_absolute()) {
         Some(folder) => Some(folder),
         None => base(&at("XDG_DATA_HOME", ".local/share", "").base, variable).map(|base| base.join("crush")),
@@ -158,6 +159,6 @@ pub fn of_projects(variable: &impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> 
     files
 }
 
-/// The most bytes of a list of projects, and the most projects.
+/// The size limit of a list of projects, in bytes, and the maximum number of projects.
 const MAX_NOTED: u64 = 1024 * 1024;
 const MAX_PROJECTS: usize = 1_000;

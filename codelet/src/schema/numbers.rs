@@ -1,10 +1,11 @@
-//! Numbers in an answer that the validator would judge by another number: it compares doubles.
+//! Numbers in an answer that the validator would misjudge, since it compares doubles.
 
 use serde_json::{Number, Value};
 use std::collections::HashMap;
 
-/// Names the numbers in `answer` on which the validator's word is not worth anything, each with its place: those beyond a double, those that
-/// a double takes for another number of `schema` or for an integer, and those that a division of doubles takes for a multiple.
+/// Lists the numbers in `answer` that the validator cannot judge correctly, each with its place: numbers beyond the
+/// range of a double, numbers that equal another number of `schema` or an integer only as doubles, and numbers that are
+/// multiples only in double division.
 pub fn undecidable(answer: &Value, schema: &Value) -> Vec<String> {
     let mut compared = Compared::default();
     let _ = walk(schema, &mut String::new(), &mut |_, name, number| {
@@ -27,10 +28,10 @@ pub fn undecidable(answer: &Value, schema: &Value) -> Vec<String> {
     faults
 }
 
-/// Refuses a schema with a number that no answer can be compared with.
+/// Rejects a schema with a number that cannot be compared exactly.
 ///
 /// # Errors
-/// The first such number, with its place and why.
+/// Names the first such number, with its place and the reason.
 pub fn comparable(schema: &Value) -> Result<(), String> {
     walk(
         schema,
@@ -42,7 +43,7 @@ pub fn comparable(schema: &Value) -> Result<(), String> {
     )
 }
 
-/// Whether `number` is a multiple of `unit`, decimal by decimal: in doubles, 19.99 is no multiple of 0.01.
+/// Returns whether `number` is a multiple of `unit` in decimal arithmetic: in doubles, 19.99 is not a multiple of 0.01.
 pub fn is_multiple(number: &Number, unit: &Number) -> bool {
     matches!((Decimal::of(number), Decimal::of(unit)), (Some(number), Some(unit)) if number.is_multiple_of(&unit))
 }
@@ -50,13 +51,13 @@ pub fn is_multiple(number: &Number, unit: &Number) -> bool {
 /// The numbers of a schema.
 #[derive(Default)]
 struct Compared {
-    /// By the double that stands for them.
+    /// Keyed by the bits of their double.
     numbers: HashMap<u64, Vec<Decimal>>,
     multiples: Vec<(f64, Decimal)>,
 }
 
 impl Compared {
-    /// Why the validator cannot judge this number, if so.
+    /// Returns why the validator cannot judge this number, if it cannot.
     fn doubt(&self, number: &Number) -> Option<&'static str> {
         let (Some(double), Some(decimal)) = (number.as_f64(), Decimal::of(number)) else {
             return Some("the number is beyond what can be checked (at most about 1.8e308)");
@@ -74,12 +75,12 @@ impl Compared {
     }
 }
 
-/// The two zeros are one number.
+/// Maps both zeros to the same key.
 fn key(double: f64) -> u64 {
     if double == 0.0 { 0 } else { double.to_bits() }
 }
 
-/// Calls `on` for each number, with the JSON Pointer of its place and the name of the property whose value it is.
+/// Calls `on` for each number, with its JSON Pointer and the name of the property that contains it.
 fn walk(
     value: &Value,
     place: &mut String,
@@ -111,7 +112,8 @@ fn walk(
     Ok(())
 }
 
-/// A number to its last digit: `digits` × 10^`exponent`, without zeros at either end of the digits. Zero has none.
+/// An exact decimal number: `digits` × 10^`exponent`, without leading or trailing zeros in the digits. Zero has no
+/// digits.
 #[derive(Clone, PartialEq, Debug)]
 struct Decimal {
     is_negative: bool,
@@ -120,7 +122,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// None where the exponent is beyond 64 bits.
+    /// Returns `None` if the exponent does not fit into 64 bits.
     fn of(number: &Number) -> Option<Decimal> {
         let text = number.as_str();
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -152,7 +154,7 @@ impl Decimal {
         self.exponent >= 0
     }
 
-    /// Not of a unit with more than 37 digits: nothing says that it is.
+    /// Returns false for a unit with more than 37 digits, since that cannot be computed.
     fn is_multiple_of(&self, unit: &Decimal) -> bool {
         if self.digits.is_empty() {
             return true;
@@ -162,7 +164,7 @@ impl Decimal {
             .parse::<u128>()
             .ok()
             .filter(|&unit| unit > 0 && unit < u128::MAX / 10);
-        // Of a power of ten that the number does not end with, it is no multiple.
+        // The unit's power of ten must divide the number.
         let zeros = self
             .exponent
             .checked_sub(unit.exponent)

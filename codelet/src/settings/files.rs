@@ -1,4 +1,4 @@
-//! Reads settings files, one over the other.
+//! Reading of the settings files, the project's over the user's.
 
 use super::written::{self, MOST, Written};
 use super::{From, LookUp, Places, Set, Settings, kept};
@@ -10,11 +10,12 @@ use codelet_providers::address;
 use std::path::{Path, PathBuf};
 
 impl Settings {
-    /// Reads both files over the defaults. What a project must not decide for its user is left out, with a notice.
+    /// Reads both files over the defaults. Settings that a project must not decide for its user are skipped with a
+    /// notice.
     ///
     /// # Errors
-    /// When a file cannot be read or is no settings file; the words say where in it. A file that holds keys and can be
-    /// read by others is refused as well, and the user's one if it has another name: the kernel keeps commands from the first name alone.
+    /// If a file cannot be read or is invalid; the message names the place. Also if a file with keys is readable by
+    /// others, or the user's file has another hard link: the sandbox denies commands access only to the first name.
     pub fn read(places: &Places) -> Result<Self, Failure> {
         let mut settings = Settings {
             user_file: places.user.clone(),
@@ -45,7 +46,7 @@ impl Settings {
                 .take(Some(of_project).filter(|held| !held.is_empty()), &from);
             settings.take(written, path)?;
         }
-        // A home that is a repository of its own has one file for both.
+        // If the home folder is itself a repository, one file serves as both.
         if places.user.as_ref() != Some(&places.project)
             && let Some(written) = written::read(&places.project)?
         {
@@ -103,7 +104,7 @@ impl Settings {
     }
 }
 
-/// The keys in the user's settings file as it is now, of providers and of MCP servers; none where it is no settings file.
+/// Returns the keys in the user's current settings file, of providers and of MCP servers; empty if the file is invalid.
 pub fn secrets_in(path: &Path, variable: &LookUp<'_>) -> Vec<String> {
     let Ok(Some(written)) = written::read(path) else {
         return Vec::new();
@@ -114,22 +115,22 @@ pub fn secrets_in(path: &Path, variable: &LookUp<'_>) -> Vec<String> {
     keys.chain(of_servers).chain(of_address).collect()
 }
 
-/// Where the user's own settings file is, by these variables.
+/// Returns the path of the user's settings file from these variables.
 pub fn user_file(variable: &impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let absolute = |name| variable(name).filter(|path| path.is_absolute());
     let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
     Places::new(config.as_deref(), Path::new("")).user
 }
 
-/// The folder in which the user's settings file has sessions saved; none where it names none.
+/// Returns the folder in which the user's settings file has sessions saved, if it names one.
 ///
 /// # Errors
-/// When it is no settings file.
+/// If the settings file is invalid.
 pub fn transcripts_in(path: &Path) -> Result<Option<PathBuf>, Failure> {
     Ok(written::read(path)?.and_then(|written| written.transcripts))
 }
 
-/// The price cards in a file; a path that is not absolute begins beside the settings file.
+/// Reads the price cards of a file; a relative path starts at the settings file's folder.
 fn prices(settings: &Path, file: &Path) -> Result<Vec<PriceCard>, Failure> {
     let path = settings.parent().unwrap_or(Path::new("")).join(file);
     let bytes = input::regular(&path, MOST).map_err(|error| Failure::io(&path, &error))?;
@@ -137,7 +138,7 @@ fn prices(settings: &Path, file: &Path) -> Result<Vec<PriceCard>, Failure> {
     price::parse(&text, &path.display().to_string()).map_err(|bad| Failure::Told(bad.to_string()))
 }
 
-/// Whether only its owner may read a file.
+/// Returns whether only its owner may read a file.
 #[cfg(unix)]
 fn is_private(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
@@ -149,7 +150,8 @@ fn is_private(_: &Path) -> bool {
     true
 }
 
-/// Whether a file that this user could write has a further name. (Package managers share the files of their stores.)
+/// Returns whether a file that this user could write has another hard link. (Package managers link the files of their
+/// stores.)
 #[cfg(unix)]
 pub(super) fn has_another_name(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;

@@ -1,4 +1,5 @@
-//! Keeps what somebody permits for a project, commands and hooks: in the user's own settings, under the project's folder, and never in the project.
+//! Stores permissions granted for a project, for commands and hooks, in the user's own settings under the project's
+//! folder, never in the project.
 
 use super::Places;
 use super::files::has_another_name;
@@ -9,11 +10,11 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, Item, Table};
 
-/// Adds patterns to those of the project with this root, with comments and all else as it was. Says where they stand and how they are
-/// taken back.
+/// Adds patterns for the project with this root and preserves comments and everything else. Returns a message that
+/// names the file and how to revoke the patterns.
 ///
 /// # Errors
-/// Says why they cannot be kept; the file is as it was then.
+/// Explains why they cannot be stored; the file is then unchanged.
 pub fn keep(places: &Places, fenced: &[PathBuf], patterns: &[String]) -> Result<String, String> {
     let (file, root) = kept(places, fenced, &Kept::Patterns(patterns))?;
     let file = file.display();
@@ -22,19 +23,19 @@ pub fn keep(places: &Places, fenced: &[PathBuf], patterns: &[String]) -> Result<
     ))
 }
 
-/// Notes that the user has permitted hooks of the project with this root that have this name.
+/// Stores the user's consent to the hooks with this digest for the project with this root.
 ///
 /// # Errors
-/// Says why it cannot be noted; the file is as it was then.
+/// Explains why it cannot be stored; the file is then unchanged.
 pub fn keep_consent(places: &Places, fenced: &[PathBuf], digest: &str) -> Result<(), String> {
     kept(places, fenced, &Kept::Hooks(digest)).map(|_| ())
 }
 
-/// What is kept for a project.
+/// A permission to store for a project.
 enum Kept<'a> {
-    /// Patterns that permit something, besides those that are there.
+    /// Allow patterns, added to the existing ones.
     Patterns(&'a [String]),
-    /// The name of its hooks, in the place of the one that is there.
+    /// The digest of its hooks, which replaces the existing one.
     Hooks(&'a str),
 }
 
@@ -84,7 +85,7 @@ fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], kept: &Kept<
         None => String::new(),
     };
     let after = with(&before, root, kept).map_err(|why| Failure::at(file.display(), why))?;
-    // Whatever was made of it, the next session must be able to read it, and to find what was added.
+    // The next session must be able to read the new text and to find the addition.
     let read = parse(file, &after)?;
     if !kept.is_in(&read, key) {
         return Err(Failure::at(
@@ -95,7 +96,7 @@ fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], kept: &Kept<
     pinned.for_owner_only().write(|out| out.write_all(after.as_bytes()))
 }
 
-/// The patterns that a file holds for the project with this root.
+/// Returns the patterns stored for the project with this root.
 pub(super) fn allowed_in(written: &Written, root: &Path) -> Vec<String> {
     written
         .projects
@@ -104,12 +105,12 @@ pub(super) fn allowed_in(written: &Written, root: &Path) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// The name of the hooks that a file permits for the project with this root.
+/// Returns the digest of the permitted hooks of the project with this root.
 pub(super) fn consent_in(written: &Written, root: &Path) -> Option<String> {
     written.projects.get(root)?.hooks.clone()
 }
 
-/// The text of a file with this in it.
+/// Returns the text of a settings file with this permission added.
 fn with(text: &str, root: &str, kept: &Kept<'_>) -> Result<String, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut document: DocumentMut = text
@@ -146,8 +147,8 @@ fn with(text: &str, root: &str, kept: &Kept<'_>) -> Result<String, String> {
     Ok(document.to_string())
 }
 
-/// A comment at the end of the file stays above a table that is added: a setting that it holds as an example would be the table's,
-/// were it below.
+/// Keeps a comment at the end of the file above an added table: below it, a commented-out example setting would belong
+/// to the table.
 fn keep_above(document: &mut DocumentMut, root: &str) {
     let comment = document.trailing().as_str().unwrap_or_default().to_owned();
     let table = document
@@ -243,7 +244,7 @@ mod tests {
         assert!(after.starts_with(before.trim_end()), "{after}");
         assert_eq!(mode(&home.file()), 0o600);
         assert_eq!(home.allowed(), ["make *", "cargo test *"]);
-        // Lists keep their lines and their comments, whichever way a project is written.
+        // Lists keep their lines and comments, in every notation of a project.
         let root = home.places.root.display();
         for text in [
             format!("[projects.\"{root}\"]\nallow = [\n    \"a *\", # one\n    \"b *\", # two\n]\n"),

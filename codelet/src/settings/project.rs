@@ -1,4 +1,4 @@
-//! What a project's settings file may decide: to narrow what the user's own says.
+//! Restrictions on a project's settings file: it can only tighten the user's own settings.
 
 use super::vendors::is_of_same_vendor;
 use super::written::Written;
@@ -8,13 +8,14 @@ use codelet_agent::session::SummaryBy;
 use std::path::Path;
 
 impl Settings {
-    /// What a project may decide: it comes from whoever wrote the repository. It can make permissions and limits
-    /// narrower; nothing of it may make the user's keys, words or money go elsewhere or further, or take back what the user says.
+    /// Applies a project's settings that are allowed: the file comes from the repository's author. It can make
+    /// permissions and limits narrower; it cannot redirect or extend the use of the user's keys, text or money, or
+    /// revoke the user's settings.
     pub(super) fn narrow(&mut self, mut written: Written, path: &Path) -> Written {
         let mut refused: Vec<&str> = Vec::new();
         let leaves = |model: &String| self.model.from != From::Default && !is_of_same_vendor(model, &self.model.value);
         refuse(&mut written.model, leaves, "model", &mut refused);
-        // The whole conversation would go there.
+        // It would receive the whole conversation.
         refuse(&mut written.fallback, |_| true, "fallback", &mut refused);
         refuse(&mut written.base_url, |_| true, "base_url", &mut refused);
         refuse(&mut written.effort, |_| true, "effort", &mut refused);
@@ -43,7 +44,7 @@ impl Settings {
         refuse(&mut written.web, |web| *web && !self.web.value, "web", &mut refused);
         refuse(&mut written.web_private, |_| true, "web_private", &mut refused);
         refuse(&mut written.compact_at, |_| true, "compact_at", &mut refused);
-        // It says where what the user says is kept.
+        // It decides where the user's text is stored.
         refuse(&mut written.transcripts, |_| true, "transcripts", &mut refused);
         refuse(&mut written.prices, |_| true, "prices", &mut refused);
         refuse(&mut written.append_system, |_| true, "append_system", &mut refused);
@@ -55,7 +56,7 @@ impl Settings {
         refuse(&mut written.hooks_from, |_| true, "hooks_from", &mut refused);
         // They run only with the user's consent.
         self.project_hooks = written.hooks.take();
-        // A model's summary is one more request each time.
+        // A summary by the model costs an extra request each time.
         let asks_more = |by: &SummaryBy| (*by, self.summary.value) == (SummaryBy::Model, SummaryBy::Template);
         refuse(&mut written.summary, asks_more, "summary", &mut refused);
         let is_more = |most: &u32| *most > self.keep_alive.value;
@@ -64,7 +65,7 @@ impl Settings {
         refuse(&mut written.patience, is_longer, "patience", &mut refused);
         let is_wider = |wanted: &Permission| *wanted > self.permission.value;
         refuse(&mut written.permission, is_wider, "permission", &mut refused);
-        // Where the user's own bound is as narrow, it holds, and it is the user's.
+        // If the user's own limit is as narrow, it applies and is reported as the user's.
         written.max_steps = narrower(written.max_steps, self.max_steps.value);
         written.max_cost = narrower(written.max_cost, self.max_cost.value);
         // The model's own window is not known yet.
@@ -80,12 +81,12 @@ impl Settings {
     }
 }
 
-/// A bound that is wanted, where it lies below the one that there is.
+/// Returns the wanted limit if it is below the existing one.
 fn narrower<T: PartialOrd>(wanted: Option<T>, own: Option<T>) -> Option<T> {
     wanted.filter(|wanted| own.is_none_or(|own| *wanted < own))
 }
 
-/// Leaves out what a project may not say.
+/// Drops a setting that a project may not make, and records its name.
 fn refuse<T>(written: &mut Option<T>, is_wider: impl Fn(&T) -> bool, name: &'static str, refused: &mut Vec<&str>) {
     if written.as_ref().is_some_and(is_wider) {
         *written = None;

@@ -1,4 +1,4 @@
-//! Values that have names, and what is said where there is no such name.
+//! Settings with named values, and the errors for unknown names.
 
 use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
@@ -7,10 +7,10 @@ use codelet_context::economics::Preset;
 use codelet_context::policy::CompactAt;
 use codelet_terminal::render::Background;
 
-/// Whether commands reach the network, by name.
+/// Parses the setting of network access for commands.
 ///
 /// # Errors
-/// When the name says neither.
+/// If the name is neither `on` nor `off`.
 pub fn network(name: &str) -> Result<bool, String> {
     match name {
         "on" => Ok(true),
@@ -19,10 +19,10 @@ pub fn network(name: &str) -> Result<bool, String> {
     }
 }
 
-/// The thinking effort of that name.
+/// Parses a thinking effort.
 ///
 /// # Errors
-/// When there is none; the words list what there is.
+/// If the name is unknown; the message lists the known ones.
 pub fn effort(name: &str) -> Result<Effort, String> {
     Effort::from_name(name).ok_or_else(|| {
         format!(
@@ -32,18 +32,18 @@ pub fn effort(name: &str) -> Result<Effort, String> {
     })
 }
 
-/// The permission of that name.
+/// Parses a permission level.
 ///
 /// # Errors
-/// When there is none; the words list what there is.
+/// If the name is unknown; the message lists the known ones.
 pub fn permission(name: &str) -> Result<Permission, String> {
     Permission::from_name(name).ok_or_else(|| format!("unknown permission {name:?}, expected plan, read, edit or all"))
 }
 
-/// Who writes summaries, by name.
+/// Parses the method of writing summaries.
 ///
 /// # Errors
-/// When nobody has that name; the words list who does.
+/// If the name is unknown; the message lists the known ones.
 pub fn summary(name: &str) -> Result<SummaryBy, String> {
     match name {
         "template" => Ok(SummaryBy::Template),
@@ -52,10 +52,10 @@ pub fn summary(name: &str) -> Result<SummaryBy, String> {
     }
 }
 
-/// What a terminal writes upon, by name.
+/// Parses a terminal's background.
 ///
 /// # Errors
-/// When it has no such name.
+/// If the name is unknown.
 pub fn background(name: &str) -> Result<Background, String> {
     match name {
         "light" => Ok(Background::Light),
@@ -64,19 +64,19 @@ pub fn background(name: &str) -> Result<Background, String> {
     }
 }
 
-/// How a terminal calls its user back.
+/// The way of notifying a terminal's user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotifyBy {
-    /// Not at all.
+    /// No notification.
     Off,
     /// The bell.
     Bell,
-    /// A desktop notification, by OSC 9.
+    /// A desktop notification through OSC 9.
     Osc9,
 }
 
 impl NotifyBy {
-    /// As it is written.
+    /// Returns the name used in settings.
     pub fn name(self) -> &'static str {
         match self {
             NotifyBy::Off => "off",
@@ -86,10 +86,10 @@ impl NotifyBy {
     }
 }
 
-/// How a terminal calls its user back, by name.
+/// Parses the way of notifying a terminal's user.
 ///
 /// # Errors
-/// When there is no such way.
+/// If the name is unknown.
 pub fn notify(name: &str) -> Result<NotifyBy, String> {
     [NotifyBy::Off, NotifyBy::Bell, NotifyBy::Osc9]
         .into_iter()
@@ -97,18 +97,18 @@ pub fn notify(name: &str) -> Result<NotifyBy, String> {
         .ok_or_else(|| format!("unknown notify {name:?}, expected off, bell or osc9"))
 }
 
-/// Whose hooks run besides those of Codelet's own settings.
+/// The other agent whose hooks run in addition to Codelet's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum HooksFrom {
-    /// Nobody's.
+    /// None.
     #[default]
     Nowhere,
-    /// Those that the user has set up for Claude Code.
+    /// The hooks that the user has configured for Claude Code.
     Claude,
 }
 
 impl HooksFrom {
-    /// As it is written.
+    /// Returns the name used in settings.
     pub fn name(self) -> &'static str {
         match self {
             HooksFrom::Nowhere => "off",
@@ -117,10 +117,10 @@ impl HooksFrom {
     }
 }
 
-/// Whose hooks run besides, by name.
+/// Parses the other agent whose hooks also run.
 ///
 /// # Errors
-/// When it has no such name.
+/// If the name is unknown.
 pub fn hooks_from(name: &str) -> Result<HooksFrom, String> {
     [HooksFrom::Nowhere, HooksFrom::Claude]
         .into_iter()
@@ -128,19 +128,19 @@ pub fn hooks_from(name: &str) -> Result<HooksFrom, String> {
         .ok_or_else(|| format!("unknown hooks_from {name:?}, expected off or claude"))
 }
 
-/// How readily history is edited, by name.
+/// Parses the preset for editing history.
 ///
 /// # Errors
-/// When there is no such preset; the words list what there is.
+/// If there is no such preset; the message lists the known ones.
 pub fn economics(name: &str) -> Result<Preset, String> {
     Preset::from_name(name)
         .ok_or_else(|| format!("unknown economics {name:?}, expected faithful, balanced, thrifty or off"))
 }
 
-/// When a session compacts by itself: at a share of the window, or not at all.
+/// Parses the condition for automatic compaction: a share of the context window, or `off`.
 ///
 /// # Errors
-/// When it is neither, or a share outside of 0.1 to 0.95.
+/// If it is neither, or the share is outside 0.1 to 0.95.
 pub fn compact_at(text: &str) -> Result<CompactAt, String> {
     match text.trim().parse::<f64>() {
         Ok(share) if (0.1..=0.95).contains(&share) => Ok(CompactAt::Share(share)),
@@ -151,10 +151,10 @@ pub fn compact_at(text: &str) -> Result<CompactAt, String> {
     }
 }
 
-/// Who stands beside the user in commits, as written; nobody where it says `off`.
+/// Parses the co-author of commits; `off` means none.
 ///
 /// # Errors
-/// When it is no name with an address.
+/// If it is not a name with an address.
 pub fn co_author(name: &str) -> Result<Option<String>, String> {
     if name == "off" {
         return Ok(None);

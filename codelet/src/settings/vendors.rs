@@ -1,11 +1,12 @@
-//! What the environment says of vendors where no file and no option does: which one is asked, where, and with which key.
+//! Vendor settings from the environment, used where no file and no option sets them: the vendor, its URL, and its key.
 
 use super::{From, Key, Set, Settings};
 use codelet_providers::vendor::{self, Vendor};
 
 impl Settings {
-    /// Takes the model of the first vendor that can be asked, and the address of the model's vendor, where nobody has named
-    /// another. Files and the command line come before; of a project only a model of that vendor, or of any where the user has a key for none.
+    /// Sets the model of the first vendor that can be used, and the base URL of the model's vendor, unless they are
+    /// set. Files and the command line take precedence; a project's model applies only if it belongs to that vendor, or
+    /// if the user has no key for any.
     pub fn heed(&mut self, variable: &LookUp<'_>) {
         if self.model.from == From::Default {
             let asked = || vendor::vendors().filter(|vendor| !vendor.usual_model.is_empty());
@@ -15,7 +16,7 @@ impl Settings {
                 self.model.take(Some(usual_model(vendor)), &from);
             }
         }
-        // What the command line says stands over it.
+        // The command line takes precedence.
         let offered = self.project_model.take();
         if let Some(offered) = offered.filter(|_| self.model.from != From::CommandLine) {
             if self.model.from == From::Default || is_of_same_vendor(&offered.value, &self.model.value) {
@@ -37,7 +38,7 @@ impl Settings {
         }
     }
 
-    /// The vendor of the model; none where its name names none.
+    /// Returns the vendor of the model; `None` if its name contains none.
     pub fn vendor(&self) -> Option<&'static Vendor> {
         self.model
             .value
@@ -45,8 +46,8 @@ impl Settings {
             .and_then(|(vendor, _)| vendor::find(vendor))
     }
 
-    /// What lets somebody in at a vendor, the environment before the settings, and a token before a key: who has both has
-    /// the token from a gateway, which wants no other.
+    /// Returns the credential for a vendor: the environment takes precedence over the settings, and a token over a key,
+    /// since a user with both has the token from a gateway that accepts nothing else.
     pub fn key(&self, vendor: &Vendor, variable: &LookUp<'_>) -> Option<Login> {
         let from_environment = vendor.tokens.iter().chain(vendor.keys).find_map(|name| {
             Some(Login {
@@ -65,21 +66,21 @@ impl Settings {
     }
 }
 
-/// Finds the value of a variable.
+/// A lookup of variables by name.
 pub type LookUp<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// What lets somebody in at a vendor.
+/// A credential for a vendor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Login {
     /// The key or token.
     pub key: Key,
-    /// It is a token.
+    /// True if it is a token.
     pub is_token: bool,
-    /// Where it comes from.
+    /// The source.
     pub from: From,
 }
 
-/// The address that a variable names for a vendor's models.
+/// Returns the base URL that a variable sets for a vendor's models.
 pub fn address(vendor: &Vendor, variable: &LookUp<'_>) -> Option<Set<Option<String>>> {
     let name = vendor.base_url_variable?;
     Some(Set {
@@ -88,7 +89,7 @@ pub fn address(vendor: &Vendor, variable: &LookUp<'_>) -> Option<Set<Option<Stri
     })
 }
 
-/// Whether two models, each with its vendor before it, are one vendor's, by whichever of its names.
+/// Returns whether two models, written with their vendors, belong to the same vendor under any of its names.
 pub(super) fn is_of_same_vendor(one: &str, other: &str) -> bool {
     let vendor = |model: &str| {
         let (vendor, _) = model.split_once('/')?;

@@ -1,4 +1,4 @@
-//! A settings file as it is written: read with bounds, and what is wrong in it told in plain words with its place.
+//! The schema of settings files: bounded parsing, with errors in plain words and with their place.
 
 use super::{HooksFrom, Key, NotifyBy, SMALLEST_WINDOW};
 use crate::exit::Failure;
@@ -22,12 +22,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
-/// The largest settings file that is read, in bytes.
+/// The size limit of a settings file, in bytes.
 pub(super) const MOST: u64 = 1024 * 1024;
-/// The longest time that a setting may name, in seconds; clocks do not count much further than anybody waits.
+/// The longest time that a setting may specify, in seconds, which stays within the range of clocks.
 pub const LONGEST_WAIT: u64 = 24 * 3600;
 
-/// A settings file, as it is written.
+/// A parsed settings file.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Written {
@@ -93,33 +93,33 @@ pub(super) struct Written {
     pub mcp: BTreeMap<String, ServerFile>,
     #[serde(deserialize_with = "projects")]
     pub projects: BTreeMap<PathBuf, ProjectFile>,
-    /// What of the servers is written well and means nothing: where, and why.
+    /// The place and description of an inconsistent MCP server entry.
     #[serde(skip)]
     pub nonsense: Option<String>,
 }
 
-/// What a settings file says of a project.
+/// A project's entry in a settings file.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProjectFile {
-    /// What may be run and called there besides.
+    /// Additional permission rules for commands and calls in the project.
     #[serde(deserialize_with = "project_allow")]
     pub allow: Vec<String>,
-    /// The name of what the project's hooks said when they were permitted.
+    /// The digest of the project's permitted hooks.
     pub hooks: Option<String>,
 }
 
-/// What a settings file says of a model.
+/// A model's entry in a settings file.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelFile {
-    /// Its limit, in tokens.
+    /// The context window, in tokens.
     #[serde(deserialize_with = "window")]
     pub window: Option<u64>,
-    /// The longest answer, in tokens.
+    /// The maximum output, in tokens.
     #[serde(deserialize_with = "max_output")]
     pub max_output: Option<u64>,
-    /// Whether it takes pictures.
+    /// True if it accepts images.
     pub sees_images: Option<bool>,
     /// US dollars per million tokens: input.
     #[serde(deserialize_with = "input")]
@@ -139,7 +139,7 @@ pub struct ModelFile {
 }
 
 impl ModelFile {
-    /// The prices, given or not.
+    /// Returns the prices, set or not.
     pub fn rates(&self) -> impl Iterator<Item = Option<f64>> {
         [
             self.input,
@@ -153,7 +153,7 @@ impl ModelFile {
 }
 
 impl Written {
-    /// The first of its servers that means nothing: where it stands in the text of the file, and why.
+    /// Returns the error of the first inconsistent MCP server, with its place as `:line:column`.
     fn nonsense(&self, text: &str) -> Option<String> {
         #[derive(Deserialize)]
         struct Places {
@@ -168,15 +168,15 @@ impl Written {
     }
 }
 
-/// The file at this place; none where there is none.
+/// Reads the file at this path; `None` if there is none.
 ///
 /// # Errors
-/// When it cannot be read or is no settings file; the words say where in it.
+/// If it cannot be read or is invalid; the message names the place.
 pub(super) fn read(path: &Path) -> Result<Option<Written>, Failure> {
     let bytes = match input::regular(path, MOST) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        // A file where a folder should be.
+        // A file in place of a folder.
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
         Err(error) => return Err(Failure::io(path, &error)),
     };
@@ -186,10 +186,10 @@ pub(super) fn read(path: &Path) -> Result<Option<Written>, Failure> {
     parse(path, &text).map(Some)
 }
 
-/// The text of such a file.
+/// Parses the text of a settings file.
 ///
 /// # Errors
-/// When it is no settings file; the words say where in it.
+/// If it is invalid; the message names the place.
 pub(super) fn parse(path: &Path, text: &str) -> Result<Written, Failure> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut written: Written = toml::from_str(text).map_err(|error| {
@@ -200,7 +200,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Written, Failure> {
     Ok(written)
 }
 
-/// `:line:column` of an offset, both counted from 1, the column in characters.
+/// Formats an offset as `:line:column`, both counted from 1, the column in characters.
 fn place(text: &str, offset: usize) -> String {
     let before = &text[..text.floor_char_boundary(offset)];
     let line = before.matches('\n').count() + 1;
@@ -208,10 +208,9 @@ fn place(text: &str, offset: usize) -> String {
     format!(":{line}:{column}")
 }
 
-/// What the reader says, on one line and in the words of people who write settings: `invalid type: X, expected Y` becomes
-/// `expected Y, not X`.
+/// Rewrites a parser's message on one line in users' terms: `invalid type: X, expected Y` becomes `expected Y, not X`.
 fn plain(message: &str) -> String {
-    /// The reader's words, and everybody's.
+    /// The parser's terms and their replacements.
     const WORDS: [(&str, &str); 8] = [
         ("a sequence", "a list"),
         ("a map", "a table"),
@@ -243,7 +242,7 @@ fn plain(message: &str) -> String {
         known.map_or(words.to_owned(), |(_, plain)| (*plain).to_owned())
     };
     let what = match what.split_once(' ') {
-        // It may be a key that was put in the wrong place.
+        // It may be a misplaced key.
         Some(("string", _)) => "a text".to_owned(),
         Some(("integer" | "float" | "floating", number)) => {
             let number = number
@@ -259,13 +258,13 @@ fn plain(message: &str) -> String {
     format!("expected {}, not {what}", plain(expected))
 }
 
-/// A number as it is written, whole or not.
+/// A parsed number, whole or not.
 enum Number {
     Whole(i128),
     Float(f64),
 }
 
-/// Takes a number, and says in words of its own what is expected where there is none.
+/// A visitor that accepts a number and has its own message of what is expected.
 struct Expecting<'a>(&'a dyn fmt::Display);
 
 impl<'de> Visitor<'de> for Expecting<'_> {
@@ -305,7 +304,7 @@ impl<'de> Visitor<'de> for Expecting<'_> {
     }
 }
 
-/// A number within bounds; `told` is what is expected.
+/// Parses a number within bounds; `told` describes the expected value.
 fn number<'de, D: Deserializer<'de>, T>(
     from: D,
     told: &dyn fmt::Display,
@@ -322,7 +321,7 @@ fn whole<T: TryFrom<i128>>(number: Number, least: i128) -> Option<T> {
     }
 }
 
-/// Readers of whole numbers, by the name of the setting.
+/// Parsers of whole numbers, named after their settings.
 macro_rules! whole_numbers {
     ($($name:ident: $type:ty, $least:expr;)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<$type>, D::Error> {
@@ -340,7 +339,7 @@ whole_numbers! {
     max_output: u64, 1;
 }
 
-/// Readers of times in seconds. Who waits for no time hears nothing.
+/// Parsers of times in seconds. Zero is rejected: without any wait there is no response.
 macro_rules! times {
     ($($name:ident)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
@@ -361,13 +360,13 @@ fn real(number: Number) -> f64 {
 
 fn max_cost<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     let told = "max_cost: expected a sum in US dollars such as 0.50";
-    // A limit of `nan` dollars is never reached.
+    // A limit of `nan` dollars would never be reached.
     number(from, &told, |number| {
         Some(real(number)).filter(|sum| sum.is_finite() && *sum > 0.0)
     })
 }
 
-/// Readers of prices.
+/// Parsers of prices.
 macro_rules! rates {
     ($($name:ident)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
@@ -379,7 +378,7 @@ macro_rules! rates {
 
 rates! { input output cache_read cache_write cache_write_1h }
 
-/// A text in which something stands: an empty one would be no setting at all, and nobody would notice.
+/// A non-empty text: an empty one would silently have no effect.
 struct Filled(String);
 
 impl<'de> Deserialize<'de> for Filled {
@@ -400,7 +399,7 @@ fn prices<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Erro
     Filled::deserialize(from).map(|Filled(path)| Some(path.into()))
 }
 
-/// A path as it is written: from the home on, or as it is.
+/// Expands `~/` to the home folder.
 fn from_home(name: &str) -> Option<PathBuf> {
     match name.strip_prefix("~/") {
         Some(rest) => variable("HOME").map(|home| PathBuf::from(home).join(rest)),
@@ -408,7 +407,7 @@ fn from_home(name: &str) -> Option<PathBuf> {
     }
 }
 
-/// Projects by the whole names of their folders, or from the home on.
+/// Parses projects, named by absolute paths or paths that begin with `~/`.
 fn projects<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<PathBuf, ProjectFile>, D::Error> {
     let written = BTreeMap::<String, ProjectFile>::deserialize(from)?;
     let whole = |(name, project): (String, ProjectFile)| {
@@ -435,7 +434,7 @@ fn transcripts<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D:
     folder("transcripts", &String::deserialize(from)?).map(Some)
 }
 
-/// Folders by their whole names, or from the home on.
+/// Parses folders, given as absolute paths or paths that begin with `~/`.
 fn folders<'de, D: Deserializer<'de>>(setting: &str, from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
     let names = Vec::<String>::deserialize(from)?;
     let folders: Result<Vec<PathBuf>, D::Error> = names.iter().map(|name| folder(setting, name)).collect();
@@ -486,7 +485,7 @@ fn patterns<'de, D: Deserializer<'de>>(name: &str, from: D) -> Result<Option<Vec
     }
 }
 
-/// The name of a vendor, also where another name of it is written.
+/// The name of a vendor, normalized from its aliases.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct VendorName(&'static str);
 
@@ -497,13 +496,13 @@ impl<'de> Deserialize<'de> for VendorName {
             .map(|vendor| VendorName(vendor.name))
             .ok_or_else(|| {
                 let known: Vec<&str> = vendor::vendors().map(|vendor| vendor.name).collect();
-                // The name is not repeated: a key may stand where it belongs.
+                // The name is not repeated: it may be a misplaced key.
                 D::Error::custom(format!("unknown provider, expected one of {}", known.join(", ")))
             })
     }
 }
 
-/// A key of a vendor that nobody knows would never be used.
+/// Rejects a key of an unknown vendor, since it would never be used.
 fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Key>, D::Error> {
     let keys = BTreeMap::<VendorName, Filled>::deserialize(from)?.into_iter();
     Ok(keys
@@ -511,7 +510,7 @@ fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Key>, D::
         .collect())
 }
 
-/// A share of the window, or a word.
+/// Parses a share of the context window, or a word.
 fn compact_at<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CompactAt>, D::Error> {
     #[derive(Deserialize)]
     #[serde(
@@ -529,7 +528,7 @@ fn compact_at<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CompactAt>, D
     super::compact_at(&text).map(Some).map_err(D::Error::custom)
 }
 
-/// Readers of names.
+/// Parsers of named values.
 macro_rules! names {
     ($($name:ident: $type:ty;)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<$type>, D::Error> {

@@ -1,11 +1,11 @@
-//! A command line without its redirections, which may stand between any two words and are none of them.
+//! Removes redirections from a command line, as they may appear between any two words.
 //!
-//! Only for what is denied, where a line is compared as it is besides: what is taken out here too much permits nothing.
+//! Only for deny patterns, which are also compared with the original line: removing too much here permits nothing.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The line, with a blank in the place of each redirection: of its number, its operator and where it leads.
+/// Returns the line with each redirection replaced by a blank: its number, operator and target.
 pub(super) fn without_redirections(line: &str) -> String {
     let mut out = String::new();
     let mut chars = line.chars().peekable();
@@ -22,7 +22,7 @@ pub(super) fn without_redirections(line: &str) -> String {
                 while let Some(c) = chars.next_if(|c| matches!(c, '<' | '>' | '&' | '|' | '-')) {
                     operator.push(c);
                 }
-                // What is closed leads nowhere.
+                // `&-` closes a stream and has no target.
                 let is_closed = operator.ends_with("&-");
                 while chars.next_if(|c| !is_closed && matches!(c, ' ' | '\t')).is_some() {}
                 skip_word(&mut chars);
@@ -34,7 +34,7 @@ pub(super) fn without_redirections(line: &str) -> String {
     out
 }
 
-/// What directly before an operator belongs to it: `2`, `{name}` or `&`.
+/// Removes a prefix that belongs to the operator: `2`, `{name}` or `&`.
 fn leave_out_number(out: &mut String) {
     let begin = out.rfind(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '(' | ')'));
     let begin = begin.map_or(0, |at| at + out[at..].chars().next().map_or(1, char::len_utf8));
@@ -46,7 +46,7 @@ fn leave_out_number(out: &mut String) {
     }
 }
 
-/// Passes over where a redirection leads: one word, with all that is quoted or substituted in it.
+/// Skips the target of a redirection: one word, including everything quoted or substituted in it.
 fn skip_word(chars: &mut Peekable<Chars<'_>>) {
     let mut depth = 0usize;
     while let Some(c) =
@@ -61,7 +61,7 @@ fn skip_word(chars: &mut Peekable<Chars<'_>>) {
     }
 }
 
-/// Reads on to the end of what this sign has begun to quote.
+/// Copies up to the end of what this quote character begins.
 fn quoted(sign: char, chars: &mut Peekable<Chars<'_>>, out: &mut String) {
     if sign == '\\' {
         out.extend(chars.next());

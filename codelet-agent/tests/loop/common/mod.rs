@@ -1,6 +1,7 @@
 //! A session with a scripted model and small tools, for the tests of the loop.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use codelet_agent::environment::{Listing, Nowhere, Places, Surroundings};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Billed, Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop, ToolSpec};
@@ -8,7 +9,6 @@ use codelet_agent::permission::{Gate, Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Prompt, Session, Settings};
-use codelet_agent::surroundings::{Listing, Nowhere, Places, Surroundings};
 use codelet_agent::tool::{Call, Looking, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Message, Parameters, Part, Role, ToolCall};
 use codelet_context::price::{PriceCard, Rates};
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A tool that does what its first parameter says, so that a test reads as a script.
+/// A tool that does what its first parameter says, so that tests read like scripts.
 pub struct Does {
     spec: ToolSpec,
     only_looks: bool,
@@ -131,12 +131,12 @@ impl Tool for Prints {
     }
 }
 
-/// A project in `/repo` whose files and repository a test changes.
+/// A project in `/repo` with files and a repository that tests can change.
 #[derive(Default)]
 pub struct Project {
     pub files: Mutex<BTreeMap<PathBuf, String>>,
     pub git: Mutex<Option<String>>,
-    /// Git says nothing until the user interrupts.
+    /// True if git gives no answer until the user interrupts.
     pub is_slow: bool,
 }
 
@@ -209,7 +209,7 @@ pub fn says(text: &str) -> Result<Reply, ModelError> {
     Ok(Reply::of(Message::assistant(text)))
 }
 
-/// A reply that calls the tool of that name once for each thing to do.
+/// Returns a reply with one call of this tool for each item.
 pub fn calls(tool: &str, whats: &[&str]) -> Result<Reply, ModelError> {
     let parts = whats.iter().enumerate().map(|(at, what)| {
         let parameters = json!({ "what": what }).as_object().cloned().unwrap();
@@ -238,7 +238,7 @@ pub fn costing(reply: Result<Reply, ModelError>, prompt: u64, output: u64) -> Re
     })
 }
 
-/// A session, what it has asked so far, and what its listener heard.
+/// A session, its requests so far, and the events its listener received.
 pub struct Stage {
     pub session: Session,
     pub requests: Arc<Mutex<Vec<Request>>>,
@@ -256,7 +256,7 @@ impl Stage {
         Stage::with(Arc::new(rules), Arc::new(Nowhere), model, settings)
     }
 
-    /// Whose calls this gate permits.
+    /// Creates a stage with this gate.
     pub fn behind(model: Scripted, settings: Settings, gate: Arc<dyn Gate>) -> Self {
         Stage::with(gate, Arc::new(Nowhere), model, settings)
     }
@@ -303,7 +303,7 @@ impl Stage {
             .await
     }
 
-    /// The messages of a request behind the system prompt and the reminders.
+    /// Returns the messages of a request without the system prompt and the reminders.
     pub fn asked(&self, number: usize) -> Vec<Arc<Message>> {
         let requests = self.requests.lock().unwrap();
         let is_head = |message: &Arc<Message>| message.role == Role::System || is_reminders(message);
@@ -319,7 +319,7 @@ impl Stage {
         self.requests.lock().unwrap().len()
     }
 
-    /// Checks that each request is valid for every vendor, and how many do not extend the one before.
+    /// Checks that each request is valid for every provider; returns how many do not extend the previous one.
     pub fn check_requests(&self) -> usize {
         let requests = self.requests.lock().unwrap();
         for request in requests.iter() {
@@ -348,7 +348,7 @@ pub fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// A model that says nothing for as long as its own time limit lasts, from the second request on.
+/// A model that, from the second request on, stays silent until its own time limit.
 pub struct Mute {
     pub profile: Profile,
     pub limit: Duration,

@@ -1,38 +1,39 @@
-//! When an edit pays, and where the cut goes.
+//! The decision when an edit pays, and where to cut.
 
 use super::{Cut, Economy, Way};
 use crate::budget::economics;
 use crate::message::tokens::Tokens;
 
-/// Two edits for their price are at least so many steps apart, and so many tokens of conversation, or the given share of
-/// the window where that is less.
+/// The minimum distance between two price-driven edits: this many steps and this many tokens of conversation, or the
+/// window divided by `APART_SHARE` if that is fewer tokens.
 const STEPS_APART: u64 = 8;
 const TOKENS_APART: Tokens = 20_000;
 const APART_SHARE: Tokens = 10;
-/// An expired cache is made use of from so many removable tokens on: less is not worth a marker.
+/// The minimum number of removable tokens for which an expired cache is used; fewer are not worth the markers.
 const LEAST_COLD: f64 = 1_000.0;
-/// A mark is moved so often for a better cut once an edit is due; then the edit is made where the mark is.
+/// The maximum number of times a cache breakpoint is moved for a better cut once an edit is due; after that, the edit
+/// is made at the breakpoint.
 const MOST_MOVES: u32 = 2;
-/// A mark stands well enough where the tail is longer by at most this share, or by so many tokens.
+/// A cache breakpoint is good enough if it lengthens the tail by at most this share or this many tokens.
 const NEAR_SHARE: f64 = 0.01;
 const NEAR_TOKENS: f64 = 200.0;
-/// Beyond a price tier, an edit must come out this far below it, as a share, so that the next one is many steps away.
+/// Beyond a price tier, an edit must end below this share of it, so that the next one is many steps away.
 const BELOW_TIER: f64 = 0.9;
-/// A compaction below a price tier aims at this share of it.
+/// The share of a price tier that a compaction below it aims at.
 const TIER_AIM: f64 = 0.5;
-/// At least this share of a tier is left beside what may not be touched.
+/// The minimum share of a tier that must be left besides the untouchable part.
 const TIER_ROOM: f64 = 0.1;
-/// The share of the window that is taken to be full, since the reply needs room.
+/// The share of the window that counts as full, since the reply needs room.
 const FULL: f64 = 0.92;
-/// An edit must have paid for itself in this share of the steps until the window is full. The compaction that comes then
-/// removes the same; an edit that only just pays puts it off, and the requests in between are long ones.
+/// An edit must pay for itself within this share of the steps until the window is full. The compaction that comes then
+/// removes the same; an edit that barely pays postpones it, and the requests in between are long.
 const PAID_IN: f64 = 0.5;
-/// The share of what triggers a compaction from which on most conversations come to that: of the recorded ones that came so far, 65 % did in a
-/// window of 200,000 tokens, and 89 % in one of 64,000.
+/// The share of the compaction trigger beyond which most conversations reach it: of the recorded ones that got this
+/// far, 65 % did with a window of 200,000 tokens, and 89 % with one of 64,000.
 const FILLS: f64 = 0.8;
 
 impl Economy {
-    /// Looks for a cut, unless it is known that none can pay yet.
+    /// Looks for a cut, unless none can pay yet.
     pub(super) fn look(&mut self, pinned: &[usize]) {
         self.plan = None;
         let is_free = self.read() <= 0.0;
@@ -52,14 +53,15 @@ impl Economy {
         }
         match self.readable_cut(ideal, pinned) {
             Some(cut) => self.plan = Some(cut).filter(|cut| self.is_worth(cut)),
-            // The mark moves to where the cut is best, and the edit follows with the next step.
+            // The breakpoint moves to the best cut, and the edit follows with the next step.
             None => self.moves += 1,
         }
     }
 
-    /// Whether a compaction is worth it that leaves `after` tokens of `before`, all of which are written anew. Besides what any edit
-    /// has to, it has to pay within as many steps as the session has made: nobody knows of more. What costs nothing to read never pays, so what
-    /// decides there is whether the window will be full anyway, which it is at `trigger`.
+    /// Returns whether a compaction from `before` to `after` tokens, all of which are written again, is worth it.
+    /// Besides the conditions of any edit, it must pay for itself within as many steps as the session has made, since
+    /// no more can be relied on. If reading is free, it never pays for itself; then the test is whether the window is
+    /// likely to fill up anyway, which it does at `trigger`.
     pub fn pays(&self, before: Tokens, after: Tokens, trigger: Tokens) -> bool {
         let cut = Cut {
             from: 0,
@@ -76,7 +78,7 @@ impl Economy {
         }
     }
 
-    /// Whether the session can bear what an edit costs, and has room for enough steps to get it back.
+    /// Returns whether the session can afford the cost of a cut and has room for enough steps to recover it.
     fn is_worth(&self, cut: &Cut) -> bool {
         let (read, write) = (self.read(), self.write());
         let cost = economics::break_cost(read, write, cut.tail);
@@ -85,7 +87,7 @@ impl Economy {
         cost <= read * cut.removed * steps * PAID_IN && self.account.bears(cost * factor / 1e6)
     }
 
-    /// The cut that can be made now: the best one, if what stands before it can be read, or one that is nearly as good.
+    /// The cut that can be made now: the best one if everything before it can be read, or one that is nearly as good.
     fn readable_cut(&self, ideal: Cut, pinned: &[usize]) -> Option<Cut> {
         if self.economics.card.marks.is_none() || ideal.from >= self.sent {
             return Some(ideal);
@@ -103,7 +105,8 @@ impl Economy {
         self.edited.is_none_or(|edit| self.is_far_from(edit))
     }
 
-    /// The same, where the beginning counts as an edit: a conversation that has only begun is not compacted at a wish.
+    /// Like `is_far_from_last_edit`, but counts the beginning as an edit: a conversation that has just begun is not
+    /// compacted on request.
     pub fn is_far_from_edit_and_beginning(&self) -> bool {
         self.is_far_from(self.edited.unwrap_or_default())
     }
@@ -113,12 +116,12 @@ impl Economy {
         self.bulk.steps() >= steps + STEPS_APART && self.bulk.position() >= position + apart
     }
 
-    /// The cut with the largest excess of rent over cost: anywhere, or reading up to a given message and no further.
+    /// The cut with the largest excess of rent over cost: anywhere, or with the cache read exactly up to `readable`.
     fn best(&self, readable: Option<usize>, pinned: &[usize]) -> Option<Cut> {
         let price = (self.write() - self.read()).max(0.0);
         let mut best: Option<Cut> = None;
         let (mut rent, mut removed) = (0.0, 0.0);
-        // Tokens that were sent, from message `from` on.
+        // Sent tokens from message `from` on.
         let mut from = self.sent;
         let mut behind = 0.0;
         let least = readable.unwrap_or(0);
@@ -166,14 +169,14 @@ impl Economy {
         })
     }
 
-    /// What is to be done for its price before a request that will occupy this much. `fixed` says how much of it no price may
-    /// touch.
+    /// The price-driven edit to make before a request with this occupancy. `fixed` returns the part of it that no
+    /// price-driven edit may touch.
     pub fn way(&self, occupancy: Tokens, pinned: &[usize], fixed: impl FnOnce() -> Tokens) -> Option<Way> {
         self.economics.preset.left()?;
         self.under_tier(occupancy, pinned, fixed).or(self.plan.map(Way::Trim))
     }
 
-    /// What to do about a price tier that the next request would pass.
+    /// The edit that avoids a price tier which the next request would exceed.
     fn under_tier(&self, occupancy: Tokens, pinned: &[usize], fixed: impl FnOnce() -> Tokens) -> Option<Way> {
         let card = &self.economics.card;
         let tier = card.tier(occupancy)?;
@@ -186,8 +189,8 @@ impl Economy {
         {
             return None;
         }
-        // Each request above the tier pays so much more; nobody knows how many there will be, but as many as there were
-        // is what the rent counts on too.
+        // Each request above the tier costs this much more. The number of future requests is unknown; like the rent,
+        // this assumes as many as there were.
         let dearer = times * self.read() * occupancy as f64;
         let pays = |cost: f64, after: f64| {
             let room = (tier.above as f64 - after).max(0.0);
@@ -204,7 +207,7 @@ impl Economy {
         if self.hopeless == Some(tier.above) {
             return None;
         }
-        // What is fixed takes its room beside a summary that still says something.
+        // Leaves room for the fixed part and for a summary that is still useful.
         let above = tier.above as f64;
         let target = (above * TIER_AIM).max(fixed() as f64 + above * TIER_ROOM);
         let is_below = target <= above * BELOW_TIER;
@@ -236,7 +239,7 @@ impl Economy {
         None
     }
 
-    /// Everything that is removable, if it is enough to make use of an expired cache.
+    /// A cut of everything removable, if that is enough to make use of an expired cache.
     pub fn cold_cut(&self, pinned: &[usize]) -> Option<Cut> {
         self.economics.preset.left()?;
         let removed: f64 = self.bulk.candidates(pinned).map(|it| self.in_tokens(&it)).sum();

@@ -1,5 +1,5 @@
-//! The record of broken prefixes: each request has one entry for all that was edited before it, and nothing is put down to an
-//! edit that would have had to be written again without it.
+//! The record of cache-prefix breaks: each request has one entry for all edits before it, and an edit is not charged
+//! for tokens that would have had to be written again without it.
 
 use super::{Economy, Unsent, alike};
 use crate::budget::breaks::{Break, Cause};
@@ -9,9 +9,8 @@ use crate::message::tokens::Tokens;
 use std::sync::Arc;
 
 impl Economy {
-    /// What was recorded of a later state of the same session stays on record, but for edits that no request has followed:
-    /// those were never made.
-    /// `messages` is the view now.
+    /// Keeps the record of a later state of the same session, except for edits that no request has followed: those were
+    /// never made. `messages` is the view now.
     pub fn keep_breaks(&mut self, later: &Economy, messages: &[Arc<Message>]) {
         self.breaks.clone_from(&later.breaks);
         self.breaks.retain(|it| !it.is_edit() || it.request <= later.requests);
@@ -21,16 +20,17 @@ impl Economy {
         self.seen.clone_from(&later.seen);
         self.sent = self.sent.min(alike(&self.seen, messages));
         self.unsent = Unsent::default();
-        // Another model is asked still, or with other tools.
+        // Another model or other tools are still in use.
         self.open = self.unsent_break(|it| it.cause.is_whole());
     }
 
-    /// This is a session's next conversation: what was recorded of the one before stays on record, and that its messages are
-    /// not sent again.
+    /// Starts the record of a session's next conversation: keeps the earlier record and adds that its messages are not
+    /// sent again.
     pub fn begin_behind(&mut self, earlier: &Economy) {
         self.breaks.clone_from(&earlier.breaks);
         (self.requests, self.has_read) = (earlier.requests, earlier.has_read);
-        // What no request has followed will not be sent: it has cost nothing. An earlier clearing is the same one.
+        // An edit without a following request is never sent and has cost nothing. An earlier clearing is merged into
+        // this one.
         let is_gone = |it: &Break| it.request > earlier.requests && it.cause != Cause::Cleared;
         while self.breaks.last().is_some_and(is_gone) {
             self.breaks.pop();
@@ -38,7 +38,7 @@ impl Economy {
         if earlier.requests == 0 || self.breaks.last().is_some_and(|it| it.request > earlier.requests) {
             return;
         }
-        // The system prompt and the definitions can still be read; of the rest, nothing is missed.
+        // The system prompt and the tool definitions can still be read; nothing else is needed again.
         let removed = earlier.prompt - earlier.overhead - self.weights.iter().sum::<f64>();
         self.breaks.push(Break {
             request: self.requests + 1,
@@ -53,16 +53,17 @@ impl Economy {
         });
     }
 
-    /// The next request goes to another model than the last one, or holds other tools: nothing of it can be read again.
+    /// Records that the next request goes to another model or holds other tools, so that nothing can be read from the
+    /// cache.
     pub fn goes_elsewhere(&mut self, cause: Cause) {
         if self.seen.is_empty() {
             return;
         }
-        // Of two changes with no answer between them, the first has cost nothing.
+        // Of two changes without a request between them, the first has cost nothing.
         if let Some(at) = self.unsent_break(|it| it.cause.is_whole()) {
             self.breaks.remove(at);
         }
-        // Nor has an edit: what it left would have to be written there without it too.
+        // Neither has an edit: its tail would have to be written there anyway.
         if let Some(at) = self.unsent_break(Break::is_edit) {
             (self.breaks[at].rewritten, self.breaks[at].predicted) = (0, 0.0);
             self.refund();
@@ -82,31 +83,31 @@ impl Economy {
         });
     }
 
-    /// What each request holds beside the messages weighs so much from here on.
+    /// Sets the tokens of each request besides the messages.
     pub fn weighs_beside(&mut self, overhead: Tokens) {
         self.overhead = overhead as f64;
     }
 
-    /// The place of the newest break of a kind that no request has followed.
+    /// The index of the newest matching break that no request has followed.
     fn unsent_break(&self, is_one: impl Fn(&Break) -> bool) -> Option<usize> {
         let is_one = |it: &Break| it.request > self.requests && is_one(it);
         self.breaks.iter().rposition(is_one)
     }
 
-    /// What the account was charged for edits that no request has followed was not theirs.
+    /// Refunds the account for edits that no request has followed.
     fn refund(&mut self) {
         let cost = std::mem::take(&mut self.unsent.charged.1);
         self.account.taken_back(0.0, cost);
     }
 
-    /// What writing so many tokens costs more than reading them, in dollars.
+    /// The cost of writing `tail` tokens instead of reading them, in dollars.
     fn cost_of(&self, tail: f64) -> f64 {
         let factor = self.economics.card.factor(self.prompt as Tokens);
         let (read, write) = (self.read() * factor, self.write() * factor);
         economics::break_cost(read, write, tail) / 1e6
     }
 
-    /// What the next request holds of what was sent before, however it was edited since, with what stands beside it, in tokens.
+    /// The tokens of the next request that were sent before, however edited since, including the overhead.
     pub(super) fn sent_again(&self) -> f64 {
         let held = match self.unsent.is_whole {
             true => self.weights.len(),
@@ -115,10 +116,11 @@ impl Economy {
         self.overhead + self.weights[..held].iter().sum::<f64>()
     }
 
-    /// Puts a break on record, with all that was changed since the last request; what it is expected to cost, in dollars.
+    /// Records a break with all changes since the last request; returns its expected cost in dollars.
     pub(super) fn broken(&mut self, cause: Cause, tail: f64, is_cold: bool) -> f64 {
         let elsewhere = self.unsent_break(|it| it.cause.is_whole());
-        // Of what was never sent, and of what another model is sent or goes with other tools, nothing could be read without the edit either.
+        // If nothing was sent yet, or another model or other tools are in use, nothing could be read without the edit
+        // either.
         let is_free = elsewhere.is_some() || self.seen.is_empty();
         let tail = if is_free { 0.0 } else { tail };
         let cost = self.cost_of(tail);
@@ -144,7 +146,7 @@ impl Economy {
         cost
     }
 
-    /// The next request finds the cache expired: what was edited before it has cost nothing.
+    /// Records that the cache has expired before the next request, so that an edit before it has cost nothing.
     pub(super) fn expired(&mut self) {
         if self.unsent_break(|it| it.cause.is_whole()).is_some() || self.seen.is_empty() {
             return;
@@ -166,11 +168,11 @@ impl Economy {
         self.refund();
     }
 
-    /// Takes the newest edit off the record, if no request has been made since: all that is changed before a request makes one
+    /// Removes the newest edit from the record if no request has been made since: all changes before a request make one
     /// break.
     pub(super) fn take_unsent(&mut self) -> Option<Break> {
         let at = self.unsent_break(Break::is_edit)?;
-        // What another model has to be sent is put down to that.
+        // Tokens that must be sent to another model stay attributed to that change.
         self.open = self.open.filter(|&open| open != at);
         self.open = self.open.map(|open| open - usize::from(open > at));
         Some(self.breaks.remove(at))

@@ -1,4 +1,4 @@
-//! What the provider reports of a request: what messages weigh, what a break has cost, and what rent has been paid.
+//! Usage reports: corrects message weights, settles the actual cost of breaks, and accumulates rent.
 
 use super::Economy;
 use crate::budget::breaks::{Break, Cause};
@@ -9,18 +9,20 @@ use crate::message::Message;
 use crate::message::tokens::Tokens;
 use std::sync::Arc;
 
-/// The marks of so many requests are taken to be readable still.
+/// The breakpoints of this many requests are assumed to be still readable.
 const MARKS: usize = 3;
-/// A vendor that reads this much less than it could, in tokens, has lost the prefix; less is the grain of its cache.
+/// A shortfall of more than this many tokens plus `SLACK_SHARE` of the expected ones means that the cached prefix was
+/// lost; less is within the cache's granularity.
 const SLACK: f64 = 2_048.0;
 const SLACK_SHARE: f64 = 0.1;
-/// What stands around a marker is corrected by so many tokens at most at a time: what is further off has another reason.
+/// The maximum correction per report of the tokens around a marker; a larger difference has another cause.
 const FRAME_STEP: f64 = 24.0;
-/// How fast the growth per step that was seen fades, as the share of the newest one.
+/// The weight of the newest step in the moving average of the growth per step.
 const GROWTH_SHARE: f64 = 0.1;
 
 impl Economy {
-    /// A request goes out with the view as it stands. Says up to where it is to be readable from the cache.
+    /// Records that a request with the current view is about to be sent. Returns the points up to which it should be
+    /// readable from the cache.
     pub fn sending(&mut self, is_cold: bool) -> Edges {
         let edges = self.edges();
         self.sending = Some(is_cold);
@@ -35,7 +37,7 @@ impl Economy {
         edges
     }
 
-    /// What the last request held and still stands, and where the next edit is expected.
+    /// The end of the unchanged part of the last request, and the place of the next expected edit.
     pub fn edges(&self) -> Edges {
         Edges {
             last: (self.sent > 0).then_some(self.sent),
@@ -43,7 +45,7 @@ impl Economy {
         }
     }
 
-    /// A request that held these messages of the view was reported to have cost this much.
+    /// Records the usage report of a request that held these messages of the view.
     pub fn reported(&mut self, usage: Usage, held: &[Arc<Message>]) {
         let prompt = usage.prompt() as f64;
         if prompt <= 0.0 {
@@ -71,7 +73,7 @@ impl Economy {
         let read = usage.cache_read as f64;
         self.has_read |= read > 0.0;
         self.settle(prompt, read, new, is_cold);
-        // What the messages since the last report weigh is now known.
+        // This determines the weight of the messages since the last report.
         let factor = (prompt - known) / fresh;
         let most = match self.requests {
             1 => AT_FIRST,
@@ -97,8 +99,8 @@ impl Economy {
         self.prompt = prompt;
     }
 
-    /// What was sent last was sent again, only so that the cache does not expire, and was reported to have cost this much. What
-    /// was changed since is still to be sent.
+    /// Records the usage report of a keep-alive request, which repeats the last request only so that the cache does not
+    /// expire. Changes made since then are still unsent.
     pub fn kept_alive(&mut self, usage: Usage) {
         if usage.prompt() == 0 {
             return;
@@ -110,15 +112,15 @@ impl Economy {
         self.account.reported(&self.economics.card, usage);
     }
 
-    /// Nobody asked where the last request was to bear its mark, so it has none: of what it sent, an edit can only keep what
-    /// stands before the first message.
+    /// Handles a request that was not announced by [`sending`](Self::sending) and so has no extra breakpoint: an edit
+    /// can only keep the part of it before the first message.
     fn was_not_announced(&mut self) {
         self.marks.clear();
         self.marks.push(0);
     }
 
-    /// What the first messages of the view weigh with what stands beside them. Where some of them were edited since the last
-    /// report, a report of `expected` tokens tells what stands around their markers.
+    /// The weight of the first `messages` messages plus the overhead. If some of them were edited since the last
+    /// report, a report of `expected` tokens reveals the tokens around their markers.
     fn weigh_trimmed(&mut self, expected: f64, messages: usize) -> f64 {
         let known = self.overhead + self.weight_of(messages);
         let trimmed = std::mem::take(&mut self.trimmed);
@@ -137,7 +139,7 @@ impl Economy {
         self.overhead + self.weight_of(messages)
     }
 
-    /// Compares what was read from the cache with what could have been.
+    /// Compares the tokens read from the cache with those that could have been read.
     fn settle(&mut self, prompt: f64, read: f64, new: f64, is_cold: bool) {
         let factor = self.economics.card.factor(prompt as Tokens);
         let price = (self.write() - self.read()).max(0.0) * factor / 1e6;
@@ -167,8 +169,8 @@ impl Economy {
         });
     }
 
-    /// Puts what a request has cost down to the break before it, and nothing to what else was changed then. Says no where nothing
-    /// was.
+    /// Attributes a request's cost to the open break before it, and none to the other changes of that time. Returns
+    /// false if there was no open break.
     fn put_down(&mut self, cost: f64) -> bool {
         let open = self.open.take();
         let request = self.requests;

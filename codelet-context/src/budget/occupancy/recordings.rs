@@ -1,4 +1,4 @@
-//! The occupancy estimate, replayed on recorded sessions that carry the billed usage of each request.
+//! The occupancy estimate, replayed on recorded sessions that include the billed usage of each request.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use super::Occupancy;
@@ -8,7 +8,7 @@ use crate::message::tokens::{PART_TOKENS, Tokens, estimate_bytes};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// The relative errors of the predictions, in order of size.
+/// The relative prediction errors in ascending order.
 struct Errors(Vec<f64>);
 
 impl Errors {
@@ -58,12 +58,12 @@ fn occupancy_is_within_five_percent_at_the_95th_percentile_after_five_reports() 
 #[derive(Default)]
 struct Session {
     occupancy: Occupancy,
-    /// The request under way: its id, its usage, and the estimate of the lines of the reply so far.
+    /// The request in flight: its id, its usage, and the estimate of the reply lines so far.
     reply: Option<(String, Usage, Tokens)>,
-    /// What the tools answered while the reply was still being written to the file.
+    /// The estimate of tool results that arrived while the reply was still being written to the file.
     results: Tokens,
     reports: usize,
-    /// The agent has compacted: what it sends now is not in the file.
+    /// True after the agent has compacted: what it sends then is not in the file.
     is_unknown: bool,
     last: Tokens,
     since: Tokens,
@@ -77,7 +77,7 @@ impl Session {
             let Ok(entry) = serde_json::from_str::<Value>(line) else {
                 continue;
             };
-            // A sub-agent's conversation has a window of its own.
+            // A sub-agent's conversation has its own window.
             if entry["isSidechain"] == true {
                 continue;
             }
@@ -130,7 +130,7 @@ impl Session {
 
     fn finish_reply(&mut self) {
         if let Some((_, usage, estimate)) = self.reply.take() {
-            // The files hold the first report of each stream, whose output is not the whole reply.
+            // The files hold the first report of each stream, which does not count the whole output.
             self.occupancy.replied(usage, estimate, false);
             self.since += estimate;
         }

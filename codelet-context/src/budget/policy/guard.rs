@@ -1,31 +1,33 @@
-//! When to stop trying: compactions that did not help are counted, and where nothing fits, the heaviest of what stays is named.
+//! The guard against compaction loops: counts compactions that did not help and, if nothing fits, names the largest
+//! part that stays.
 
 use super::{CLEARLY_BELOW, CompactionConfig};
 use crate::message::tokens::Tokens;
 use std::fmt;
 
-/// The least share of the conversation that a compaction close to the trigger must have removed to count as progress.
+/// The minimum share of the conversation that a compaction which ends close to the trigger must remove to count as
+/// progress.
 const LEAST_GAIN: f64 = 0.1;
-/// How many compactions without progress end the session's attempts.
+/// The number of compactions without progress that ends the session's attempts.
 const ATTEMPTS: u32 = 3;
 
 /// Counts compactions that did not help, so that a session never compacts in a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Guard {
-    /// Those in a row that gained nothing, whether or not the next request fits.
+    /// The number in a row that gained nothing, whether or not the next request fits.
     without_progress: u32,
-    /// Those in a row after which the next request did not fit either.
+    /// The number in a row after which the next request still did not fit.
     too_large: u32,
 }
 
-/// What a compaction came to, seen from the trigger.
+/// The result of a compaction relative to the trigger.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Progress {
     /// The occupancy is clearly below the trigger.
     Clear,
-    /// It fell by a tenth or more and is below the trigger, but close to it: the next compaction is not far.
+    /// It fell by a tenth or more and is below the trigger, but close to it: the next compaction is near.
     Close,
-    /// It did not help, for the given time in a row.
+    /// It did not help, this many times in a row.
     None(u32),
     /// The next request does not fit for the third time in a row: compacting again would be a loop.
     Stop(Stuck),
@@ -40,29 +42,29 @@ pub struct Stuck {
     pub(crate) after: Tokens,
     /// The occupancy that triggers a compaction.
     pub(crate) trigger: Tokens,
-    /// What takes the most room of that which stays, where that is known.
+    /// The largest part that stays, if known.
     pub(crate) heaviest: Option<Heaviest>,
 }
 
-/// A part of what stays whatever is compacted, with what it weighs in the window.
+/// A part that every compaction keeps, with its tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Heaviest {
-    /// Which.
+    /// The part.
     pub(crate) part: Fixed,
     /// Its tokens.
     pub(crate) tokens: Tokens,
 }
 
-/// What stays, whole or shortened, whatever is compacted.
+/// The parts that every compaction keeps, whole or shortened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Fixed {
-    /// The definitions of tools.
+    /// The tool definitions.
     Tools,
     /// The system prompt.
     System,
     /// Instructions and other reminders.
     Reminders,
-    /// What the user has pinned.
+    /// The user's pins.
     Pins,
     /// The user's prompts.
     Prompts,
@@ -71,7 +73,7 @@ pub enum Fixed {
 }
 
 impl Fixed {
-    /// What it is, and what a user can do about it.
+    /// Returns a description and what a user can do about it.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Fixed::Tools => ("the definitions of tools", "use fewer MCP servers"),
@@ -110,17 +112,18 @@ impl fmt::Display for Stuck {
 impl std::error::Error for Stuck {}
 
 impl Guard {
-    /// No compaction so far.
+    /// Creates a guard with no compactions counted.
     pub fn new() -> Self {
         Guard::default()
     }
 
-    /// Takes note of a compaction from `before` to `after` tokens, on the same basis, in a session that compacts by these
-    /// settings. What is below the limit can be sent, so it never stops a session, however little was gained.
+    /// Records a compaction from `before` to `after` tokens, on the same basis, in a session with these settings. A
+    /// result below the limit can be sent, so it never stops a session, however little was gained.
     pub fn after_compaction(&mut self, before: Tokens, after: Tokens, config: &CompactionConfig) -> Progress {
         let trigger = config.trigger();
         let gained = before.saturating_sub(after) as f64 >= before as f64 * LEAST_GAIN && after < before;
-        // What was below from the start, and was compacted because the user asked or the cache was cold, is well too.
+        // This includes conversations that were below from the start and were compacted on request or because the cache
+        // was cold.
         if after as f64 <= trigger as f64 * CLEARLY_BELOW {
             self.reset();
             return Progress::Clear;
@@ -145,18 +148,17 @@ impl Guard {
         }
     }
 
-    /// Whether compacting again would be a loop. It ends when the user changes something: see [`Guard::reset`].
+    /// Returns whether compacting again would be a loop, until the user changes something: see [`Guard::reset`].
     fn is_stuck(&self) -> bool {
         self.too_large >= ATTEMPTS
     }
 
-    /// Whether so many compactions in a row gained nothing that none should be made but those without which the session
-    /// cannot go on.
+    /// Returns whether enough compactions in a row gained nothing that only those needed to go on should be made.
     pub(crate) fn is_in_vain(&self) -> bool {
         self.without_progress >= ATTEMPTS
     }
 
-    /// The user removed a pin, took another model or the like: attempts count from the beginning.
+    /// Restarts the count after the user has removed a pin, changed the model or the like.
     pub(crate) fn reset(&mut self) {
         *self = Guard::new();
     }
@@ -166,7 +168,7 @@ impl Guard {
 mod tests {
     use super::*;
 
-    /// A window of 200,000 tokens: the trigger is 180,000 either way, and the limit is this.
+    /// A window of 200,000 tokens with this limit; the trigger is at most 180,000.
     fn limited_to(limit: Tokens) -> CompactionConfig {
         CompactionConfig::new(200_000).reserving(200_000 - limit)
     }
@@ -197,7 +199,7 @@ mod tests {
                 assert_eq!(guard.after_compaction(after + 5, after, &config), Progress::None(time));
                 assert_eq!((guard.is_stuck(), guard.is_in_vain()), (false, time >= 3));
             }
-            // Only those count after which it does not fit.
+            // Only those after which the request does not fit count.
             let over = config.limit() + 1;
             assert_eq!(guard.after_compaction(over, over, &config), Progress::None(20));
             assert_eq!(guard.after_compaction(over, over, &config), Progress::None(21));

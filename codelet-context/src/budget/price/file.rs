@@ -1,22 +1,22 @@
-//! Price cards as lines of a file.
+//! The file format of price cards: one card per line.
 
 use super::{DOLLARS, Lifetime, MARKS, PriceCard, Rates, Tier, is_rate, is_times};
 use crate::message::tokens::Tokens;
 use std::fmt;
 use std::time::Duration;
 
-/// A line of a file of price cards that cannot be read.
+/// An invalid line in a file of price cards.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadCard {
     /// The file.
     file: String,
     /// The line, counted from 1.
     pub(crate) line: usize,
-    /// The column at which it begins, counted in characters from 1.
+    /// The column of the invalid text, in characters, counted from 1.
     pub(crate) column: usize,
-    /// What stands there.
+    /// The invalid text.
     pub(crate) found: String,
-    /// What was expected.
+    /// The expected text.
     expected: &'static str,
 }
 
@@ -38,14 +38,14 @@ impl fmt::Display for BadCard {
 
 impl std::error::Error for BadCard {}
 
-/// Reads price cards, one a line: a name, then `key=value` with white space between; `#` begins a comment line. The head
-/// of the built-in file (`src/prices.txt`) lists the keys. `file` names the text in errors.
+/// Parses price cards, one per line: a name, then `key=value` pairs separated by white space; `#` starts a comment
+/// line. The head of the built-in file (`src/budget/prices.txt`) lists the keys. `file` names the text in errors.
 ///
 /// # Errors
-/// The first line that is no card: an unknown or repeated key, a number that is none, a name that stands twice.
+/// The first invalid line: an unknown or repeated key, an invalid number, a duplicate name.
 pub fn parse(text: &str, file: &str) -> Result<Vec<PriceCard>, BadCard> {
     let mut cards: Vec<PriceCard> = Vec::new();
-    // Editors on some systems put a mark of the byte order before everything.
+    // Some editors write a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (number, whole) in text.lines().enumerate() {
         let line = whole.trim();
@@ -69,7 +69,7 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<PriceCard>, BadCard> {
     Ok(cards)
 }
 
-/// The column at which a piece of a line begins, in characters from 1.
+/// The column at which a piece of a line starts, in characters, counted from 1.
 fn column(line: &str, piece: &str) -> usize {
     let at = (piece.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
     1 + line.char_indices().take_while(|(byte, _)| *byte < at).count()
@@ -175,7 +175,7 @@ fn duration(value: &str) -> Result<Duration, (&str, &'static str)> {
         Some(b'h') => 3_600,
         _ => return Err((value, EXPECTED)),
     };
-    // A year is longer than any cache lives, and keeps sums of durations in bounds.
+    // A year is longer than the life of any cache and keeps sums of durations in bounds.
     let count = value[..value.len() - 1].parse::<u32>().ok().map(u64::from);
     count
         .map(|count| count * unit)
@@ -184,7 +184,7 @@ fn duration(value: &str) -> Result<Duration, (&str, &'static str)> {
         .ok_or((value, EXPECTED))
 }
 
-/// A number that is written in digits.
+/// Parses a number written in plain digits.
 fn number(value: &str) -> Option<f64> {
     let plain = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     value.parse::<f64>().ok().filter(|_| plain)

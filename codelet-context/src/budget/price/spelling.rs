@@ -1,15 +1,16 @@
-//! The spellings of a model's name: as its vendor writes it, as clouds and gateways that sell it do, and as agents note it.
+//! Spellings of model names: those of vendors, of the clouds and gateways that sell the models, and of agents.
 
-/// Vendors whose models clouds sell under a name that begins with theirs and a dot.
+/// Vendors whose models clouds sell under names that start with the vendor and a dot.
 const VENDORS: [&str; 4] = ["anthropic", "openai", "deepseek", "google"];
-/// Behind a colon or a dash: ways of asking the same model at the same price. (`:free` is not, and is left as it is.)
+/// Suffixes, after a colon or a dash, for variants of the same model at the same price. (`:free` has another price and
+/// is left as it is.)
 const MANNERS: [&str; 5] = [":thinking", ":beta", ":extended", ":latest", "-latest"];
 
-/// The names under which a model may be listed, the one that was asked for first, each simpler than the one before it.
+/// The names under which a model may be listed, starting with the given one, each simpler than the one before.
 ///
-/// `us.anthropic.claude-opus-4-5-20251101-v1:0` (Bedrock), `claude-opus-4-5@20251101` (Vertex), `anthropic/claude-opus-4.5`
-/// and `anthropic/claude-4.5-opus-20251101` (gateways) and `claude-opus-4-5[1m]` (an agent, for a larger window) all end in
-/// `claude-opus-4-5`.
+/// `us.anthropic.claude-opus-4-5-20251101-v1:0` (Bedrock), `claude-opus-4-5@20251101` (Vertex),
+/// `anthropic/claude-opus-4.5` and `anthropic/claude-4.5-opus-20251101` (gateways) and `claude-opus-4-5[1m]` (an agent,
+/// for a larger window) all end in `claude-opus-4-5`.
 pub(super) fn spellings(asked: &str) -> Vec<String> {
     let mut names = vec![asked.to_owned()];
     let mut now = asked.trim().to_ascii_lowercase();
@@ -25,7 +26,8 @@ pub(super) fn spellings(asked: &str) -> Vec<String> {
             note(&now);
         }
     }
-    // Gateways stand before the vendor; an address of a cloud's resource is a path too. At every stage a date may be listed.
+    // Gateways precede the vendor; the address of a cloud resource is a path too. At every stage, a dated name may be
+    // listed.
     loop {
         if let Some(name) = undated(&now) {
             note(name);
@@ -65,7 +67,7 @@ fn manner(name: &str) -> Option<String> {
     found.map(str::to_owned)
 }
 
-/// `…-v1:0`, `…-v2`: Bedrock's own count of editions, with the window behind it in some (`…-v1:0:200k`).
+/// `…-v1:0`, `…-v2`: Bedrock's own version, in some cases followed by the window (`…-v1:0:200k`).
 fn edition(name: &str) -> Option<String> {
     let (rest, edition) = name.rsplit_once("-v")?;
     let is_edition = edition.starts_with(|c: char| c.is_ascii_digit())
@@ -73,7 +75,7 @@ fn edition(name: &str) -> Option<String> {
     is_edition.then(|| rest.to_owned())
 }
 
-/// `claude-opus-4-5@20251101`, `…@default`: Vertex's way of naming a snapshot.
+/// `claude-opus-4-5@20251101`, `…@default`: Vertex's notation for a snapshot.
 fn at(name: &str) -> Option<String> {
     let (model, snapshot) = name.rsplit_once('@')?;
     if snapshot.bytes().all(|b| b.is_ascii_digit()) {
@@ -82,7 +84,7 @@ fn at(name: &str) -> Option<String> {
     Some(model.to_owned())
 }
 
-/// `us.anthropic.claude-…`, `anthropic.claude-…`: a region and a vendor, with dots behind them.
+/// `us.anthropic.claude-…`, `anthropic.claude-…`: a region and a vendor, each followed by a dot.
 fn of_cloud(name: &str) -> Option<String> {
     let starts = VENDORS.iter().filter_map(|vendor| {
         let start = name.find(&format!("{vendor}."))?;
@@ -106,7 +108,7 @@ fn family_first(name: &str) -> Option<String> {
     (is_number && is_family).then(|| format!("claude-{family}-{number}"))
 }
 
-/// A model's name without a date at its end (`-20251101`, `-2025-11-01`); `None` where there is none.
+/// Strips a date from the end of a model name (`-20251101`, `-2025-11-01`); `None` if there is none.
 pub fn undated(name: &str) -> Option<&str> {
     let is_number = |text: &str, digits| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     let (rest, last) = name.rsplit_once('-')?;

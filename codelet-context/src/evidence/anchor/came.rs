@@ -1,13 +1,13 @@
-//! What a call came to, as far as it tells whether something was finished.
+//! The effects of calls, as far as they show whether something was finished.
 
 use crate::evidence::check::{Check, CheckKind, passed};
 use crate::message::{ActionKind, ToolCall, ToolResult};
 use std::sync::Arc;
 
-/// What a call came to.
+/// The effect of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
-    /// Files were changed, these if they are named.
+    /// Files were changed, with their paths if they are known.
     Changed(Vec<Arc<str>>),
     /// A test run succeeded.
     TestsPassed,
@@ -19,7 +19,7 @@ pub(crate) enum Event {
     Other { success: bool },
 }
 
-/// What had failed before files were changed.
+/// The failure before a change of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Failure {
     Build,
@@ -28,10 +28,10 @@ pub(crate) enum Failure {
     Other,
 }
 
-/// What a call came to, by its recorded status; these checks are what its command line runs.
+/// The effects of a call, by its recorded status; `checks` are the checks of its command line.
 pub(crate) fn weigh(call: &ToolCall, checks: &[Check], result: &ToolResult) -> [Option<Event>; 2] {
     let action = &call.action;
-    // What never ran has failed at nothing, and a change that could not be made breaks nothing: everything is as it was.
+    // A call that never ran has not failed, and a failed change breaks nothing: everything is unchanged.
     let has_changed =
         result.success != Some(false) && (action.kind == ActionKind::Change || !action.changed().is_empty());
     match result.refusal.is_some() {
@@ -43,7 +43,7 @@ pub(crate) fn weigh(call: &ToolCall, checks: &[Check], result: &ToolResult) -> [
     }
 }
 
-/// What a call came to beside changes of files.
+/// The effect of a call apart from file changes.
 fn came(call: &ToolCall, checks: &[Check], result: &ToolResult) -> Option<Event> {
     let action = &call.action;
     let other = || result.success.map(|success| Event::Other { success });

@@ -1,16 +1,16 @@
-//! What is told of an anchor, in one line.
+//! One-line descriptions of anchors.
 
 use super::AnchorKind;
 use super::came::Failure;
 use crate::message::{Message, Origin, Part};
 use std::sync::Arc;
 
-/// Files that a description names; the others are counted.
+/// The maximum number of files that a description names; the others are counted.
 const NAMED: usize = 4;
-/// Characters of a name, or of a prompt, that a description shows.
+/// The maximum characters of a name or a prompt in a description.
 pub(super) const SHOWN: usize = 60;
 
-/// What an anchor is and says: `Build error fixed in a.rs, b.rs and tests now pass`.
+/// Returns the kind and the description of an anchor, such as `Build error fixed in a.rs, b.rs and tests now pass`.
 pub(super) fn describe(repaired: Option<Failure>, changed: &[Arc<str>]) -> (AnchorKind, String) {
     let files = names(changed);
     let (kind, what) = match repaired {
@@ -27,7 +27,8 @@ pub(super) fn describe(repaired: Option<Failure>, changed: &[Arc<str>]) -> (Anch
     (kind, format!("{what}{files} and tests now pass"))
 }
 
-/// The names of files for a person: without folders, unless two names are alike; the first few, and how many more.
+/// Lists file names for a person: without folders unless two names are equal; the first few, and the number of the
+/// others.
 pub(crate) fn names(paths: &[Arc<str>]) -> String {
     let last = |path: &str, pieces: usize| {
         let at = path
@@ -45,7 +46,7 @@ pub(crate) fn names(paths: &[Arc<str>]) -> String {
         .iter()
         .take(NAMED)
         .map(|path| {
-            // As many of its folders as tell it from the others.
+            // As many parent folders as distinguish it from the others.
             let most = path.split(['/', '\\']).count();
             let is_alone = |pieces: &usize| {
                 let name = last(path, *pieces);
@@ -63,7 +64,7 @@ pub(crate) fn names(paths: &[Arc<str>]) -> String {
     shown.join(", ") + &rest
 }
 
-/// What is told of a turn that the user pinned: the first line of its prompt.
+/// Describes a pinned turn by the first line of its prompt.
 pub(super) fn checkpoint(turn: &[Arc<Message>]) -> String {
     let own = turn
         .iter()
@@ -81,7 +82,7 @@ pub(super) fn checkpoint(turn: &[Arc<Message>]) -> String {
     }
 }
 
-/// A name between whose folders and whose end there may be too much.
+/// Shortens a long path in the middle, keeping its start and its end.
 fn shorten_middle(name: &str) -> String {
     let count = name.chars().count();
     if count <= SHOWN {

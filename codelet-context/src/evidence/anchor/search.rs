@@ -1,32 +1,32 @@
-//! Reading what calls came to, one after the other, for changes that a test run has finished.
+//! The search for changes that a test run has finished, over the effects of calls in order.
 
 use super::AnchorKind;
 use super::came::{Event, Failure};
 use super::describe::describe;
 use std::sync::Arc;
 
-/// What is known while a conversation is read.
+/// The state of the search.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
-    /// How many events were read.
+    /// The number of events read.
     events: usize,
-    /// How the last step or turn that says so has ended, unless well. A check is broken until one succeeds; any other
-    /// failure is over with the next success.
+    /// The last unresolved failure of a step or turn. Passing tests resolve any failure; a passing build or another
+    /// success resolves a failure of its own kind only.
     broken: Option<Failure>,
     /// Files changed in this turn since its last success.
     changed: Vec<Arc<str>>,
-    /// What was broken when one of them was changed.
+    /// The failure that was unresolved when one of them was changed.
     repaired: Option<Failure>,
-    /// A test run has come after the last change.
+    /// True if a test run followed the last change.
     is_tested: bool,
-    /// What earlier turns have changed and not tested, and what was broken when they did.
+    /// Untested changes of earlier turns, and the failure that was unresolved at the time.
     waiting: (Vec<Arc<str>>, Option<Failure>),
-    /// The newest success that nothing has undone.
+    /// The newest success that nothing has invalidated.
     success: Option<(AnchorKind, String)>,
 }
 
 impl Search {
-    /// What was changed in the turn before is finished by now, or waits for the next test run.
+    /// Begins a turn: the changes of the previous turn are finished by now or wait for the next test run.
     pub(super) fn begin_turn(&mut self) {
         let changed = std::mem::take(&mut self.changed);
         let repaired = self.repaired.take();
@@ -46,7 +46,7 @@ impl Search {
         }
     }
 
-    /// What the messages read since the last time have finished. The next success needs changes of its own.
+    /// The achievement in the messages read since the last call. The next success needs new changes.
     pub(super) fn finished(&mut self) -> Option<(AnchorKind, String)> {
         let success = self.success.take()?;
         self.changed.clear();
@@ -80,7 +80,7 @@ impl Search {
         }
     }
 
-    /// A test run ends the wait of what earlier turns have changed.
+    /// Records a test run, which ends the wait of earlier turns' changes.
     fn test(&mut self) -> (Vec<Arc<str>>, Option<Failure>) {
         self.is_tested = true;
         std::mem::take(&mut self.waiting)
@@ -94,7 +94,7 @@ impl Search {
                 self.changed.push(path.clone());
             }
         }
-        // Some changes name no file; they are changes all the same.
+        // Some changes name no file but count all the same.
         if self.changed.is_empty() {
             self.changed.push(Arc::from(""));
         }

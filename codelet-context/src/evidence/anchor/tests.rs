@@ -5,8 +5,8 @@ use crate::message::{Action, ActionKind, Part, Role, ToolCall, ToolResult};
 use proptest::prelude::*;
 use serde_json::Map;
 
-/// One line a message. `user: words` · `edit FILE…` · `run COMMAND => STATUS OUTPUT`, where STATUS is `ok`, `bad` or `?`.
-/// `edit!` could not be made.
+/// One line per message: `user: words` · `edit FILE…` · `run COMMAND => STATUS OUTPUT`, where STATUS is `ok`, `bad` or
+/// `?`. `edit!` is a failed edit.
 fn conversation(lines: &str) -> Vec<Arc<Message>> {
     let mut messages = Vec::new();
     for (number, line) in lines.lines().map(str::trim).enumerate() {

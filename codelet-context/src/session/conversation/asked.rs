@@ -1,4 +1,4 @@
-//! A compaction that the user asks for while the conversation is smaller already than the settings aim at.
+//! A compaction requested by the user while the conversation is already below the target size.
 
 use super::Conversation;
 use super::due::Aim;
@@ -7,16 +7,17 @@ use crate::budget::policy::AIM;
 use crate::compact::{Compaction, Target};
 use crate::message::tokens::Tokens;
 
-/// The least share of what is shown that must go. An edit has the provider read all behind it anew, at the full price.
+/// The minimum share of the view to remove. After an edit, the provider processes everything from there on anew at full
+/// price.
 const LEAST_GAIN: f64 = 0.1;
-/// The least that must go, in estimated tokens, before what is not old is made smaller: about two screens of text. A
-/// conversation of a few words stands.
+/// The minimum estimated tokens to remove before recent content is reduced: about two screens of text. A conversation
+/// of a few words is left alone.
 const LEAST_TOKENS: Tokens = 1_000;
 
 impl Conversation {
-    /// What is older than the newest anchor goes; where that is hardly anything, what is shown is made as much smaller as an
-    /// edit at the trigger makes it; where that cannot be either, what the user asks about is quoted in the same room, if
-    /// anything is, and else the view stands.
+    /// Removes everything before the newest anchor. If that is hardly anything, reduces the view by the same share as
+    /// an edit at the trigger. If that is not possible either, quotes the user's focus in the same space, if there is
+    /// one, and otherwise keeps the view.
     pub(super) fn build_below_aim(&self, written: Option<&str>, without_fates: bool) -> Built {
         let build = |target| self.build_with(Aim::from(target), written, &[], without_fates);
         let selected = build(Target::Select);
@@ -33,7 +34,7 @@ impl Conversation {
         }
     }
 
-    /// A view as large as the one that is shown, with other lines.
+    /// Builds a view of the current size with other quoted lines.
     pub(super) fn build_in_same_room(&self, written: Option<&str>, without_fates: bool) -> Built {
         let room = Target::Budget(self.shown.tokens);
         Gain::Focus.with(self.build_with(room.into(), written, &[], without_fates))
@@ -44,8 +45,8 @@ impl Conversation {
         done.after.tokens as f64 <= shown * (1.0 - LEAST_GAIN)
     }
 
-    /// The share that a compaction leaves of what can go, beside what always stays. What the last compaction has left is not
-    /// made smaller for being asked for twice.
+    /// The size at which a compaction leaves its usual share of the removable content, in addition to what always
+    /// stays. The result of the last compaction is not reduced further by a repeated request.
     fn clearly_smaller(&self) -> Tokens {
         let stays = self.system + self.reminders + self.newest_prompt + self.unseen();
         let left = self.shown.tokens.saturating_sub(stays) as f64 * AIM;

@@ -1,4 +1,4 @@
-//! When an edit is due, which one, and how small it makes the conversation.
+//! Decides which edit is due, and the target size.
 
 use super::{Conversation, Signals};
 use crate::budget::economy::Way;
@@ -10,43 +10,44 @@ use crate::message::{Message, Origin, Part, Role};
 use crate::text::body::Body;
 use crate::text::hash::ByHash;
 
-/// An edit that is due: why, and which kind of edit it is.
+/// An edit that is due: its reason and its kind.
 ///
-/// [`decide`](Conversation::decide) answers with one, and [`compact`](Conversation::compact) carries it out. It is plain
-/// data and borrows nothing, so that a caller may show it, wait, or have a model write a summary in between. It holds of
-/// the conversation that it was decided for, as that stood: where something was appended since, a light edit still
-/// begins at the same message, and to decide again is better.
+/// [`decide`](Conversation::decide) returns one, and [`compact`](Conversation::compact) carries it out. It is plain
+/// data without borrows, so a caller may show it, wait, or have a model write a summary in between. It applies to the
+/// state of the conversation that it was decided for: after an append, a light edit still starts at the same message,
+/// but it is better to decide again.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Due {
     reason: Reason,
-    /// What the economics would do; nothing where all is to be compacted.
+    /// The edit that the economics suggest; `None` for a compaction of the whole view.
     way: Option<Way>,
 }
 
-/// What an edit does to the view.
+/// The effect of an edit on the view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EditKind {
-    /// Markers in place of outputs that nothing refers to any more, from some message on; calls, prompts and words stay.
+    /// From some message on, markers replace outputs that nothing refers to any more; calls, prompts and text stay.
     Light,
-    /// The view is built anew from the history, as small as the settings aim at, with a summary of what is not shown.
+    /// The view is rebuilt from the history at the configured target size, with a summary of what is left out.
     Whole,
-    /// The same, to get below the price tier that begins above so many tokens; where that cannot be, the view stands.
+    /// The same, to get below the price tier that begins above this many tokens; if that is not possible, the view is
+    /// unchanged.
     BelowTier(Tokens),
 }
 
 impl Due {
-    /// A compaction of the whole view for this reason, whether or not anything presses: what a user asks for, or what a
-    /// provider's refusal calls for.
+    /// A compaction of the whole view for this reason, regardless of pressure: at the user's request, or after a
+    /// provider's refusal.
     pub fn whole(reason: Reason) -> Self {
         Due { reason, way: None }
     }
 
-    /// Why.
+    /// The reason.
     pub fn reason(self) -> Reason {
         self.reason
     }
 
-    /// What it does.
+    /// The kind.
     pub fn kind(self) -> EditKind {
         match self.way {
             Some(Way::Trim(_)) => EditKind::Light,
@@ -60,7 +61,7 @@ impl Due {
     }
 }
 
-/// How small a compaction makes the view, and how far that may rise for what cannot be told in a summary.
+/// The target size of a compaction, and the rise allowed for content that cannot be summarised.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aim {
     pub target: Target,
@@ -68,13 +69,13 @@ pub(super) struct Aim {
 }
 
 impl From<Target> for Aim {
-    /// A size that was asked for outright: it does not rise.
+    /// A requested size, which does not rise.
     fn from(target: Target) -> Self {
         Aim { target, rise: None }
     }
 }
 
-/// What tells a user's words, a picture or a file from others.
+/// The content that identifies a text, a picture or a file of the user.
 fn words(part: &Part) -> Option<&Body> {
     match part {
         Part::Text(text) if !text.body.is_blank() => Some(&text.body),
@@ -85,16 +86,16 @@ fn words(part: &Part) -> Option<&Body> {
 }
 
 impl Conversation {
-    /// What presses on the session before the next request.
+    /// The pressure on the session before the next request.
     pub fn pressure(&self, signals: Signals) -> Pressure {
         self.pressing(signals).0
     }
 
-    /// The same, with what the economics would do about it, other than to compact all.
+    /// The same, with the edit that the economics suggest short of a full compaction.
     fn pressing(&self, signals: Signals) -> (Pressure, Option<Way>) {
         let occupancy = self.occupancy.next_request();
         let removable = self.economy.removable(self.occupancy.ratio());
-        // An expired cache has no prefix whose rent could fall due.
+        // After the cache has expired, there is no prefix whose rent could fall due.
         let way = if signals.is_cold { None } else { self.way(occupancy) };
         let cold = signals
             .is_cold
@@ -124,8 +125,8 @@ impl Conversation {
         (!is_whole || self.config.compact_at != CompactAt::Never).then_some(way)
     }
 
-    /// What the last prompt weighed in price; nothing where what no price may touch weighs nearly as much by itself, as no
-    /// compaction would help then.
+    /// The effective tokens of the last prompt; 0 if what price edits must not touch is nearly as large by itself,
+    /// since no compaction would help then.
     fn effective(&self) -> Tokens {
         let effective = self.tracker.effective_tokens(self.config.discount);
         let is_in_vain = || self.fixed() as f64 > self.config.trigger() as f64 * CLEARLY_BELOW;
@@ -135,8 +136,8 @@ impl Conversation {
         }
     }
 
-    /// The messages of which a compaction for its price shortens nothing, ascending: the last reply and what came after it,
-    /// which no model has read yet, and the prompts that are shown whole.
+    /// The messages that a compaction for its price never shortens, ascending: the last reply and everything after it,
+    /// which no model has read yet, and the prompts that are shown in full.
     pub(super) fn untouchable(&self) -> Vec<usize> {
         let messages = self.standing().messages();
         let unsent = turn::unsent_from(messages);
@@ -155,7 +156,7 @@ impl Conversation {
             .collect()
     }
 
-    /// What they weigh in the window, with the system prompt and the definitions of tools.
+    /// The tokens of these messages in the window, with the system prompt and the tool definitions.
     fn fixed(&self) -> Tokens {
         let estimates = self.standing().estimates();
         let messages = self.standing().messages().iter();
@@ -165,8 +166,9 @@ impl Conversation {
         self.weigh(system.saturating_add(untouchable))
     }
 
-    /// Which edit is due before the next request, if any; it is made by [`compact`](Self::compact) and its like. A session that is stuck is told so only where it cannot go
-    /// on, or where the user asks; one in which nothing more can be gained is not edited for its price.
+    /// The edit that is due before the next request, if any, to be made by [`compact`](Self::compact) and its variants.
+    /// A stuck session returns an edit only if it cannot go on without one or if the user asks; one with nothing more
+    /// to gain is not edited for its price.
     #[must_use = "nothing is edited before what is due is given to `compact`"]
     pub fn decide(&self, signals: Signals) -> Option<Due> {
         let (pressure, way) = self.pressing(signals);
@@ -174,7 +176,7 @@ impl Conversation {
         let is_of_use = self.stuck.is_none() && !self.guard.is_in_vain();
         let may = is_of_use || reason.is_forced() || reason == Reason::Asked;
         let way = match reason {
-            // Past the threshold, no lighter edit is enough.
+            // Above the threshold, no lighter edit is enough.
             Reason::Price if self.config.should_compact(pressure.effective) => None,
             Reason::Price | Reason::Cold => way,
             Reason::Full | Reason::Asked | Reason::Wished | Reason::Refused | Reason::Rejected => None,
@@ -182,7 +184,7 @@ impl Conversation {
         may.then_some(Due { reason, way })
     }
 
-    /// What a compaction for this reason aims at.
+    /// The target of a compaction for this reason.
     pub(super) fn aim(&self, reason: Reason) -> Aim {
         Aim {
             target: self.target(reason),
@@ -203,9 +205,9 @@ impl Conversation {
         }
     }
 
-    /// How far [`budget`](Self::budget) may rise: for the system prompt and the reminders, as long as it is clearly below the
-    /// trigger, and for a prompt that no model has seen, as long as some steps of work fit beside it. Not at all where a
-    /// request was refused again.
+    /// The maximum rise of the [`budget`](Self::budget): for the system prompt and the reminders, while it stays
+    /// clearly below the trigger, and for a prompt that no model has seen, while some steps of work still fit. None
+    /// after a second refusal.
     pub(super) fn rise(&self) -> Option<Rise> {
         let trigger = self.config.trigger();
         let up_to = |part: f64| self.in_estimate((trigger as f64 * part) as Tokens);
@@ -217,14 +219,14 @@ impl Conversation {
         })
     }
 
-    /// What the messages may weigh after a compaction, as an estimate. Each refusal after the first halves it: what was
-    /// believed to fit did not.
+    /// The maximum size of the messages after a compaction, as an estimate. Each refusal after the first halves it,
+    /// since the previous size turned out not to fit.
     ///
-    /// In a window so small that what always stays takes most of the aim, the aim is a share of the room that is left
-    /// beside it: a system prompt that is cut to a marker leaves no agent. It is large enough for what the model has asked
-    /// for last and not seen yet, else that would be work to be done again. Reminders raise it only as far as it is clearly
-    /// below the trigger: rules that leave no room to work are cut, with a handle, and not worked around in steps that each
-    /// compact again.
+    /// In a window so small that the content that always stays takes most of the target, the target is a share of the
+    /// remaining room: a system prompt that is cut to a marker leaves no usable agent. It is large enough for outputs
+    /// that the model has requested and not seen yet, which would otherwise be requested again. Reminders raise it only
+    /// while it stays clearly below the trigger: rules that leave no room to work are cut, with a handle, rather than
+    /// cause a compaction at every step.
     pub(super) fn budget(&self) -> Tokens {
         let room = self.in_estimate(self.config.trigger());
         let stays = self.system + self.newest_prompt.min(room / 4).max(self.answered());
@@ -236,7 +238,7 @@ impl Conversation {
         whole.min(self.budget_beside(stays, room).max(clearly))
     }
 
-    /// The same where so much stays whatever the budget, in a room of this size.
+    /// The same, for this much fixed content in a room of this size.
     fn budget_beside(&self, stays: Tokens, room: Tokens) -> Tokens {
         let halvings = self.refusals.saturating_sub(1).min(63);
         let aim = self.in_estimate(self.config.target() >> halvings);
@@ -252,7 +254,7 @@ impl Conversation {
         aim.max(stays + ((left as f64 * AIM) as Tokens >> halvings)).min(room)
     }
 
-    /// What the words of the prompt weigh that is being answered, as an estimate.
+    /// The estimated tokens of the text of the prompt in progress.
     pub(super) fn answered(&self) -> Tokens {
         let prompt = self.history.messages().iter().rfind(|message| message.is_prompt());
         let parts = prompt.into_iter().flat_map(|message| &message.parts);
@@ -260,7 +262,7 @@ impl Conversation {
         words.map(tokens::estimate_part).sum()
     }
 
-    /// What came after the last reply, and that reply, if it is still to be answered: estimates of the calls and outputs.
+    /// The estimated tokens of the last reply and everything after it, if the reply has calls.
     pub(super) fn unseen(&self) -> Tokens {
         let messages = self.standing().messages();
         let Some(reply) = messages.iter().rposition(|message| message.role == Role::Assistant) else {
@@ -272,7 +274,7 @@ impl Conversation {
         }
     }
 
-    /// What takes the most room of that which stays whatever is compacted.
+    /// The largest part of the content that always stays.
     pub(super) fn heaviest(&self) -> Heaviest {
         let shown = self.view.messages.iter();
         let parts = shown.flat_map(|message| message.parts.iter().map(move |part| (message.role, part)));
@@ -303,19 +305,19 @@ impl Conversation {
             .max_by_key(|&(_, estimate)| estimate)
             .unwrap_or((Fixed::Tools, self.overhead));
         let tokens = match part {
-            // What stands in every request was counted with the first.
+            // Content of every request was counted with the first one.
             Fixed::Tools | Fixed::System | Fixed::Reminders => self.occupancy.weigh(estimate),
             Fixed::LastStep | Fixed::Prompts | Fixed::Pins => (estimate as f64 * self.occupancy.slope()) as Tokens,
         };
         Heaviest { part, tokens }
     }
 
-    /// Tokens of the window as an estimate of messages.
+    /// Converts tokens of the window to an estimate of messages.
     pub(super) fn in_estimate(&self, tokens: Tokens) -> Tokens {
         self.occupancy.estimate_of(tokens).saturating_sub(self.overhead)
     }
 
-    /// An estimate of messages as tokens of the window.
+    /// Converts an estimate of messages to tokens of the window.
     pub(super) fn weigh(&self, estimate: Tokens) -> Tokens {
         self.occupancy.weigh(estimate.saturating_add(self.overhead))
     }
@@ -333,7 +335,7 @@ mod tests {
     use crate::session::conversation::Report;
     use serde_json::Map;
 
-    /// Lines that no two of are alike.
+    /// Lines that are all different.
     fn lines(seed: usize, bytes: usize) -> String {
         let mut text = String::new();
         while text.len() < bytes {
@@ -344,7 +346,7 @@ mod tests {
         text
     }
 
-    /// A session with a window of a million tokens and a price tier above a hundred thousand.
+    /// A session with this window and a price tier above a hundred thousand tokens.
     fn session(window: Tokens) -> Conversation {
         let card = price::find("tier-5x").cloned().unwrap();
         let mut conversation = Conversation::new(CompactionConfig::new(window), 1_000).under(Economics::new(card));
@@ -352,7 +354,7 @@ mod tests {
         conversation
     }
 
-    /// Steps in which the model says much, so that markers in place of outputs gain little.
+    /// Steps with much text of the model, so that markers in place of outputs gain little.
     fn talk(conversation: &mut Conversation, steps: usize) {
         for number in 0..steps {
             let call = ToolCall::new(format!("call_{number}"), "Look", Map::new());
@@ -383,7 +385,7 @@ mod tests {
         let prompt = lines(5, 600_000);
         conversation.append(Message::user(prompt.as_str()));
         assert_eq!(conversation.decide(Signals::default()), None);
-        // Nor when it was read, as it is most of what there is.
+        // Nor after it was read, as it is most of the content.
         talk(&mut conversation, 20);
         assert_eq!(conversation.decide(Signals::default()), None);
         assert!(holds(&conversation, &prompt));

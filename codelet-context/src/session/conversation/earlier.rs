@@ -1,4 +1,4 @@
-//! Going back to how a conversation was.
+//! Restoring an earlier state of a conversation.
 
 use super::{Conversation, Edit};
 use crate::compact::Archived;
@@ -7,20 +7,19 @@ use crate::message::Message;
 use crate::message::pin::Pin;
 use std::sync::Arc;
 
-/// How a conversation was, to go [back](Conversation::restore) to.
+/// An earlier state of a conversation, for [`restore`](Conversation::restore).
 ///
-/// A session keeps one at every prompt and hardly ever goes back, so it costs a few words per message. The lines of the
-/// history and what is known of them, which weigh as much as all that was said, are not copied: the messages tell them,
-/// and going back computes them anew.
+/// A session keeps one at every prompt and rarely restores one, so it takes only a few words per message. The index of
+/// the history, which takes as much memory as the messages, is not copied: restoring recomputes it from the messages.
 #[derive(Clone, Debug)]
 pub struct Earlier {
     pub(super) messages: Vec<Arc<Message>>,
-    /// All the rest, with an empty history.
+    /// Everything else, with an empty history.
     pub(super) rest: Box<Conversation>,
 }
 
 impl Conversation {
-    /// How it is now. Takes time in proportion to the number of messages, however long they are.
+    /// The current state. Takes time linear in the number of messages, whatever their length.
     pub fn earlier(&self) -> Earlier {
         Earlier {
             messages: self.history.messages().to_vec(),
@@ -53,7 +52,7 @@ impl Conversation {
                 removed_by: self.removed_by.clone(),
                 economy: self.economy.clone(),
                 masks: self.masks.clone(),
-                // Of a history that is appended anew, nothing is known to be archived.
+                // A history that is appended again has nothing recorded as archived.
                 archived: Archived::default(),
                 valid: None,
                 focus: self.focus.clone(),
@@ -64,10 +63,10 @@ impl Conversation {
         }
     }
 
-    /// Goes back to how this conversation was then. What was said goes; what the user and the provider have settled since
-    /// stays: pins, the focus, the model with its prices, the tools, the bill, and a limit that was learned. What is estimated goes
-    /// back too, so that the same prompt makes the same request. Everything that was ever removed can still be read back.
-    /// Takes time in proportion to the bytes of what was said until then.
+    /// Restores an earlier state of this conversation. Later messages are dropped; later settings of the user and the
+    /// provider stay: pins, the focus, the model with its prices, the tools, the total usage, and a learned limit.
+    /// Estimates are restored too, so that the same prompt produces the same request. Everything that was ever removed
+    /// can still be read back. Takes time linear in the size of the restored history.
     pub fn restore(&mut self, earlier: Earlier) {
         let Earlier { messages, rest } = earlier;
         let later = std::mem::replace(self, *rest);
@@ -75,7 +74,7 @@ impl Conversation {
         self.settle_as(later);
     }
 
-    /// Has a history again that was left out of a copy.
+    /// Restores a history that was left out of a copy.
     pub(super) fn say_again(&mut self, messages: &[Arc<Message>]) {
         messages.iter().for_each(|message| self.history.append(message.clone()));
         if !self.withdrawn.is_empty() {
@@ -83,9 +82,9 @@ impl Conversation {
         }
     }
 
-    /// Takes over what stays of the later conversation that this one takes the place of.
+    /// Takes over what stays of the later conversation that this one replaces.
     pub(super) fn settle_as(&mut self, later: Conversation) {
-        // No number of either is given again to another view.
+        // A revision number is never reused for another view.
         self.revision = self.revision.max(later.revision) + 1;
         self.tracker.keep_bill(&later.tracker);
         self.economy.keep_breaks(&later.economy, &self.view.messages);
@@ -103,7 +102,7 @@ impl Conversation {
             .but_for(|pin| matches!(pin, Pin::Message(index) if *index >= said));
         self.focus = later.focus;
         self.view.archive.merge(&later.view.archive);
-        // Edits since then are on record, and count as taken back.
+        // Later edits stay on record, marked as undone.
         let since = later.edits.into_iter().skip(self.edits.len());
         self.edits.extend(since.map(|edit| Edit {
             is_undone: true,

@@ -1,4 +1,4 @@
-//! The edits of a conversation: what changes the view other than at its end.
+//! The edits of a conversation: changes to the view other than appends.
 
 use super::due::Aim;
 use super::warned::unchanged;
@@ -18,50 +18,50 @@ use crate::summary::summary_request::{self, Answer, Failure, SummaryRequest};
 use std::collections::HashSet;
 use std::fmt;
 
-/// After this many refusals in a row, each followed by a compaction, another one would be a loop.
+/// The number of consecutive refusals, each followed by a compaction, after which another compaction would be a loop.
 const REFUSALS: u32 = 3;
 
-/// So often is half as much aimed at, where a refused request did not become smaller.
+/// The maximum halvings of the target if a refused request did not get smaller.
 const HALVINGS: u32 = 6;
 
-/// An edit point: a moment at which what had already been sent was changed.
+/// An edit point: a change to content that had already been sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edit {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// How many messages the history held then.
+    /// The number of messages in the history at that time.
     pub at: usize,
-    /// Tokens before.
+    /// The tokens before the edit.
     pub before: Tokens,
-    /// Tokens after, on the same basis.
+    /// The tokens after the edit, on the same basis.
     pub after: Tokens,
-    /// The user has taken it back.
+    /// True if the user has undone it.
     pub is_undone: bool,
 }
 
-/// Why a conversation was not compacted. It stands as it was.
+/// The reason why a conversation was not compacted. The conversation is unchanged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// Compacting again would be a loop.
     Stuck(Stuck),
-    /// Calls of the last step have no answer yet: a compaction belongs between two requests.
+    /// Calls of the last step have no answer yet: compaction is possible only between two requests.
     OpenCalls(usize),
-    /// The system prompt and the prompt that is being answered, neither of which is ever cut, do not fit into the window.
+    /// The system prompt and the prompt in progress, neither of which is ever cut, exceed the window.
     DoesNotFit(DoesNotFit),
-    /// What was built breaks a rule of a vendor. Nothing known leads here; the check stands guard.
+    /// The result breaks a rule of a provider. No known case leads here; the check is a safeguard.
     Invalid(Vendor, Violation),
 }
 
-/// What takes more of the window than it has, in tokens.
+/// The sizes of the parts that exceed the window, in tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DoesNotFit {
-    /// The words of the prompt that is being answered.
+    /// The text of the prompt in progress.
     prompt: Tokens,
     /// The system prompt.
     system: Tokens,
-    /// The definitions of tools.
+    /// The tool definitions.
     tools: Tokens,
-    /// What a request may have.
+    /// The limit of a request.
     limit: Tokens,
 }
 
@@ -103,7 +103,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What was built, and what the conversation gains by it.
+/// The result of a build, and its benefit.
 pub(super) struct Built {
     pub(super) done: Compaction,
     pub(super) gain: Gain,
@@ -111,11 +111,11 @@ pub(super) struct Built {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Gain {
-    /// It becomes smaller, if it can.
+    /// A smaller view, if possible.
     Room,
-    /// Other lines are quoted in the same room.
+    /// Other quoted lines in the same space.
     Focus,
-    /// Too little for what an edit costs.
+    /// Too little for the cost of an edit.
     None,
 }
 
@@ -126,14 +126,14 @@ impl Gain {
 }
 
 impl Conversation {
-    /// Makes the edit that is due; [`EditKind`](super::EditKind) says what each kind does. What it tells is the template's
-    /// summary. Where the user asks and the conversation is smaller already than the settings aim at, what is older than
-    /// the newest anchor is summarised; where that is hardly anything, the conversation itself is made clearly smaller, and
-    /// where that cannot be either, or was done just before, it stands, and the notice says so. What was due in another conversation, or before more was said, is done as far as it
-    /// applies to this one as it stands.
+    /// Makes the edit that is due; see [`EditKind`](super::EditKind) for the kinds. The summary is the template's. If
+    /// the user requests a compaction below the target size, everything before the newest anchor is summarised; if that
+    /// is hardly anything, the conversation itself is reduced clearly; if that is not possible either, or was just
+    /// done, it is left unchanged, and the notice says so. An edit that was decided for another conversation, or before
+    /// more messages were appended, is applied to the current state as far as possible.
     ///
     /// # Errors
-    /// When it would be a loop, or at a wrong moment; the conversation is then as it was. A reason that does not
+    /// If compacting would be a loop, or if calls are open; the conversation is then unchanged. A reason that does not
     /// [force](Reason::is_forced) a compaction need not stop the session.
     pub fn compact(&mut self, due: Due) -> Result<Notice, Refusal> {
         self.edit(due, None)
@@ -148,7 +148,7 @@ impl Conversation {
         }
     }
 
-    /// Compacts to at most so many tokens of the window, tool definitions included.
+    /// Compacts to at most this many tokens of the window, including tool definitions.
     ///
     /// # Errors
     /// As for [`compact`](Self::compact).
@@ -156,14 +156,14 @@ impl Conversation {
         self.rebuild(reason, Target::Budget(self.in_estimate(tokens)).into(), None)
     }
 
-    /// The request for a summary that a model writes. The caller makes it and gives the answer to
+    /// The request for a summary written by a model. The caller sends it and passes the answer to
     /// [`compact_with_answer`](Self::compact_with_answer).
     pub fn summary_request(&self) -> SummaryRequest {
         SummaryRequest::new(&self.view)
     }
 
-    /// Compacts with the summary that a model has written. If the answer is no summary, the template's is used, and the
-    /// notice says so. A light edit leaves nothing to summarise, so none need be asked for, and none is used.
+    /// Compacts with a summary written by a model. If the answer is not a summary, the template's is used, and the
+    /// notice says so. A light edit needs no summary and ignores it.
     ///
     /// # Errors
     /// As for [`compact`](Self::compact).
@@ -171,7 +171,8 @@ impl Conversation {
         self.edit(due, Some(summary_request::accept(answer)))
     }
 
-    /// Compacts to get below a price tier. Where that cannot be, the view stands: a cut that saves nothing is none.
+    /// Compacts to get below a price tier. If that is not possible, the view is unchanged, since the edit would save
+    /// nothing.
     fn rebuild_below(
         &mut self,
         reason: Reason,
@@ -221,7 +222,7 @@ impl Conversation {
         )
     }
 
-    /// Builds, checks, and swaps; whatever fails, the old view stands.
+    /// Builds, checks and swaps the view; on any failure, the old view stays.
     fn rebuild(
         &mut self,
         reason: Reason,
@@ -231,7 +232,7 @@ impl Conversation {
         self.rebuild_at_most(reason, aim, written, None)
     }
 
-    /// The same; the old view stands too where the new one fills the window with more than `most`.
+    /// The same, but also keeps the old view if the new one exceeds `most` tokens of the window.
     fn rebuild_at_most(
         &mut self,
         reason: Reason,
@@ -251,7 +252,7 @@ impl Conversation {
         {
             return Err(Refusal::DoesNotFit(told));
         }
-        // The figure that has decided, which is counted where a provider has counted.
+        // The figure that caused the edit: a provider's count, if there is one.
         let before = self.occupancy.next_request();
         if self.is_refused && self.refusals > REFUSALS {
             return Err(self.give_up(before, before));
@@ -259,7 +260,7 @@ impl Conversation {
         let text = written.as_ref().and_then(|written| written.as_deref().ok());
         let Built { mut done, gain } = self.build_for(reason, aim, text);
         if self.is_refused && self.must_shrink {
-            // To send again what was refused is of no use.
+            // Sending the refused request again would be useless.
             let mut budget = self.shown.tokens;
             for _ in 0..HALVINGS {
                 if done.after.tokens < self.shown.tokens {
@@ -274,7 +275,7 @@ impl Conversation {
         }
         self.valid = done.valid.take();
         let mut notice = Notice::of(&done);
-        // Where nothing was said yet, nothing can go, and nothing could be sent.
+        // In an empty conversation, nothing can be removed, and nothing could be sent.
         let is_empty = self.view.messages.iter().all(|message| message.role == Role::System);
         if is_empty || gain == Gain::None {
             return Ok(unchanged(notice, before));
@@ -285,7 +286,7 @@ impl Conversation {
             gain == Gain::Focus && size.tokens <= self.shown.tokens && view.messages != self.view.messages;
         notice.changed = size.tokens < self.shown.tokens || is_refocused;
         let after = if notice.changed {
-            // A count of less than the estimate says is no reason to tell of growth.
+            // A count below the estimate must not make a smaller view look larger.
             let least_gain = Tokens::from(size.tokens < self.shown.tokens);
             self.weigh(size.tokens).min(before.saturating_sub(least_gain))
         } else {
@@ -327,12 +328,12 @@ impl Conversation {
         Ok(notice)
     }
 
-    /// Builds what `reason` asks for.
+    /// Builds the view for `reason`.
     pub(super) fn build_for(&self, reason: Reason, aim: Aim, written: Option<&str>) -> Built {
         if aim.target == Target::Select {
             return self.build_below_aim(written, true);
         }
-        // No price is worth what the model has not read yet, nor what the user has said.
+        // For price reasons alone, unread content and the user's prompts are never cut.
         let spared = match reason {
             Reason::Price | Reason::Cold | Reason::Wished => self.untouchable(),
             Reason::Full | Reason::Asked | Reason::Refused | Reason::Rejected => Vec::new(),
@@ -344,11 +345,12 @@ impl Conversation {
         Gain::Room.with(done)
     }
 
-    /// A view that was built, with what every view of this conversation has; refused where a vendor would not take it.
+    /// Completes a built view with the parts that all views of this conversation have; fails if a provider would refuse
+    /// it.
     fn fit_to_send(&self, mut view: View) -> Result<View, Refusal> {
         self.mask_again(&mut view);
         reminder::settle(&mut view);
-        // A reminder may have been put between a call and its answer.
+        // A reminder may have been placed between a call and its answer.
         strategy::pair(&mut view);
         for vendor in Vendor::ALL {
             if let Some(violation) = validate(&view, vendor).into_iter().next() {
@@ -358,7 +360,7 @@ impl Conversation {
         Ok(view)
     }
 
-    /// What never leaves a request, where it alone is too large for one.
+    /// The sizes of the parts that always stay in a request, if they alone exceed it.
     fn does_not_fit(&self) -> Option<DoesNotFit> {
         let (prompt, limit) = (self.answered(), self.config.limit());
         let tokens = |estimate: Tokens| (estimate as f64 * self.occupancy.slope()) as Tokens;
@@ -370,13 +372,13 @@ impl Conversation {
         })
     }
 
-    /// The tokens that the next request will fill the window with, as notices of edits tell them: what a provider has counted,
-    /// with an estimate of what came since.
+    /// The tokens of the next request, as reported in the notices of edits: a provider's count, plus an estimate of
+    /// what was appended since.
     pub fn occupancy(&self) -> Tokens {
         self.occupancy.next_request()
     }
 
-    /// Every edit point so far, oldest first.
+    /// All edit points so far, oldest first.
     pub fn edits(&self) -> &[Edit] {
         &self.edits
     }
@@ -400,7 +402,7 @@ impl Conversation {
         self.was_close = false;
     }
 
-    /// The calls of the last step that may still be answered. Once the user has said something, they cannot.
+    /// The number of unanswered calls in the last step. After a new prompt, they can no longer be answered.
     pub(super) fn open_calls(&self) -> usize {
         let mut answered: HashSet<&str> = HashSet::new();
         let mut open = 0;

@@ -1,4 +1,4 @@
-//! What a compaction would make of each message, before anybody asks for one.
+//! A preview of what a compaction would do to each message.
 
 use super::Conversation;
 use crate::budget::policy::Reason;
@@ -7,7 +7,7 @@ use crate::compact::{Fate, FateKind, Target};
 use std::collections::BTreeMap;
 
 impl Conversation {
-    /// What would become of each message of the history if the user asked for a compaction now.
+    /// The fate of each message of the history if the user requested a compaction now.
     pub fn fates(&self) -> Vec<Fate> {
         let aim = self.aim(Reason::Asked);
         let done = match aim.target {
@@ -19,7 +19,7 @@ impl Conversation {
         fates
     }
 
-    /// Every edit point takes the reminders that others supersede, also where nothing else has to go.
+    /// Accounts for superseded reminders, which every edit point removes, even if nothing else has to go.
     fn settle(&self, fates: &mut [Fate]) {
         let messages = self.standing().messages();
         let mut gone: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -30,7 +30,7 @@ impl Conversation {
             let Some(fate) = fates.get_mut(at) else { continue };
             let stands = |part: &usize| !gone.contains(part) && fate.of_part(*part) == FateKind::Kept;
             let whole: Vec<usize> = (0..messages[at].parts.len()).filter(stands).collect();
-            // What becomes of the others is what is told of the message.
+            // The fate of the other parts is that of the message.
             if whole.len() + gone.len() == messages[at].parts.len() {
                 *fate = Fate {
                     kind: FateKind::Superseded,

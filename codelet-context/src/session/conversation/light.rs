@@ -1,4 +1,4 @@
-//! The light edit, which puts results aside and leaves all else as it stands.
+//! The light edit, which replaces results with markers and changes nothing else.
 
 use super::Conversation;
 use super::edits::{Edit, Refusal};
@@ -15,11 +15,11 @@ use crate::text::body::Body;
 use std::sync::Arc;
 
 impl Conversation {
-    /// The light edit: markers in place of what is removable from the cut on, with the lines that are most likely to be named
-    /// again, and the thinking of finished turns dropped.
-    /// Calls, prompts and words stay, and so does everything before the cut.
+    /// Makes a light edit: from the cut on, replaces removable results with markers and the lines most likely to be
+    /// referred to again, and drops the thinking of finished turns. Calls, prompts and other text stay, and so does
+    /// everything before the cut.
     pub(super) fn trim(&mut self, reason: Reason, mut cut: Cut) -> Result<Notice, Refusal> {
-        // A view that has become shorter since that was decided has nothing there.
+        // The view may have become shorter than the cut since the decision.
         cut.from = cut.from.min(self.view.messages.len());
         let open = self.open_calls();
         if open > 0 {
@@ -61,7 +61,7 @@ impl Conversation {
             .filter(|(at, old)| !Arc::ptr_eq(&self.view.messages[*at], old))
             .collect();
         if changed.is_empty() {
-            // Nothing could be put aside after all: the prefix stands, and the cut is not tried again.
+            // Nothing could be removed after all: the prefix is unchanged, and this cut is not tried again.
             self.economy.give_up_cut();
             return Ok(Notice::trimmed(0, before, before, false));
         }
@@ -84,7 +84,7 @@ impl Conversation {
         Ok(Notice::trimmed(masked, before, after, true))
     }
 
-    /// What was removed once stays removed in a view that was built anew.
+    /// Applies the masks of earlier light edits to a rebuilt view.
     pub(super) fn mask_again(&self, view: &mut View) {
         if self.masks.is_empty() {
             return;
@@ -97,7 +97,7 @@ impl Conversation {
                 let Some(mask) = self.masks.get(&result.call_id) else {
                     continue;
                 };
-                // Some agents use an id again.
+                // Some agents reuse ids.
                 if !trim::is_mask_of(mask, result, &view.archive) {
                     continue;
                 }

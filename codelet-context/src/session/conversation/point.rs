@@ -1,43 +1,43 @@
-//! Places in a conversation to go back to, as many as there are prompts.
+//! Points in a conversation to go back to, one per prompt.
 
 use super::Conversation;
 use crate::budget::occupancy::Occupancy;
 use crate::budget::tracker::TokenTracker;
 use std::sync::Arc;
 
-/// A place in a conversation to go [back](Conversation::go_back) to.
+/// A point in a conversation to go [back](Conversation::go_back) to.
 ///
-/// A session keeps one for every prompt. Between two edits a history and its view only grow, so that a number of messages says how both were:
-/// all places there share one copy of what that does not tell.
+/// A session keeps one for every prompt. Between two edits, the history and its view only grow, so a message count
+/// identifies their state: all points in between share one copy of everything else.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Messages of the history.
+    /// The number of messages in the history.
     said: usize,
-    /// What had filled the window, and the bill.
+    /// The occupancy and the usage at this point.
     occupancy: Occupancy,
     tracker: TokenTracker,
     base: Arc<Base>,
 }
 
-/// A conversation as it was at the first place after an edit.
+/// The state of a conversation at the first point after an edit.
 #[derive(Debug)]
 struct Base {
     said: usize,
     revision: u64,
-    /// All but the history.
+    /// Everything but the history.
     rest: Conversation,
 }
 
 impl Point {
-    /// How many messages had been said.
+    /// The number of messages in the history at this point.
     pub fn said(&self) -> usize {
         self.said
     }
 }
 
 impl Conversation {
-    /// This place. `before` is the one before it in this conversation: where nothing was edited since, it takes time and room for a few words,
-    /// else in proportion to the number of messages that are shown.
+    /// The current point. `before` is the previous one of this conversation: without an edit since, this takes constant
+    /// time and space, otherwise time and space linear in the number of messages in the view.
     pub fn point(&self, before: Option<&Point>) -> Point {
         let said = self.history.messages().len();
         let shared = before.map(|before| &before.base);
@@ -57,9 +57,9 @@ impl Conversation {
         }
     }
 
-    /// Goes back to a place of this conversation, as [`restore`](Self::restore) does: what a compaction has taken out of the view since stands in
-    /// it again. Says no to a place of another conversation, which has more messages. Takes time in proportion to the bytes of
-    /// what was said until then.
+    /// Goes back to a point of this conversation, as [`restore`](Self::restore) does: the view again includes what
+    /// compactions removed since. Returns false for a point of another conversation with more messages. Takes time
+    /// linear in the size of the history up to the point.
     pub fn go_back(&mut self, point: &Point) -> bool {
         let Some(messages) = self.history.messages().get(..point.said) else {
             return false;

@@ -1,4 +1,4 @@
-//! What was shown before an edit, and how it comes back.
+//! Snapshots of the view before edits, and undo.
 
 use super::Conversation;
 use super::edits::Edit;
@@ -11,27 +11,27 @@ use crate::message::tokens::Tokens;
 use crate::message::view::View;
 use std::sync::Arc;
 
-/// What was shown before a compaction.
+/// The view before an edit.
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
     pub(super) before: Before,
-    /// Which edit it was.
+    /// The index of the edit.
     edit: usize,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Before {
-    /// The whole view, and the length of the one that took its place: what stands behind that was appended since.
+    /// The whole view, and the length of the view that replaced it: later messages were appended since.
     Whole {
         messages: Arc<Vec<Arc<Message>>>,
         end: usize,
     },
-    /// The messages that a light edit changed, where they stand.
+    /// The messages that a light edit changed, with their indexes.
     Messages(Vec<(usize, Arc<Message>)>),
 }
 
 impl Snapshot {
-    /// Before a light edit, the `edit`th, which changed these messages: what each was, where it stands.
+    /// Creates the snapshot for light edit number `edit` from the changed messages and their indexes.
     pub(super) fn of(messages: Vec<(usize, Arc<Message>)>, edit: usize) -> Snapshot {
         let before = Before::Messages(messages);
         Snapshot { before, edit }
@@ -39,14 +39,14 @@ impl Snapshot {
 }
 
 impl Conversation {
-    /// The tokens of the window after the last edit that built the whole view, if it was not taken back.
+    /// The tokens after the last edit that rebuilt the whole view and was not undone.
     pub(super) fn last_built(&self) -> Option<Tokens> {
         let mut whole = self.snapshots.iter().rev();
         let whole = whole.find(|snapshot| matches!(snapshot.before, Before::Whole { .. }))?;
         Some(self.edits[whole.edit].after)
     }
 
-    /// Shows another view from now on.
+    /// Replaces the view.
     pub(super) fn swap(&mut self, view: View, size: Size, edit: Edit) {
         let edit_number = self.edits.len();
         let messages = std::mem::take(&mut self.view.messages);
@@ -73,8 +73,8 @@ impl Conversation {
         );
     }
 
-    /// Takes the last compaction back: what was shown before it is shown again, and what was appended since behind it.
-    /// Everything that was removed can still be read back. Says no if there is none to take back.
+    /// Undoes the last edit: restores the view before it, followed by everything appended since. Everything that was
+    /// removed can still be read back. Returns false if there is none to undo.
     pub fn undo_compact(&mut self) -> bool {
         let Some(snapshot) = self.snapshots.pop() else {
             return false;
@@ -89,7 +89,7 @@ impl Conversation {
             Before::Messages(messages) => {
                 for (at, message) in messages {
                     for result in message.tool_results() {
-                        // What the user wants back is not taken away again.
+                        // Results that the user restored are not removed again.
                         if self.masks.remove(&result.call_id).is_some() {
                             self.economy.exempt(&result.call_id);
                         }
@@ -98,18 +98,18 @@ impl Conversation {
                 }
             }
         }
-        // A reply that the vendor could still go on with then has something behind it now.
+        // A reply that the provider could have continued at that time has messages after it now.
         pending::close_all(&mut self.view.messages, &mut self.view.archive);
         self.edits[snapshot.edit].is_undone = true;
         self.cut = None;
         let size = Size::of(&self.view.messages);
         let (now, undone) = (self.occupancy.next_request(), &self.edits[snapshot.edit]);
         let tokens = if self.occupancy.is_counted() {
-            // More is shown, whatever the scale says.
+            // The view grows, even if the scale yields no difference.
             let least = now.saturating_add(Tokens::from(size.tokens > self.shown.tokens));
             self.weigh(size.tokens).max(least)
         } else {
-            // Nobody has counted what was left: what was taken away is put back.
+            // Without a count, add back what the edit removed.
             now.saturating_add(undone.before.saturating_sub(undone.after))
         };
         self.resize(size, tokens);
@@ -121,14 +121,14 @@ impl Conversation {
         true
     }
 
-    /// Notes what this edit has removed: what was not kept before it, of which there were `kept` things, and what came back
-    /// when another edit was taken back and is gone again.
+    /// Records what this edit removed: the archive's entries from number `kept` on, and what came back when another
+    /// edit was undone and is now gone again.
     pub(super) fn note_removed(&mut self, edit: usize, kept: usize) {
         for handle in self.view.archive.since(kept) {
             self.removed_by.insert(handle.clone(), edit);
         }
         let is_undone = |edit: usize| self.edits.get(edit).is_some_and(|edit| edit.is_undone);
-        // Hardly ever is anything taken back.
+        // Undo is rare.
         if !self.edits.iter().any(|edit| edit.is_undone) || !self.removed_by.values().any(|&by| is_undone(by)) {
             return;
         }
@@ -145,7 +145,7 @@ impl Conversation {
         }
     }
 
-    /// The figures of a view that was rebuilt.
+    /// Updates the figures for a rebuilt view.
     pub(super) fn resize(&mut self, size: Size, tokens: Tokens) {
         self.shown = size;
         self.revision += 1;
@@ -155,7 +155,7 @@ impl Conversation {
     }
 }
 
-/// How many messages at the beginning are the same.
+/// The number of messages at the beginning that are the same.
 fn common(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
     old.iter()
         .zip(new)

@@ -1,4 +1,4 @@
-//! What the user is told of an edit that built a new view.
+//! Warnings to the user about an edit that rebuilt the view.
 
 use super::Conversation;
 use crate::budget::policy::Progress;
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 impl Conversation {
-    /// Adds what the user is to know of a new view, in tokens of the window.
+    /// Adds the warnings about a new view, in tokens of the window.
     pub(super) fn warn(
         &mut self,
         notice: &mut Notice,
@@ -41,7 +41,7 @@ impl Conversation {
         if changed && !is_refocused && ((before - after) as f64) < before as f64 * MODEST_SAVING {
             warnings.push(Warning::SmallSaving { before, after });
         }
-        // Said once, until one has helped: each step would bring it again.
+        // Warn once, until a compaction has helped: otherwise each step would repeat it.
         let is_close = progress != Progress::Clear;
         if is_close && !std::mem::replace(&mut self.was_close, is_close) {
             let trigger = self.config.trigger();
@@ -50,7 +50,7 @@ impl Conversation {
         self.was_close = is_close;
     }
 
-    /// A warning in tokens of the window.
+    /// Converts the estimates in a warning to tokens of the window.
     fn restate(&self, warning: &mut Warning) {
         if let Warning::OverBudget { budget, smallest } = warning {
             (*budget, *smallest) = (self.weigh(*budget), self.weigh(*smallest));
@@ -58,14 +58,14 @@ impl Conversation {
     }
 }
 
-/// What is told where the old view stands.
+/// The notice for a view that was left unchanged.
 pub(super) fn unchanged(mut notice: Notice, tokens: Tokens) -> Notice {
     (notice.before, notice.after, notice.changed) = (tokens, tokens, false);
     notice.warnings.clear();
     notice
 }
 
-/// How many messages have a cut in the new view, in a text of this kind, that they had not in the old one.
+/// The number of messages with new cuts in texts of this kind, compared to the old view.
 fn newly_cut(old: &[Arc<Message>], new: &[Arc<Message>], is: fn(Role, &Text) -> bool) -> usize {
     let old: HashSet<&str> = old.iter().flat_map(|message| cuts(message, is)).collect();
     new.iter()
@@ -73,7 +73,7 @@ fn newly_cut(old: &[Arc<Message>], new: &[Arc<Message>], is: fn(Role, &Text) -> 
         .count()
 }
 
-/// The handles of what was cut out of the texts of this kind.
+/// The handles of cuts in texts of this kind.
 fn cuts(message: &Message, is: fn(Role, &Text) -> bool) -> impl Iterator<Item = &str> {
     let role = message.role;
     message.parts.iter().filter_map(move |part| match part {
@@ -82,7 +82,7 @@ fn cuts(message: &Message, is: fn(Role, &Text) -> bool) -> impl Iterator<Item = 
     })
 }
 
-/// The user's own words, other than those that folded.
+/// Returns whether a text is the user's own and not a fold of prompts.
 fn is_own(role: Role, text: &Text) -> bool {
     role == Role::User && text.origin == Origin::Own && !is_fold(text)
 }

@@ -1,4 +1,4 @@
-//! A compaction that the model asks for, at what it takes for the end of a piece of work.
+//! Compactions requested by the model, when it considers a piece of work finished.
 
 use super::Conversation;
 use super::edits::Gain;
@@ -6,16 +6,16 @@ use crate::budget::economics::Preset;
 use crate::budget::policy::{CompactAt, Reason};
 use std::fmt;
 
-/// Why a compaction that the model asks for is not made.
+/// The reason for declining a compaction that the model requests.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Declined {
-    /// The user wants none before the window is full, or none at all.
+    /// The user allows none before the window is full, or none at all.
     Off,
-    /// Too little was said since the last edit, or since the beginning.
+    /// Too little was appended since the last edit, or since the beginning.
     TooSoon,
-    /// There is too little that could go.
+    /// Too little can be removed.
     TooLittle,
-    /// It has paid for itself after more steps than can be counted on.
+    /// It would pay off only after more steps than can be expected.
     TooDear,
 }
 
@@ -31,11 +31,11 @@ impl fmt::Display for Declined {
 }
 
 impl Conversation {
-    /// Decides whether the compaction is made that the model asks for; [`decide`](Self::decide) answers with it where the
-    /// [signals](super::Signals) say so. Nothing is changed by asking.
+    /// Checks whether to grant a compaction that the model requests; [`decide`](Self::decide) returns it if the
+    /// [signals](super::Signals) include the request. Asking changes nothing.
     ///
     /// # Errors
-    /// When it is not, and why.
+    /// If the request is declined, the reason.
     pub fn wished(&self) -> Result<(), Declined> {
         if self.config.compact_at == CompactAt::Never || self.economics().preset == Preset::Off {
             return Err(Declined::Off);

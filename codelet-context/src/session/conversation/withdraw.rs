@@ -1,8 +1,8 @@
-//! What a provider refuses leaves the view.
+//! Removes content that a provider refuses from the view.
 //!
-//! Every request sends the conversation again, so one part that the provider does not take has every later request refused
-//! with it. Such a part leaves the view under a handle; the history keeps it as it was said. What compactions read is the
-//! history without it, or the next one would quote it, or show it again.
+//! Every request contains the whole conversation, so a part that the provider does not accept fails every later request
+//! as well. A marker with a handle replaces such a part in the view; the history keeps the original. Compactions read
+//! the history without these parts; otherwise the next one would quote or show them again.
 
 use super::edits::Edit;
 use super::undo::Before;
@@ -19,31 +19,31 @@ use crate::message::{Message, Origin, Part, Role, Text};
 use crate::text::body::Body;
 use std::sync::Arc;
 
-/// What markers say of it, and its reason in the archive.
+/// The reason in markers, and that in the archive.
 const WHY: &str = "refused by the provider";
 const REASON: &str = "rejected";
 
-/// Where a part stands in the [view](crate::message::view::View).
+/// The position of a part in the [view](crate::message::view::View).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct Place {
-    /// The message.
+    /// The index of the message.
     pub message: usize,
-    /// The part of it.
+    /// The index of the part in it.
     pub part: usize,
-    /// The part of that tool result's output, where it is one.
+    /// The index of the part in that tool result's output, if it is in one.
     pub within: Option<usize>,
 }
 
-/// Something that a provider has refused, and that has left the view.
+/// Content that a provider refused and that was removed from the view.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Withdrawn {
-    /// What it is, such as `image` or `Read output`.
+    /// The kind of content, such as `image` or `Read output`.
     pub label: String,
-    /// The handle under which it can be read back.
+    /// The handle for reading it back.
     pub handle: Handle,
 }
 
-/// A part that was refused, and what stands in its place; nothing where the message goes on without it.
+/// A refused part, and the text that replaces it; `None` if it is simply removed.
 #[derive(Clone, Debug)]
 pub(super) struct Refused {
     part: Part,
@@ -51,12 +51,12 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    /// A picture is refused wherever it stands; words may be said again.
+    /// Returns whether the part is refused everywhere. A picture is; the same text may be sent again elsewhere.
     fn is_everywhere(&self) -> bool {
         matches!(self.part, Part::Image(_))
     }
 
-    /// A message without this part; `None` where it does not hold it.
+    /// The message without this part; `None` if the message does not contain it.
     fn leaves(&self, message: &Message) -> Option<Arc<Message>> {
         let is_within = |part: &Part| match part {
             Part::ToolResult(result) => result.output.contains(&self.part),
@@ -96,21 +96,22 @@ impl Refused {
 }
 
 impl Conversation {
-    /// The history without what providers have refused: what compactions read. Its messages have the numbers that they have
-    /// in the history; of a turn that was taken back, one holds the marker, and the others nothing.
+    /// The history without the content that providers refused, as compactions read it. Its messages have the same
+    /// indexes as in the history; of a withdrawn turn, one message holds the marker, and the others are empty.
     pub(super) fn standing(&self) -> &History {
         self.told.as_deref().unwrap_or(&self.history)
     }
 
-    /// Takes parts that the provider has refused out of the view, each under a handle that stands in its place. A picture
-    /// leaves wherever it is shown. It is an edit, and a break of the prefix on record; [`undo_compact`](Self::undo_compact)
-    /// does not bring back what was refused. Says what has left: nothing for a place at which nothing can go.
+    /// Removes parts that the provider refused from the view, leaving a marker with a handle for each (none for
+    /// thinking). A picture is removed wherever it occurs. This is an edit and a recorded break of the prefix;
+    /// [`undo_compact`](Self::undo_compact) does not restore refused parts. Returns the removed parts, without the
+    /// positions at which nothing can be removed.
     pub fn withdraw(&mut self, places: &[Place]) -> Vec<Withdrawn> {
         let before = self.view.messages.clone();
         let kept = self.view.archive.len();
         let mut withdrawn = Vec::new();
         for place in places {
-            // A picture that is shown twice has left by now.
+            // The second copy of a picture is already gone.
             let Some((part, label)) = self.part_at(*place) else {
                 continue;
             };
@@ -129,8 +130,8 @@ impl Conversation {
         withdrawn
     }
 
-    /// Takes everything that was said since then out of the view: the prompt that a provider has refused to answer, and all
-    /// steps of its turn. A marker with a handle stands in its place. Says no where nothing was said.
+    /// Removes everything appended since `earlier` from the view: the prompt that a provider refused to answer, and all
+    /// steps of its turn. A marker with a handle replaces it. `None` if nothing was appended.
     pub fn withdraw_since(&mut self, earlier: &Earlier) -> Option<Withdrawn> {
         let from = earlier.messages.len();
         let said = self.history.messages().get(from..).filter(|said| !said.is_empty())?;
@@ -151,7 +152,7 @@ impl Conversation {
         self.withdrawn.insert(from, marker.clone());
         let rest = &earlier.rest;
         self.view.messages.clone_from(&rest.view.messages);
-        // What has left since then does not come back.
+        // Parts refused since then do not come back.
         for refused in &self.refused {
             for message in &mut self.view.messages {
                 if let Some(without) = refused.leaves(message) {
@@ -173,7 +174,7 @@ impl Conversation {
         })
     }
 
-    /// A part of the view that can leave by itself, and its name. A call cannot, as its answer would be left.
+    /// A part of the view that can be removed alone, and its name. A call cannot, since its result would remain.
     fn part_at(&self, place: Place) -> Option<(&Part, String)> {
         let message = self.view.messages.get(place.message)?;
         let part = message.parts.get(place.part)?;
@@ -198,8 +199,8 @@ impl Conversation {
         Some((part, label))
     }
 
-    /// Puts the marker in the place of what is refused: in what is shown, in what is shown once an edit is taken back, and in
-    /// what compactions read.
+    /// Replaces a refused part with its marker: in the view, in the snapshots for undo, and in the history that
+    /// compactions read.
     fn leave(&mut self, refused: &Refused, at: usize) {
         let shown = |messages: &mut [Arc<Message>]| {
             for message in messages {
@@ -232,7 +233,7 @@ impl Conversation {
         }
     }
 
-    /// The message as it is shown: a picture that was refused once is not sent again.
+    /// The message to show: without pictures that were refused before.
     pub(super) fn without_refused(&mut self, message: Arc<Message>, number: usize) -> Arc<Message> {
         let mut shown = message.clone();
         for refused in &self.refused {
@@ -247,7 +248,7 @@ impl Conversation {
         shown
     }
 
-    /// What compactions read, from the beginning.
+    /// Rebuilds the history that compactions read.
     pub(super) fn tell_again(&mut self) {
         self.told = (!self.withdrawn.is_empty()).then(|| {
             let mut told = History::new();
@@ -261,7 +262,7 @@ impl Conversation {
         self.cut = None;
     }
 
-    /// The figures and the record of a view that something has left.
+    /// Updates the figures and the record after a removal from the view.
     fn stands_without(&mut self, old: &[Arc<Message>], kept: usize) {
         self.tell_again();
         let size = Size::of(&self.view.messages);
@@ -296,7 +297,7 @@ fn is_marker(text: &Text) -> bool {
     text.cut.is_some() && text.body.as_str().starts_with('[') && text.body.as_str().contains(WHY)
 }
 
-/// What stands in the place of a part, and the handle under which it is kept.
+/// The replacement for a part, and the handle that restores it.
 fn refuse(part: Part, label: &str, archive: &mut Archive) -> Option<(Refused, Handle)> {
     let (body, known) = match &part {
         Part::Image(image) => (&image.data, None),
@@ -305,7 +306,7 @@ fn refuse(part: Part, label: &str, archive: &mut Archive) -> Option<(Refused, Ha
         Part::Thinking(thinking) => (&thinking.body, None),
         _ => return None,
     };
-    // What is shown cut is kept whole already.
+    // The whole of a cut text is already archived.
     let handle = known.unwrap_or_else(|| archive.keep(body, label, REASON));
     let left = match &part {
         Part::Thinking(_) => None,
@@ -318,7 +319,8 @@ fn refuse(part: Part, label: &str, archive: &mut Archive) -> Option<(Refused, Ha
     Some((Refused { part, left }, handle))
 }
 
-/// A turn as it is read back: what was said, one thing after the other. Pictures are kept under handles of their own.
+/// The text of a turn for reading it back: its messages one after the other. Pictures are archived under separate
+/// handles.
 fn in_words(messages: &[Arc<Message>]) -> String {
     let mut words = String::new();
     let mut say = |who: &str, what: &str| {

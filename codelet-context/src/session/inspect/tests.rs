@@ -7,7 +7,7 @@ use crate::message::{Action, Image, ToolResult};
 use serde_json::json;
 
 fn call(id: &str, tool: &str, action: Action) -> Message {
-    // Calls with the same parameters would ask the same.
+    // Calls with equal parameters would be the same query.
     let parameters = serde_json::Map::from_iter([("offset".to_owned(), json!(id))]);
     let call = ToolCall::new(id, tool, parameters).doing(action);
     Message::new(Role::Assistant, vec![Part::ToolCall(call)])
@@ -102,7 +102,7 @@ fn moved_lines_are_the_same_lines() {
         read("b", "a.rs"),
         answer("b", None, &moved),
     ]);
-    // The text after the number is the same: `n` inside the line did not change, only its place in the file.
+    // The text after the number is the same: only the position of the line in the file changed.
     assert_eq!(found.superseded.len(), 1);
 }
 

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 
-/// 40 passing tests, as Rust's runner prints them.
+/// Lines of passing tests, as Rust's runner prints them.
 fn passing(count: usize) -> String {
     (0..count)
         .map(|i| format!("test parser::tests::case_{i} ... ok\n"))

@@ -14,8 +14,8 @@ fn then() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_440_938_160)
 }
 
-/// Of AWS' published suite of tests for Signature Version 4: `get-vanilla`, `get-vanilla-with-session-token`, `post-vanilla`,
-/// `get-vanilla-query-order-encoded`, and `double-encode-path`'s rule in its canonical form.
+/// From AWS' published test suite for Signature Version 4: `get-vanilla`, `get-vanilla-with-session-token`,
+/// `post-vanilla`, `get-vanilla-query-order-encoded`, and the rule of `double-encode-path` in its canonical form.
 #[test]
 fn signatures_are_those_of_the_published_tests() {
     let token = "6e86291e8372ff2a2260956d9b8aae1d763fbf315fa00fa31553b73ebf194267";

@@ -10,7 +10,7 @@ const PIECES: [&str; 3] = [
 
 fn stream() -> Vec<u8> {
     let mut bytes: Vec<u8> = PIECES.iter().flat_map(|data| chunk_frame(data)).collect();
-    // A kind of event that nobody knows yet says nothing of the answer.
+    // An unknown kind of event contains nothing of the answer.
     bytes.extend(event_frame(
         &[(":message-type", "event"), (":event-type", "metadata")],
         b"{}",
@@ -41,7 +41,7 @@ fn a_byte_that_is_changed_anywhere_is_noticed() {
         let mut bytes = good.clone();
         bytes[at] ^= 0x10;
         let mut framer = EventFramer::new();
-        // A longer length waits for what never comes, and is no frame either.
+        // A larger length waits for data that never arrives, and yields no frame either.
         let came = framer.push(&bytes);
         assert!(
             came.is_err() || came == Ok(Vec::new()) && framer.pending() > 0,

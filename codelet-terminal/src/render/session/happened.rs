@@ -3,9 +3,8 @@
 use super::super::look::Role;
 use super::super::tool::{Answered, Running};
 use super::{Doing, Renderer, Topic, count_words, countdown};
-use codelet_agent::event::{Event, Stopped};
+use codelet_agent::event::{Event, Progress, Stopped};
 use codelet_agent::model::Billed;
-use codelet_agent::task::Progress;
 use codelet_context::notice::Notice;
 use codelet_context::tokens::Tokens;
 use ratatui::text::Line;

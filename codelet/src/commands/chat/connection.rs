@@ -1,4 +1,4 @@
-//! `/model`: another model in a session, and where it is asked.
+//! `/model`: a change of model during a session, and the endpoint for it.
 
 use crate::exit::Failure;
 use crate::fallback::is_elsewhere;
@@ -11,17 +11,17 @@ use codelet_terminal::{Connect, Found};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// How far somebody has gone from the address that they gave.
+/// State of the confirmation for leaving a configured base URL.
 #[derive(Default)]
 struct Away {
-    /// The model that was asked for last, which is asked elsewhere.
+    /// The model requested last, whose endpoint is elsewhere.
     wanted: Option<String>,
     has_left: bool,
 }
 
-/// Connects to the model of a name; the tools work for it from then on. Another vendor's is not asked at the address that
-/// was given for the first: whoever gave one may not want the conversation to go anywhere else, so that is done only when
-/// the same is asked for again.
+/// Returns the function that connects to a model by name and points the tools to it. Another vendor's model is not
+/// reached at the configured base URL: the user may not want the conversation to go anywhere else, so the same request
+/// must be repeated as confirmation.
 pub(in crate::commands) fn connect(settings: Settings, tools: codelet_tools::Reach) -> Connect {
     let away = Rc::new(RefCell::new(Away::default()));
     Box::new(move |name, tell| {
@@ -30,7 +30,7 @@ pub(in crate::commands) fn connect(settings: Settings, tools: codelet_tools::Rea
         let is_elsewhere = is_elsewhere(&settings.model.value, &name);
         let wanted = away.borrow_mut().wanted.take();
         settings.model.take(Some(name), &From::CommandLine);
-        // The session asks the model for the effort that holds by then.
+        // The session sets the current effort itself.
         settings.effort = Settings::default().effort;
         if is_elsewhere {
             let left = std::mem::replace(&mut settings.base_url, Settings::default().base_url);
@@ -46,7 +46,7 @@ pub(in crate::commands) fn connect(settings: Settings, tools: codelet_tools::Rea
             let mut is_told = false;
             let mut waits = |loading: Loading| {
                 if !std::mem::replace(&mut is_told, true) {
-                    // Whoever has given up needs no word.
+                    // Sending fails if the user has cancelled.
                     let _ = tell.send(format!("{} (Esc cancels)", loading::words(&loading)));
                 }
             };
@@ -64,8 +64,8 @@ pub(in crate::commands) fn connect(settings: Settings, tools: codelet_tools::Rea
     })
 }
 
-/// What is told before an address is left that somebody gave, for the model of these settings. `None` where none was, or
-/// nobody could be asked elsewhere.
+/// Returns the warning before a configured base URL is left for the model of these settings; `None` if none was set, or
+/// the other endpoint cannot be used.
 fn held(settings: &Settings, left: &Set<Option<String>>) -> Option<String> {
     let vendor = settings.vendor()?;
     let given = address::shown(left.value.as_deref()?);

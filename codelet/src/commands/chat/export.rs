@@ -1,4 +1,4 @@
-//! `/export FILE`: the conversation in a file.
+//! `/export FILE`: writes the conversation to a file.
 
 use crate::exit::Failure;
 use crate::live_page::Page;
@@ -14,22 +14,22 @@ use std::path::{Path, PathBuf};
 
 const FORCE: &str = "--force";
 
-/// Ends of names that say of a file that it is something else than an export can be.
+/// File name extensions of formats that an export does not support.
 const OTHERS: [&str; 16] = [
     "md", "markdown", "txt", "text", "rst", "adoc", "org", "rtf", "pdf", "doc", "docx", "odt", "csv", "yaml", "yml",
     "jsonl",
 ];
 
-/// What an export is asked to do.
+/// The parsed arguments of an export.
 #[derive(PartialEq, Eq, Debug)]
 struct Asked {
     path: PathBuf,
-    /// Whatever is there is replaced.
+    /// True if an existing file is overwritten.
     is_forced: bool,
 }
 
 impl Asked {
-    /// Reads a file's name as `@` takes it, in quotes where it is written so, with `--force` before or behind it.
+    /// Parses a file name as `@` accepts it, optionally quoted, with `--force` before or after it.
     fn read(words: &str, home: Option<&Path>) -> Result<Self, String> {
         let words = words.trim();
         let bare = words
@@ -41,7 +41,7 @@ impl Asked {
                 .filter(|rest| rest.starts_with(char::is_whitespace))
         });
         let name = bare.unwrap_or(words).trim();
-        // A word may begin with an apostrophe, as it is completed.
+        // A completed word may begin with an apostrophe.
         let is_quoted = name.starts_with('"') || name.starts_with('\'') && !is_word(name);
         let path = match is_quoted {
             true => PathBuf::from(
@@ -63,7 +63,7 @@ impl Asked {
     }
 }
 
-/// The name in a pair of quotes: in double ones with the escapes of names that are spelled so, in single ones as it is.
+/// Returns the name inside quotes: double quotes use the escapes of spelled names, single quotes are literal.
 fn quoted(name: &str) -> Option<OsString> {
     let bare = |name: &str| {
         let inner = name.strip_prefix('\'')?.strip_suffix('\'')?;
@@ -72,12 +72,12 @@ fn quoted(name: &str) -> Option<OsString> {
     spelling::read(name).or_else(|| bare(name))
 }
 
-/// Whether nothing but its beginning looks as if it were in single quotes.
+/// Returns whether the text merely begins like a single-quoted one.
 fn is_word(name: &str) -> bool {
     !name.contains(char::is_whitespace) && name.matches('\'').count() == 1
 }
 
-/// A name without quotes, unless it begins or ends as an option does that there is not.
+/// Checks an unquoted name, which must not begin or end with an unknown option.
 fn unquoted(name: &str) -> Result<&str, String> {
     let is_flag = |word: &str| word.starts_with("--") && word != "--";
     let told = |flag: &str| format!("Unknown option {flag}; /export FILE {FORCE} overwrites an existing file.");
@@ -87,13 +87,13 @@ fn unquoted(name: &str) -> Result<&str, String> {
     }
     match words.last().filter(|word| is_flag(word)) {
         Some(flag) => Err(told(flag)),
-        // Nothing is named beside it.
+        // The option without a name.
         None if name == FORCE => Ok(""),
         None => Ok(name),
     }
 }
 
-/// A file as it is named to somebody who will type that: a dash at its front would be read as an option.
+/// Formats a file name for typing: a leading dash would be parsed as an option.
 fn typed(path: &Path) -> String {
     let spelled = spelling::spell(path.as_os_str());
     match path.as_os_str().as_encoded_bytes().starts_with(b"-") {
@@ -102,12 +102,12 @@ fn typed(path: &Path) -> String {
     }
 }
 
-/// Writes the conversation as the form that its file's name asks for: a page about it as `.html`, else all of it as JSON, unless
-/// the name asks for a form that there is not.
-/// A file that is there and was not written so is replaced only where that is said.
+/// Writes the conversation in the format that the file's extension selects: an HTML report for `.html`, else JSON;
+/// extensions of unsupported formats are rejected. An existing file that is not an export is overwritten only with
+/// `--force`.
 ///
 /// # Errors
-/// When nothing was written: why.
+/// Explains why nothing was written.
 pub fn export(words: &str, place: &Place, session: &Session, page: &Page) -> Result<String, String> {
     let Asked { path, is_forced } = Asked::read(words, place.home.as_deref())?;
     let file = typed(&path);
@@ -128,10 +128,10 @@ pub fn export(words: &str, place: &Place, session: &Session, page: &Page) -> Res
         Failure::Told(why) => why,
         Failure::PipeClosed => format!("{file}: its reader has closed the pipe"),
     };
-    // Its name is typed while commands run, so it is pinned before it is looked at.
+    // The name is typed while commands run, so it is pinned before it is checked.
     let pinned = transcript::pin(&path, place).map_err(told)?;
     if pinned.is_stream() {
-        // Whoever put it there need never read it.
+        // Its reader may never read.
         return Err(format!("{file} is not a regular file; nothing was written."));
     }
     if !is_forced && pinned.exists() && !is_export(&pinned) {
@@ -151,10 +151,10 @@ pub fn export(words: &str, place: &Place, session: &Session, page: &Page) -> Res
     ))
 }
 
-/// Whether a file is what an export leaves, or empty.
+/// Returns whether a file is an export or empty.
 fn is_export(pinned: &Pinned) -> bool {
     const FIELDS: [&str; 4] = ["max_tokens", "messages", "model", "system"];
-    /// No export is longer, in bytes.
+    /// The maximum size of an export, in bytes.
     const LONGEST: u64 = 1 << 30;
     let Some(text) = pinned.text(LONGEST) else {
         return false;
@@ -273,7 +273,7 @@ mod tests {
             "'tis.json",
             "it's a 'b'.json",
         ] {
-            let written = codelet_agent::mention::write(&spelling::spell(OsStr::new(name)));
+            let written = codelet_agent::file_reference::write(&spelling::spell(OsStr::new(name)));
             assert_eq!(asked(&written[1..]), Ok((name.to_owned(), false)), "{written}");
         }
     }

@@ -1,10 +1,10 @@
-//! What a breakdown leaves behind: a terminal as it was found, and a report without secrets.
+//! Tests of a panic: the terminal is restored, and the report contains no secrets.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use codelet_agent::environment::Nowhere;
 use codelet_agent::model::Profile;
 use codelet_agent::scripted::Scripted;
-use codelet_agent::surroundings::Nowhere;
 use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
@@ -13,11 +13,11 @@ use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::Stdio;
 
-/// Says to a process of these tests that it is the one that breaks down.
+/// Marks the test process that panics.
 const BREAKS_DOWN: &str = "CODELET_TEST_BREAKS_DOWN";
 const SECRET: &str = "sk-secret-0123456789";
 
-/// No test of its own: the session that the other one starts, in which everything is real but the model.
+/// Not a test itself: the session that the other test starts, in which everything but the model is real.
 #[test]
 fn a_session_that_breaks_down() {
     if std::env::var_os(BREAKS_DOWN).is_none() {
@@ -79,7 +79,7 @@ fn a_session_that_breaks_down() {
     assert!(lived.is_none());
 }
 
-/// Everything that a program can change about a terminal's line.
+/// Returns all modes of a terminal.
 fn modes(terminal: &File) -> String {
     let Termios {
         input_modes,
@@ -135,7 +135,7 @@ fn a_panic_leaves_the_terminal_as_it_was_and_a_report_without_secrets() {
     read_until(&mut master, "ready");
     assert_ne!(modes(&slave), found);
     master.write_all(b"Hello?\r").unwrap();
-    // What the test's own harness says when all is over.
+    // Printed by the test harness at the end.
     read_until(&mut master, "test result: ok");
     let output = child.wait().unwrap();
     assert!(output.success());
@@ -146,7 +146,7 @@ fn a_panic_leaves_the_terminal_as_it_was_and_a_report_without_secrets() {
     let screen = emulator.screen();
     assert!(!screen.hide_cursor() && !screen.bracketed_paste() && !screen.alternate_screen());
     let seen = String::from_utf8_lossy(&seen);
-    // The keys that were asked for with their modifiers are given back, and nothing stays coloured.
+    // The keyboard protocol is disabled again, and colours are reset.
     let count = |code: &str| seen.matches(code).count();
     assert_eq!(count("\x1b[>1u"), count("\x1b[<1u"));
     assert!(seen.contains("\x1b[?25h\x1b[0m"));

@@ -1,4 +1,5 @@
-//! `codelet compact DIR --out DIR`: every conversation below a folder, each to a file of the same name below another one.
+//! `codelet compact DIR --out DIR`: compacts every conversation below a folder to a file of the same name below another
+//! one.
 
 mod found;
 mod rows;
@@ -25,7 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What became of files, and of conversations in them.
+/// Counts of files and of their conversations.
 #[derive(Default)]
 struct Sum {
     files: usize,
@@ -35,7 +36,7 @@ struct Sum {
     warnings: Vec<String>,
 }
 
-/// A conversation that was compacted, and no more of it than is still needed.
+/// A compacted conversation, reduced to what is still needed.
 struct Small {
     written: Written,
     before: Tokens,
@@ -43,22 +44,22 @@ struct Small {
     warning: Option<String>,
 }
 
-/// What became of one file.
+/// The outcome for one file.
 enum Done {
-    /// It is written.
+    /// It was written.
     Written(Sum),
-    /// It is a data set, to be worked on by all together.
+    /// It is a data set, which all workers process together.
     Set,
-    /// It is noted as one that could not be compacted.
+    /// It could not be compacted, which was recorded.
     Bad,
     /// Nothing more can be written.
     Stopped(Failure),
 }
 
-/// Compacts whatever is below the folder, and says what could not be.
+/// Compacts everything below the folder, and reports failures.
 ///
 /// # Errors
-/// When a folder cannot be used, or nothing more can be written.
+/// If a folder cannot be used, or nothing more can be written.
 pub fn run(args: &Compact, out: &Path) -> Result<Exit, Failure> {
     let folder = args.file.as_deref().filter(|path| *path != Path::new("-"));
     let folder = folder.ok_or_else(|| Failure::Told("--out needs a folder of conversations: name it".to_owned()))?;
@@ -100,7 +101,7 @@ pub fn run(args: &Compact, out: &Path) -> Result<Exit, Failure> {
     Ok(if bad.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
-/// That neither folder lies in the other one.
+/// Checks that neither folder contains the other.
 fn apart(folder: &Path, out: &Path) -> Result<(), Failure> {
     let real = |path: &Path| resolve(path, &[]).map_err(|error| Failure::io(path, &error));
     let (from, to) = (real(folder)?, real(out)?);
@@ -112,7 +113,7 @@ fn apart(folder: &Path, out: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What all workers share.
+/// State shared by all workers.
 struct Work<'a> {
     args: &'a Compact,
     from: &'a Beneath,
@@ -126,7 +127,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Single conversations side by side, and then the data sets one by one, the rows of each side by side.
+    /// Processes single conversations in parallel, then the data sets one by one, with the rows of each in parallel.
     fn all(&self, files: &[PathBuf]) -> Result<Sum, Failure> {
         let mut sum = Sum::default();
         let mut sets = Vec::new();
@@ -196,7 +197,7 @@ impl Work<'_> {
         self.ended(file, sum, written)
     }
 
-    /// Compacts the conversations of a data set, each to a line of its own, in their order.
+    /// Compacts the conversations of a data set in order, one per line.
     fn set(&self, file: &Path) -> Done {
         let mut rows = match self.content(file) {
             Ok(Content::Set(rows)) => rows,
@@ -210,14 +211,14 @@ impl Work<'_> {
             unread = self.each(file, &mut rows, &mut sum, &mut out)?;
             out.flush()?;
             match unread.is_some() || sum.conversations == 0 {
-                // There shall be no such file.
+                // The error prevents creation of the file.
                 true => Err(ErrorKind::InvalidData.into()),
                 false => Ok(()),
             }
         });
         match (unread, sum.conversations) {
             (Some(problem), _) => self.bad(file, problem),
-            // Each of its rows is noted.
+            // Each of its rows was recorded.
             (None, 0)
                 if written
                     .as_ref()
@@ -229,7 +230,7 @@ impl Work<'_> {
         }
     }
 
-    /// Compacts row by row, some at a time; why that ended before the last one.
+    /// Compacts the rows in blocks; returns the error that ended this early, if any.
     fn each(&self, file: &Path, rows: &mut Rows, sum: &mut Sum, out: &mut dyn Write) -> io::Result<Option<String>> {
         let name = self.name(file);
         let mut first = 0;
@@ -272,7 +273,7 @@ impl Work<'_> {
                 warning: outcome.warnings.into_iter().next(),
             })
         };
-        // One conversation that nobody has thought of must not end the work on a million others.
+        // One unforeseen conversation must not end the processing of a million others.
         match catch_unwind(AssertUnwindSafe(small)) {
             Ok(done) => done.map_err(|failure| reason(&name, failure)),
             Err(_) => Err("internal error: the conversation could not be compacted".to_owned()),
@@ -297,7 +298,7 @@ impl Work<'_> {
                 let problem = "cannot be written: a file or a link is where its folder would be in the output folder";
                 self.bad(file, problem.to_owned())
             }
-            // The next one would not fare better.
+            // The next file would fail too.
             _ => Done::Stopped(Failure::at(
                 file.display(),
                 format!("could not be written: {}", words(&error)),
@@ -313,7 +314,7 @@ impl Work<'_> {
     }
 }
 
-/// What a failure says, without the name that stands beside it.
+/// Returns the message of a failure without the name, which is shown next to it.
 fn reason(name: &str, failure: Failure) -> String {
     match failure {
         Failure::Told(words) => match words.strip_prefix(&format!("{}: ", clean(name))) {

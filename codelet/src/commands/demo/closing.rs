@@ -1,4 +1,4 @@
-//! What the demo says at its end: what has just happened, and what to do next.
+//! The demo's closing text: a summary, and what to do next.
 
 use crate::front::{Done, Front};
 use crate::paint::{Ink, Look, number};
@@ -7,21 +7,21 @@ use codelet_agent::run::Ending;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// A front that ends with a few words about what it has shown.
+/// A front end that adds closing text about the demo.
 pub(super) struct Closing<W> {
     front: Box<dyn Front>,
     told: W,
     look: Look,
-    /// There is a key, or a server, to work with.
+    /// True if a key or a server is available.
     has_key: bool,
     calls: u64,
-    /// Tokens before the last compaction and after it, and whether something that left was read back.
+    /// Tokens before and after the last compaction, and whether removed content was read back.
     compacted: Option<(u64, u64)>,
     was_recalled: bool,
 }
 
 impl<W: Write + Send> Closing<W> {
-    /// `look` is that of `told`, where the words go.
+    /// Creates the front end; `look` belongs to `told`, which receives the text.
     pub fn new(front: Box<dyn Front>, told: W, look: Look, has_key: bool) -> Self {
         Closing {
             front,
@@ -86,10 +86,10 @@ impl<W: Write + Send> Listen for Closing<W> {
 impl<W: Write + Send> Front for Closing<W> {
     fn finish(&mut self, done: &Done<'_>) -> io::Result<()> {
         self.front.finish(done)?;
-        // Where it did not come to its end, the words would be untrue.
+        // If the demo did not finish, the text would be false.
         if matches!(done.ending, Ending::Answered(_)) {
             let words = self.words();
-            // If nobody can read it, there is nobody to tell.
+            // Errors are ignored: there is nowhere left to report them.
             let _ = self.told.write_all(words.as_bytes()).and_then(|()| self.told.flush());
         }
         Ok(())

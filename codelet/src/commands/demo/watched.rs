@@ -1,4 +1,4 @@
-//! The demo as a person watches it on a terminal: the lines of a session, at a pace at which they can be read.
+//! The demo on a terminal: the lines of a session, at reading speed.
 
 use crate::front::{Done, Front};
 use codelet_agent::event::{Event, Listen};
@@ -9,17 +9,17 @@ use codelet_terminal::render::look::Look;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// Before the model answers.
+/// The pause before the model answers.
 const ASKING: Duration = Duration::from_millis(400);
-/// For each word that is shown, and at most for what comes at once.
+/// The pause per word shown, and the maximum pause for one event.
 const WORD: Duration = Duration::from_millis(40);
 const LONGEST: Duration = Duration::from_secs(3);
-/// A compaction is what the demo is about: it is not to be missed.
+/// The pause after a compaction, which is the point of the demo.
 const COMPACTED: Duration = Duration::from_millis(1_500);
-/// Whoever interrupts waits no longer than this.
+/// The interval between checks for an interruption.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// Shows a run as a session does, and pauses for its reader.
+/// Shows a run like a session, and pauses for its reader.
 pub(super) struct Watched<W> {
     out: W,
     renderer: Renderer,
@@ -29,7 +29,7 @@ pub(super) struct Watched<W> {
 }
 
 impl<W: Write + Send> Watched<W> {
-    /// A run that begins with this prompt.
+    /// Creates the front end for a run that begins with this prompt.
     pub fn new(out: W, look: Look, prompt: &str, has_pauses: bool, interrupt: &Interrupt) -> Self {
         let mut watched = Watched {
             out,
@@ -44,7 +44,7 @@ impl<W: Write + Send> Watched<W> {
         watched
     }
 
-    /// Shows lines, and says how long somebody reads them. If nobody can read it, there is nobody to tell.
+    /// Shows lines, and returns the time needed to read them. Output errors are ignored.
     fn show<L>(&mut self, lines: Vec<L>) -> Duration
     where
         Finished: Extend<L>,
@@ -69,10 +69,10 @@ impl<W: Write + Send> Watched<W> {
 }
 
 impl<W: Write + Send> Listen for Watched<W> {
-    /// Blocks the run while somebody reads: nothing else waits for it here.
+    /// Blocks the run while the user reads: nothing else waits for it here.
     fn on(&mut self, mut event: Event) {
         if let Event::Compacted { notice, .. } = &mut event {
-            // Nobody can type it here.
+            // Commands cannot be typed here.
             notice.can_undo = false;
         }
         let lines = self.renderer.on(&event, self.began.elapsed());

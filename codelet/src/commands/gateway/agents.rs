@@ -1,20 +1,20 @@
-//! How agents are told where their provider is: a row for each.
+//! The table of agents and how their provider's address is configured, one row each.
 
 use codelet_gateway::Provider;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// What a setting of an agent's holds.
+/// The value of an agent's setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Holds {
-    /// The address of a provider, without the path of its interface.
+    /// The base URL of a provider, without the API path.
     Origin(Provider),
-    /// The same with the path at which OpenAI's interfaces begin.
+    /// The same with the path at which OpenAI's APIs begin.
     Openai,
-    /// OpenCode's settings, as JSON.
+    /// OpenCode's settings as JSON.
     OpencodeSettings,
-    /// An extension of pi's, as JavaScript.
+    /// An extension for pi, in JavaScript.
     PiExtension,
 }
 
@@ -22,9 +22,9 @@ enum Holds {
 pub(super) struct Agent {
     program: &'static str,
     variables: &'static [(&'static str, Holds)],
-    /// An option and its value, `ADDRESS` in it, that stand before the user's own.
+    /// Arguments before the user's own; `ADDRESS` is replaced by the gateway's address.
     arguments: &'static [&'static str],
-    /// The option that takes a file of settings, where there is no other way.
+    /// The option for a settings file, if the agent can be configured in no other way.
     extension: Option<&'static str>,
 }
 
@@ -32,7 +32,7 @@ const ANTHROPIC: Holds = Holds::Origin(Provider::Anthropic);
 const GEMINI: Holds = Holds::Origin(Provider::Gemini);
 const OPENAI_HOST: Holds = Holds::Origin(Provider::Openai);
 
-/// Which of them were tried, and where the rest is from: `docs/gateway.md`.
+/// `docs/gateway.md` says which of them were tested, and where the rest comes from.
 const AGENTS: &[Agent] = &[
     Agent {
         program: "claude",
@@ -88,7 +88,7 @@ const AGENTS: &[Agent] = &[
     },
 ];
 
-/// One that nobody knows is told in all ways that are common.
+/// An unknown agent is configured in all common ways.
 const UNKNOWN: Agent = Agent {
     program: "",
     variables: &[
@@ -104,7 +104,7 @@ const UNKNOWN: Agent = Agent {
     extension: None,
 };
 
-/// The agent that a program is, by its name.
+/// Returns the agent for a program's name.
 pub(super) fn of(program: &Path) -> &'static Agent {
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     AGENTS.iter().find(|agent| agent.program == name).unwrap_or(&UNKNOWN)
@@ -112,15 +112,15 @@ pub(super) fn of(program: &Path) -> &'static Agent {
 
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The variables that an agent reads an address of Anthropic from.
+/// The variables from which agents read Anthropic's base URL.
 const OF_ANTHROPIC: &[&str] = &["ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "ANTHROPIC_HOST"];
-/// Those for OpenAI with the path at which its interfaces begin, and those without.
+/// The variables for OpenAI, with and without the path at which its APIs begin.
 const OF_OPENAI: &[&str] = &["OPENAI_BASE_URL", "OPENAI_API_BASE"];
 const OF_OPENAI_HOST: &[&str] = &["OPENAI_HOST"];
-/// Those for Gemini.
+/// The variables for Gemini.
 const OF_GEMINI: &[&str] = &["GOOGLE_GEMINI_BASE_URL"];
 
-/// An address that the user has set, taken apart: the variable that holds it, the address up to its path, and the path.
+/// Splits a base URL that the user has set into its variable, the origin and the path.
 fn set(name: &'static str, variable: Variables<'_>) -> Option<(&'static str, String, String)> {
     let address = variable(name)?;
     let scheme = address.find("://")? + 3;
@@ -129,11 +129,12 @@ fn set(name: &'static str, variable: Variables<'_>) -> Option<(&'static str, Str
     Some((name, origin.to_owned(), path.trim_end_matches('/').to_owned()))
 }
 
-/// Where a provider is: at the address that the user has set, whose path the agent brings with each request, or at the vendor's own. All variables
-/// count that an agent is started with another value of: who has set one means its keys for that address.
+/// Returns a provider's origin: the one that the user has set, whose path the agent sends with each request, or the
+/// vendor's own. All variables that the agent is started with are considered: a user who has set one means its keys for
+/// that address.
 ///
 /// # Errors
-/// When two of them name different addresses: which one the agent would have asked is not known.
+/// If two of them name different addresses, since it is unknown which one the agent would use.
 pub(super) fn origin(provider: Provider, variable: Variables<'_>) -> Result<String, String> {
     let names = match provider {
         Provider::Anthropic => [OF_ANTHROPIC, &[]],
@@ -154,13 +155,13 @@ pub(super) fn origin(provider: Provider, variable: Variables<'_>) -> Result<Stri
 }
 
 impl Agent {
-    /// The variables that it is started with.
+    /// Returns the agent's environment variables.
     pub fn variables(&self, variable: Variables<'_>, gateway: SocketAddr) -> Vec<(&'static str, String)> {
         let value = |(name, holds): &(&'static str, Holds)| (*name, holds.value(variable, gateway));
         self.variables.iter().map(value).collect()
     }
 
-    /// The arguments that it is started with, before the user's own.
+    /// Returns the agent's arguments, to be placed before the user's own.
     pub fn arguments(&self, variable: Variables<'_>, gateway: SocketAddr) -> Vec<String> {
         let address = Holds::Openai.value(variable, gateway);
         let arguments = self.arguments.iter();
@@ -169,10 +170,10 @@ impl Agent {
             .collect()
     }
 
-    /// The settings that it is started with, in a file that is there until this is dropped, and the option that takes it.
+    /// Writes the agent's settings to a file, which is removed on drop, and returns it with its option.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn extension(&self, variable: Variables<'_>, gateway: SocketAddr) -> std::io::Result<Option<Extension>> {
         let Some(option) = self.extension else { return Ok(None) };
         let mut file = tempfile::Builder::new().prefix("codelet-").suffix(".js").tempfile()?;
@@ -183,9 +184,9 @@ impl Agent {
 
 /// Settings in a file.
 pub(super) struct Extension {
-    /// The option that takes it.
+    /// The option for the file.
     pub option: &'static str,
-    /// The file, gone when this is dropped.
+    /// The file, removed on drop.
     pub file: tempfile::NamedTempFile,
 }
 
@@ -273,7 +274,7 @@ mod tests {
 
     #[test]
     fn the_address_that_the_user_has_set_stays_the_provider_s() {
-        // By the variables that are set, of each provider.
+        // The variables that are set, and the origin of each provider.
         let origins = |set: &[(&str, &str)]| {
             let variable = |name: &str| {
                 set.iter()
@@ -308,7 +309,7 @@ mod tests {
         assert!(origins(&two)[1].starts_with("OPENAI_API_BASE and OPENAI_HOST name different"));
     }
 
-    /// An agent is started with a variable of its provider: who has set that one means its keys for that address.
+    /// An agent is started with its provider's variable: a user who has set it means its keys for that address.
     #[test]
     fn no_variable_is_replaced_whose_address_is_not_known() {
         let known: Vec<&str> = [OF_ANTHROPIC, OF_OPENAI, OF_OPENAI_HOST, OF_GEMINI].concat();

@@ -1,4 +1,4 @@
-//! `codelet mcp login` and `codelet mcp logout`: the only ways in which a login begins and ends.
+//! `codelet mcp login` and `codelet mcp logout`: the only ways to start and end a login.
 
 use super::of_name;
 use crate::args::{McpLogin, McpServer};
@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 /// Logs the user in at a server, in a browser.
 ///
 /// # Errors
-/// When a settings file is wrong or names no such server, there is no such folder, or nothing can be printed.
+/// If a settings file is invalid or contains no such server, the folder does not exist, or output cannot be printed.
 pub fn log_in(args: &McpLogin) -> Result<Exit, Failure> {
     let (name, place) = (&args.server.name, &args.server.place);
     let place = Place::find(place.directory.as_deref())?;
@@ -64,10 +64,10 @@ pub fn log_in(args: &McpLogin) -> Result<Exit, Failure> {
     }
 }
 
-/// Deletes the login at a server, also at one that the settings do not name any more.
+/// Deletes the login for a server, even one that the settings no longer contain.
 ///
 /// # Errors
-/// When a settings file is wrong, there is no such folder, or the file cannot be deleted.
+/// If a settings file is invalid, the folder does not exist, or the file cannot be deleted.
 pub fn log_out(args: &McpServer) -> Result<Exit, Failure> {
     let name = clean(&args.name);
     let place = Place::find(args.place.directory.as_deref())?;
@@ -100,7 +100,7 @@ fn print(name: &str, invitation: &Invitation) -> Result<(), Failure> {
     })
 }
 
-/// Opens an address in the user's browser, where there is a display. If that does not work, the address stands on the screen.
+/// Opens a URL in the user's browser if there is a display. If that fails, the URL is on the screen anyway.
 fn open(url: &str, outside: &Outside) {
     let program = match () {
         () if cfg!(target_os = "macos") => "open",
@@ -114,7 +114,7 @@ fn open(url: &str, outside: &Outside) {
     command.arg(url).env_clear().envs(outside.environment().iter().cloned());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Ok(mut child) = command.spawn() {
-        // It ends by itself, long before the user has logged in.
+        // The process ends by itself, long before the user has logged in.
         std::thread::spawn(move || child.wait());
     }
 }

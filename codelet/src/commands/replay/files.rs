@@ -1,41 +1,41 @@
-//! Which files are played: those that are named, and those in folders that are.
+//! Selection of the files to replay: the named ones, and those in named folders.
 
 use crate::exit::Failure;
 use crate::paint::number;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Endings of the files that are looked for in a folder, in small letters.
+/// File extensions searched for in a folder, in lower case.
 const ENDINGS: [&str; 4] = ["json", "jsonl", "ndjson", "traj"];
-/// Folders within folders are looked into this deep.
+/// The maximum depth of nested folders that is searched.
 const DEEPEST: usize = 16;
 
-/// What was found.
+/// The search result.
 #[derive(Default)]
 pub struct Found {
-    /// The files, in the order in which they were named, those of a folder by their names.
+    /// The files in the order in which they were named, those of a folder by name.
     pub files: Vec<PathBuf>,
-    /// Folders and files that could not be looked into, and why.
+    /// Folders and files that could not be read, with the reasons.
     pub skipped: Vec<String>,
-    /// What was passed over.
+    /// Skipped items.
     pub passed: Passed,
 }
 
-/// How much in the folders was passed over, and why.
+/// Counts of skipped items in folders, by reason.
 #[derive(Clone, Copy, Default)]
 pub struct Passed {
-    /// Files with other endings, and what is no file.
+    /// Files with other extensions, and non-files.
     pub others: usize,
-    /// Links to folders, which may lead in circles.
+    /// Links to folders, which may form cycles.
     pub links: usize,
-    /// Links to files that are played anyway.
+    /// Links to files that are replayed anyway.
     pub again: usize,
-    /// Folders that lie too deep.
+    /// Folders nested too deep.
     pub deep: usize,
 }
 
 impl Passed {
-    /// In words, a part for each reason; nothing where nothing was.
+    /// Describes the counts, one part per reason; empty if nothing was skipped.
     pub fn words(self) -> Vec<String> {
         let parts = [
             (self.others, "file of other kinds", "files of other kinds"),
@@ -54,7 +54,7 @@ impl Passed {
     }
 }
 
-/// The files that are named, and those in folders that are.
+/// Finds the named files, and those in named folders.
 pub fn find(named: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for path in named {
@@ -64,7 +64,7 @@ pub fn find(named: &[PathBuf]) -> Found {
         }
         let (mut own, mut links) = (BTreeSet::new(), Vec::new());
         look_into(path, 0, &mut own, &mut links, &mut found);
-        // A link to what is played anyway would count it twice.
+        // A link to a file that is replayed anyway would count it twice.
         let mut known: HashSet<PathBuf> = match links.is_empty() {
             true => HashSet::new(),
             false => own.iter().filter_map(|file| file.canonicalize().ok()).collect(),
@@ -107,7 +107,7 @@ fn look_into(folder: &Path, depth: usize, files: &mut BTreeSet<PathBuf>, links: 
             Ok(kind) if kind.is_file() && is_wanted => {
                 files.insert(path);
             }
-            // What would not have been played anyway need not be told of one by one.
+            // Files that would not be replayed are only counted.
             Err(error) if is_wanted => found.skipped.push(told(Failure::io(&path, &error))),
             _ => found.passed.others += 1,
         }
@@ -121,13 +121,13 @@ fn told(failure: Failure) -> String {
     }
 }
 
-/// What a file is called, without its folder and its ending.
+/// Returns a file's name without folder and extension.
 pub fn stem(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What the conversation in a file is called: the file's name without any ending, of which some have two. The halves go by it,
-/// so it must not change.
+/// Returns the title of a file's conversation: the file's name without any extensions, of which some have two. It
+/// determines the half that the file belongs to, so it must not change.
 pub fn title(file: &Path) -> String {
     let mut title = file.to_owned();
     loop {
@@ -139,7 +139,8 @@ pub fn title(file: &Path) -> String {
     }
 }
 
-/// The shortest names that tell the files apart: without folder and ending, with the ending, with as many folders as it takes.
+/// Returns the shortest names that distinguish the files: without folder and extension, with the extension, or with as
+/// many folders as needed.
 pub fn names(files: &[PathBuf]) -> Vec<String> {
     let mut names: Vec<String> = files.iter().map(|file| stem(file)).collect();
     for parts in 1.. {

@@ -1,4 +1,4 @@
-//! The price card that is asked for, built in or from a file.
+//! The requested price card, built in or from a file.
 
 use super::view::lifetime;
 use crate::args::Ttl;
@@ -9,19 +9,19 @@ use codelet_context::price::{self, Lifetime, PriceCard};
 use std::path::Path;
 use std::time::Duration;
 
-/// A card, and all cards of the file that it is from.
+/// A card, and all cards of its file.
 #[derive(Debug)]
 pub struct Prices {
-    /// The one that was asked for.
+    /// The requested card.
     pub card: PriceCard,
-    /// Those of the file; none where the card is built in.
+    /// The cards of the file; empty for a built-in card.
     pub own: Vec<PriceCard>,
 }
 
-/// A built-in price card, or one from a file.
+/// Returns a built-in price card, or one from a file.
 ///
 /// # Errors
-/// When there is neither, or when the file is not to be read or holds no such card.
+/// If there is neither, or the file cannot be read or lacks the card.
 pub fn prices(name: &str) -> Result<Prices, Failure> {
     let built_in = |card: &PriceCard| Prices {
         card: card.clone(),
@@ -71,10 +71,10 @@ pub fn prices(name: &str) -> Result<Prices, Failure> {
     }
 }
 
-/// The card with the lifetime that was asked for.
+/// Returns the card with the requested cache lifetime.
 ///
 /// # Errors
-/// When the vendor does not sell it: what is unused is kept for another time than that.
+/// If the vendor does not offer that lifetime.
 pub fn living(card: PriceCard, ttl: Ttl) -> Result<PriceCard, Failure> {
     let sells_an_hour = card.rates.cache_write_1h > card.rates.cache_write;
     let (lifetime_asked, name, asked) = match ttl {

@@ -1,4 +1,4 @@
-//! The outcome of a replay for people, and as lines of values for programs.
+//! The text and CSV output of a replay.
 
 use super::Outcome;
 use crate::paint::{self, Ink, Look, clean, clip, count, fit, number};
@@ -7,10 +7,10 @@ use codelet_replay::policy::Policy;
 use codelet_replay::totals::{Played, Total, by_source, checked, totals};
 use std::fmt::Write;
 
-/// So many files are listed one by one; of more there is a total only, and `--csv` has them all.
+/// The number of files listed individually; of more there is only a total, and `--csv` has them all.
 const LISTED: usize = 12;
 
-/// The tables.
+/// Formats the tables.
 pub(super) fn table(look: &Look, outcome: &Outcome) -> String {
     let mut text = String::new();
     let played = &outcome.played;
@@ -94,7 +94,7 @@ fn head(text: &mut String, look: &Look, outcome: &Outcome) {
     }
 }
 
-/// Under a policy that could not play all sessions to their end: of how many, and in a single one, at which request.
+/// Describes sessions that a policy could not complete: how many of them, or for a single session at which request.
 fn ended(total: &Total, played: &[Played]) -> Option<String> {
     let name = total.policy.name();
     let sums = |session: &Played| {
@@ -116,7 +116,7 @@ fn ended(total: &Total, played: &[Played]) -> Option<String> {
     }
 }
 
-/// A time as people say it: `5 min`.
+/// Formats a duration as people say it: `5 min`.
 pub(super) fn lifetime(seconds: u64) -> String {
     match seconds {
         s if s % 3_600 == 0 => format!("{} h", s / 3_600),
@@ -125,7 +125,7 @@ pub(super) fn lifetime(seconds: u64) -> String {
     }
 }
 
-/// A row for each policy: in 80 columns with everything, in fewer with what matters most.
+/// Formats one row per policy: all columns in a width of 80, else the most important ones.
 fn policies(text: &mut String, look: &Look, totals: &[Total]) {
     let heads = [
         "dollars",
@@ -157,7 +157,7 @@ fn policies(text: &mut String, look: &Look, totals: &[Total]) {
     };
     let title = row("policy", heads.map(str::to_owned));
     let _ = writeln!(text, "\n{}", look.ink(Ink::Dim, &title));
-    // What ended early is no cheaper for that.
+    // A policy that ended early is not cheaper for that.
     let cheapest = totals
         .iter()
         .filter(|total| total.refused == 0)
@@ -196,7 +196,7 @@ fn policies(text: &mut String, look: &Look, totals: &[Total]) {
     }
 }
 
-/// A policy, what it cost as a share of never editing, and the interval of that.
+/// A policy, its cost as a share of never editing, and the interval of that.
 type Share = (Policy, Option<f64>, Option<(f64, f64)>);
 
 fn ratios(text: &mut String, look: &Look, name: &str, each: impl Iterator<Item = Share>) {
@@ -260,7 +260,7 @@ fn heading(text: &mut String, look: &Look, title: &str, about: &str) {
     );
 }
 
-/// What steps back: a label, and parts behind it.
+/// Formats a de-emphasized note: a label and its parts.
 fn note(text: &mut String, look: &Look, label: &str, parts: Vec<String>) {
     let label = label.trim();
     let labelled = match parts.split_first() {
@@ -284,7 +284,7 @@ fn flow(text: &mut String, look: &Look, parts: Vec<String>, indent: &str) {
     let _ = writeln!(text, "{indent}{}", paint::flow(parts, " · ", room, indent));
 }
 
-/// A line for each file and policy.
+/// Formats one line per file and policy.
 pub(super) fn csv(outcome: &Outcome) -> String {
     let mut text = format!("file,source,policy,ratio,{},refused_at\n", csv::SUMS);
     for session in &outcome.played {

@@ -1,4 +1,4 @@
-//! The outcome of a replay for programs: all of it as JSON, written as it is made.
+//! The JSON output of a replay, serialized incrementally.
 
 use super::Outcome;
 use codelet_replay::json;
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
-/// Everything, in the order in which it is written.
+/// Everything, in output order.
 #[derive(Serialize)]
 struct Whole<'a> {
     settings: Value,
@@ -21,7 +21,8 @@ struct Whole<'a> {
     repeated: Value,
 }
 
-/// One at a time: the figures of thousands of them, as JSON, take more room than all else.
+/// Serialized one at a time: as JSON values, the figures of thousands of sessions take more memory than everything
+/// else.
 struct Sessions<'a>(&'a [Played]);
 
 impl Serialize for Sessions<'_> {
@@ -30,7 +31,7 @@ impl Serialize for Sessions<'_> {
     }
 }
 
-/// Writes it, with a line break behind it.
+/// Writes the JSON and a newline.
 pub(super) fn write(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
     let list = |all: &[codelet_replay::totals::Total]| all.iter().map(json::total).collect::<Vec<_>>();
     let sources: Map<String, Value> = by_source(&outcome.played)

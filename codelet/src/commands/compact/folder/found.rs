@@ -1,4 +1,4 @@
-//! What there is to do: the files below the folder, and what of it was done before.
+//! The work of a run: the files below the folder, minus those done by an earlier run.
 
 use super::rows::Rows;
 use super::side::{self, Bad, Side};
@@ -12,27 +12,27 @@ use std::ffi::OsStr;
 use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
-/// How the names of the files end that agents and data sets write.
+/// File name suffixes that agents and data sets use.
 const ENDINGS: [&str; 5] = [".json", ".jsonl", ".ndjson", ".traj", ".aider.chat.history.md"];
 
-/// What there is to do.
+/// The work of a run.
 pub struct Found<'a> {
-    /// The files that are to be compacted.
+    /// The files to compact.
     pub files: Vec<PathBuf>,
-    /// What cannot be looked into, or not be written.
+    /// Files and folders that cannot be read or written.
     pub closed: Vec<Bad>,
-    /// What was passed over, a line for each kind.
+    /// Skipped files, one line per kind.
     pub passed: Vec<String>,
-    /// How many files were done before.
+    /// The number of files done by an earlier run.
     pub there: usize,
-    /// Where the bad ones are noted.
+    /// The record of failures.
     pub side: Side<'a>,
 }
 
-/// What is to be done.
+/// Finds the files to compact.
 ///
 /// # Errors
-/// When what lies in the output folder is not of an earlier run with the same options; the sentence says so.
+/// If the output folder's content is not from an earlier run with the same options; the message says so.
 pub fn find<'a>(from: &Beneath, to: &'a Beneath, args: &Compact) -> Result<Found<'a>, String> {
     let held = side::hold(to, args)?;
     let done = to.list(&|_| true);
@@ -87,7 +87,7 @@ fn is_wanted(name: &OsStr) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// What a file holds.
+/// The content of a file.
 pub enum Content {
     /// One conversation.
     One(Input),
@@ -95,10 +95,10 @@ pub enum Content {
     Set(Rows),
 }
 
-/// Opens a file: one conversation is read, of a data set only as much as shows what it is.
+/// Opens a file: a single conversation is read whole, a data set only as far as needed to recognize it.
 ///
 /// # Errors
-/// When it cannot be read, or is no text.
+/// If it cannot be read, or is not text.
 pub fn content(from: &Beneath, file: &Path, name: String) -> Result<Content, Failure> {
     let refused = |error: &std::io::Error| Failure::at(&name, words(error));
     let (opened, found) = from.read(file).map_err(|error| refused(&error))?;

@@ -1,30 +1,30 @@
-//! The conversations of a data set, some at a time, so that a file of any size is worked on in little memory.
+//! The conversations of a data set, read in blocks, so that a file of any size needs little memory.
 
 use crate::input::MAX_BYTES;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
-/// So much of a file is looked at, in bytes and in lines, to tell whether each line is a conversation.
+/// Bytes and lines read at the beginning of a file to find out whether each line is a conversation.
 const HEAD_BYTES: u64 = 64 << 20;
 const HEAD_LINES: usize = 9;
-/// Rows that are held for each worker at most, and the bytes of all of them, about.
+/// The maximum rows held per worker, and the approximate bytes of all of them.
 const ROWS: usize = 16;
 const BLOCK_BYTES: usize = 64 << 20;
 
-/// What is left of a data set.
+/// The remaining rows of a data set.
 pub enum Rows {
-    /// Lines of a file, the first of which are read already.
+    /// The lines of a file, the first of which are already read.
     Lines(BufReader<Chain<Cursor<Vec<u8>>, BufReader<File>>>),
     /// The items of a list.
     Items(VecDeque<Vec<u8>>),
 }
 
 impl Rows {
-    /// The first lines of a file, or as much as there may be of them, and the rest.
+    /// Reads the first lines of a file, up to the limit, and returns them with the rest.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn head(file: File) -> io::Result<(Vec<u8>, BufReader<File>)> {
         let mut file = BufReader::with_capacity(1 << 16, file);
         let mut head = Vec::new();
@@ -37,14 +37,14 @@ impl Rows {
         Ok((head, file))
     }
 
-    /// Whether each of these first lines is a conversation.
+    /// Returns whether each of these first lines is a conversation.
     pub fn is_set(head: &[u8]) -> bool {
         let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-        // The beginning of a list says nothing of its items.
+        // The items of a list cannot be recognized from its beginning.
         text.first() == Some(&b'{') && codelet_transcript::conversations(head).is_some()
     }
 
-    /// The lines of a file.
+    /// Returns the lines of a file.
     pub fn of_lines(mut head: Vec<u8>, rest: BufReader<File>) -> Self {
         if head.starts_with(b"\xef\xbb\xbf") {
             head.drain(..3);
@@ -52,15 +52,15 @@ impl Rows {
         Rows::Lines(BufReader::new(Cursor::new(head).chain(rest)))
     }
 
-    /// The items of a list.
+    /// Returns the items of a list.
     pub fn of_items(items: Vec<&[u8]>) -> Self {
         Rows::Items(items.into_iter().map(<[u8]>::to_vec).collect())
     }
 
-    /// The next rows, as many as so many workers have enough of; none at the end.
+    /// Reads the next rows, enough for `jobs` workers; empty at the end.
     ///
     /// # Errors
-    /// When the file cannot be read, or a line is too long to be a conversation.
+    /// If the file cannot be read, or a line is too long to be a conversation.
     pub fn next_block(&mut self, jobs: usize) -> io::Result<Vec<Vec<u8>>> {
         let (mut block, mut bytes) = (Vec::new(), 0);
         while block.len() < jobs * ROWS && bytes < BLOCK_BYTES {

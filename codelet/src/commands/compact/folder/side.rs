@@ -1,4 +1,4 @@
-//! What lies in the output folder beside the conversations: how they were made, and what could not be.
+//! Metadata in the output folder: the options of the run, and the failures.
 
 use crate::args::Compact;
 use crate::beneath::Beneath;
@@ -13,30 +13,30 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The file that says how the conversations were made. Who works on them holds its lock.
+/// The file that records the options of the run. It is locked by the process that writes to the folder.
 pub const HELD: &str = "codelet-compact.json";
-/// The file with a line for each that could not be compacted.
+/// The file that lists failures, one per line.
 pub const FAILED: &str = "codelet-failed.jsonl";
-/// Of either file so much is read.
+/// The maximum number of bytes read from either file.
 const MOST: u64 = 256 << 20;
 
-/// A conversation that could not be compacted, or a file that holds none.
+/// A conversation that could not be compacted, or a file without one.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Bad {
     file: String,
-    /// Its number in a data set, counted from 0.
+    /// Its index in a data set, counted from 0.
     index: Option<usize>,
     reason: String,
 }
 
 impl Bad {
-    /// The file by its name below the folder.
+    /// Creates an entry; the file is named relative to the folder.
     pub fn new(file: &Path, index: Option<usize>, reason: String) -> Self {
         let file = file.to_string_lossy().into_owned();
         Bad { file, index, reason }
     }
 
-    /// What a person is told.
+    /// Formats the entry for a person.
     pub fn words(&self) -> String {
         let index = self.index.map_or(String::new(), |at| format!("#{at}"));
         clean(&format!("{}{index}: {}", self.file, self.reason))
@@ -63,26 +63,26 @@ impl Bad {
     }
 }
 
-/// Takes the lock of the output folder, and says there how what is in it is made.
+/// Locks the output folder and records the options there.
 ///
 /// # Errors
-/// When another process has the lock, or when what is there was made otherwise; the sentence says what to do.
+/// If another process holds the lock, or the content was created with other options; the message says what to do.
 pub fn hold(to: &Beneath, args: &Compact) -> Result<File, String> {
     let is_new = to.is_empty_but_for(&[HELD]).map_err(|error| words(&error))?;
     if !is_new && to.read(Path::new(HELD)).is_err() {
         return Err("holds files that are not of an earlier `codelet compact`; name a new folder".to_owned());
     }
     let mut held = to.own(HELD).map_err(|error| format!("{HELD}: {}", words(&error)))?;
-    // Not every file system has locks.
+    // Not every file system supports locks.
     if flock(&held, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
         return Err("is in use by another `codelet compact`; wait for its end".to_owned());
     }
     let how = json!({
         "budget": args.budget,
         "window": args.window,
-        "from": args.reading.from.0.map(|form| form.name()),
+        "from": args.conversations.reading.from.0.map(|form| form.name()),
         "to": args.to.map(|form| form.name()),
-        "force": args.reading.force,
+        "force": args.conversations.reading.force,
     });
     let mut text = Vec::new();
     let read = (&mut held).take(MOST).read_to_end(&mut text);
@@ -95,7 +95,7 @@ pub fn hold(to: &Beneath, args: &Compact) -> Result<File, String> {
                 clean(&before.to_string())
             ));
         }
-        // A process that ended before it could say.
+        // An earlier process ended before it recorded the options.
         Err(_) if is_new => {
             let written = held.set_len(0).and_then(|()| writeln!(held, "{how}"));
             written.map_err(|error| format!("{HELD}: {}", words(&error)))?;
@@ -109,7 +109,7 @@ pub fn hold(to: &Beneath, args: &Compact) -> Result<File, String> {
     Ok(held)
 }
 
-/// Where bad ones are noted while the work goes on.
+/// The record of failures during a run.
 pub struct Side<'a> {
     to: &'a Beneath,
     _held: File,
@@ -117,10 +117,10 @@ pub struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// Goes on with the list of an earlier run, as far as its files are not done again.
+    /// Continues the list of an earlier run, except for files that are processed again.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn begin(to: &'a Beneath, held: File, there: &HashSet<PathBuf>) -> io::Result<Self> {
         let before = to.read(Path::new(FAILED)).ok();
         let lines = before.and_then(|(file, found)| crate::input::all_of(file, &found, MOST));
@@ -139,10 +139,10 @@ impl<'a> Side<'a> {
         Ok(side)
     }
 
-    /// Notes one, in the file too, so that it is there however this process ends.
+    /// Records a failure, in the file too, so that it remains however this process ends.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn note(&self, bad: &Bad) -> io::Result<()> {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, file) = &mut *noted;
@@ -156,10 +156,10 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Puts the list in order, and hands it over.
+    /// Sorts the list and returns it.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn end(self) -> io::Result<Vec<Bad>> {
         let (mut all, file) = self.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
         all.sort_unstable();

@@ -1,0 +1,375 @@
+//! The loop guard: counts calls that keep failing in the same way, and calls that succeed without new results.
+
+use crate::run::call_key::CallKey;
+use codelet_context::message::{ActionKind, ToolCall};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// The number of failures of the same call, with nothing new in between, at which the model is told.
+pub(crate) const TELL: u32 = 3;
+/// The number at which the run stops.
+pub(crate) const STOP: u32 = 6;
+/// The number of failures of the same call, whatever happened in between, at which the run stops; the model is told at
+/// each third of it.
+pub(crate) const MOST: u32 = 60;
+
+/// The number of consecutive repeated calls with the same result at which the model is told.
+pub(crate) const STALE_TELL: u32 = 3;
+/// The number of them, all file changes, todo-list updates or notes, at which the run stops.
+pub(crate) const STALE_CHANGES: u32 = 5;
+/// The number of any kind at which the run stops: polling repeats the same call and sees the same result for a while.
+pub(crate) const STALE_MOST: u32 = 30;
+
+/// Counts failures of equal calls: calls of the same tool with the same [`Essence`].
+///
+/// The recent count restarts when a call's circumstances may have changed. A successful file change resets it for every
+/// call, so the same test may fail six times while the model works on it. A successful command resets it for commands
+/// but not for edits: a model that fails to edit a file prints it with `cat`, and fails again. The total count restarts
+/// only when the call succeeds.
+///
+/// A successful call is stale if the same call has had the same result before. Consecutive stale calls are counted
+/// until something new appears: another call, or another result, as a poll waits for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LoopGuard {
+    failures: HashMap<(Arc<str>, u64), Failures>,
+    /// Calls with their results, as hashes.
+    seen: HashSet<(Arc<str>, u64, u64)>,
+    /// The number of consecutive stale calls, and how many of the newest were changes.
+    stale: u32,
+    stale_changes: u32,
+}
+
+/// The number of failures of a call.
+#[derive(Clone, Copy, Debug, Default)]
+struct Failures {
+    /// True if the call would change files.
+    is_change: bool,
+    /// Since its circumstances may have changed.
+    lately: u32,
+    in_all: u32,
+}
+
+/// The outcome of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Went {
+    /// It succeeded.
+    Well,
+    /// It failed.
+    Wrong,
+    /// It failed, possibly because of its timeout.
+    OutOfTime,
+}
+
+/// The verdict on a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Finding {
+    /// Nothing to do yet.
+    Fine,
+    /// Tell the model that the call has failed this many times.
+    Tell(u32),
+    /// Stop the run: the call has failed this many times.
+    Stop(u32),
+    /// Tell the model that this many consecutive calls produced nothing new.
+    TellStale(u32),
+    /// Stop the run: this many consecutive calls produced nothing new.
+    StopStale(u32),
+}
+
+impl LoopGuard {
+    /// Records the outcome of a call with this essence. `changes` says that a successful call of this kind may have
+    /// changed the world; `shown` is the hash of its output, and `None` if the model has not yet seen the outcome of
+    /// the same call.
+    pub(crate) fn take(
+        &mut self,
+        call: &ToolCall,
+        call_key: CallKey,
+        went: Went,
+        changes: bool,
+        shown: Option<u64>,
+    ) -> Finding {
+        let kind = call.action.kind;
+        let is_new = shown.is_none_or(|shown| self.seen.insert((call.tool.clone(), call_key.timed, shown)));
+        if is_new {
+            (self.stale, self.stale_changes) = (0, 0);
+        }
+        if went == Went::Well {
+            for call_key in [call_key.timed, call_key.untimed] {
+                self.failures.remove(&(call.tool.clone(), call_key));
+            }
+            if !is_new {
+                // A repeated call with the same result has changed nothing.
+                return self.stale(changes && matches!(kind, ActionKind::Change | ActionKind::Todo | ActionKind::Note));
+            }
+            let is_change = changes && kind == ActionKind::Change;
+            // A todo list or a note changes nothing that another call could depend on.
+            let is_other = changes && !matches!(kind, ActionKind::Change | ActionKind::Todo | ActionKind::Note);
+            for failures in self.failures.values_mut() {
+                if is_change || (is_other && !failures.is_change) {
+                    failures.lately = 0;
+                }
+            }
+            return Finding::Fine;
+        }
+        let failures = self.failures.entry(key(call, call_key, went)).or_default();
+        failures.is_change = kind == ActionKind::Change;
+        failures.lately += 1;
+        failures.in_all += 1;
+        match (failures.lately, failures.in_all) {
+            (_, all @ MOST..) => Finding::Stop(all),
+            (lately @ STOP.., _) => Finding::Stop(lately),
+            (lately @ TELL.., _) => Finding::Tell(lately),
+            (_, all) if all % (MOST / 3) == 0 => Finding::Tell(all),
+            _ => Finding::Fine,
+        }
+    }
+}
+
+impl LoopGuard {
+    fn stale(&mut self, is_change: bool) -> Finding {
+        self.stale += 1;
+        self.stale_changes = if is_change { self.stale_changes + 1 } else { 0 };
+        match (self.stale, self.stale_changes) {
+            (stale @ STALE_MOST.., _) => Finding::StopStale(stale),
+            (_, changes @ STALE_CHANGES..) => Finding::StopStale(changes),
+            (stale, _) if stale % STALE_TELL == 0 => Finding::TellStale(stale),
+            _ => Finding::Fine,
+        }
+    }
+
+    /// Forgets the results seen before, as they are no longer in the context: looking again shows something new.
+    pub(crate) fn forget_seen(&mut self) {
+        self.seen.clear();
+        (self.stale, self.stale_changes) = (0, 0);
+    }
+}
+
+/// Returns the key under which failures of a call are counted: a longer timeout makes it a different call only if it
+/// ran out of time.
+pub(crate) fn key(call: &ToolCall, call_key: CallKey, went: Went) -> (Arc<str>, u64) {
+    let call_key = match went {
+        Went::OutOfTime => call_key.timed,
+        Went::Well | Went::Wrong => call_key.untimed,
+    };
+    (call.tool.clone(), call_key)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::ToolSpec;
+    use crate::run::call_key::call_key;
+    use serde_json::{Value, json};
+
+    fn call(tool: &str, parameters: &str) -> ToolCall {
+        let parameters: Value = serde_json::from_str(parameters).unwrap();
+        let mut call = ToolCall::new("id", tool, parameters.as_object().unwrap().clone());
+        call.action.kind = match tool {
+            "Edit" | "Write" => ActionKind::Change,
+            "Bash" => ActionKind::Command,
+            "Todo" => ActionKind::Todo,
+            "Read" => ActionKind::Read,
+            _ => ActionKind::Other,
+        };
+        call
+    }
+
+    fn take(loop_guard: &mut LoopGuard, call: &ToolCall, went: Went, changes: bool) -> Finding {
+        let spec = ToolSpec {
+            name: call.tool.clone(),
+            description: "".into(),
+            parameters: json!({"type": "object", "properties": {"a": {}, "b": {}, "command": {}, "timeout": {}}}),
+        };
+        loop_guard.take(call, call_key(call, Some(&spec)), went, changes, None)
+    }
+
+    /// Returns the findings for successful calls, each with the hash of its output.
+    fn well(calls: impl IntoIterator<Item = (ToolCall, u64)>) -> Vec<Finding> {
+        let mut loop_guard = LoopGuard::default();
+        let spec = |call: &ToolCall| ToolSpec {
+            name: call.tool.clone(),
+            description: "".into(),
+            parameters: json!({"type": "object"}),
+        };
+        let mut take = |(call, shown): (ToolCall, u64)| {
+            let changes = !matches!(call.action.kind, ActionKind::Read);
+            loop_guard.take(
+                &call,
+                call_key(&call, Some(&spec(&call))),
+                Went::Well,
+                changes,
+                Some(shown),
+            )
+        };
+        calls.into_iter().map(&mut take).collect()
+    }
+
+    #[test]
+    fn the_same_write_is_told_of_and_then_stopped() {
+        use Finding::*;
+        let same = (0..6).map(|_| (call("Write", r#"{"a":1}"#), 7));
+        assert_eq!(well(same), [Fine, Fine, Fine, TellStale(3), Fine, StopStale(5)]);
+    }
+
+    #[test]
+    fn lists_of_what_is_to_be_done_that_go_back_and_forth_are_stopped() {
+        let lists = (0..9).map(|n| (call("Todo", [r#"{"a":1}"#, r#"{"a":2}"#][n % 2]), n as u64 % 2));
+        assert!(well(lists).contains(&Finding::StopStale(STALE_CHANGES)));
+    }
+
+    #[test]
+    fn a_command_whose_output_changes_is_never_stopped() {
+        let polls = (0..200).map(|n| (call("Bash", r#"{"command":"progress"}"#), n));
+        assert!(well(polls).iter().all(|found| *found == Finding::Fine));
+    }
+
+    #[test]
+    fn who_waits_for_something_sees_the_same_for_a_while() {
+        let polls = (0..200).map(|n| (call("Bash", r#"{"command":"is it there"}"#), n / 25));
+        assert!(!well(polls).iter().any(|found| matches!(found, Finding::StopStale(_))));
+        let for_ever = (0..200).map(|_| (call("Bash", r#"{"command":"is it there"}"#), 1));
+        assert_eq!(well(for_ever)[STALE_MOST as usize], Finding::StopStale(STALE_MOST));
+    }
+
+    #[test]
+    fn a_new_call_in_between_makes_the_old_ones_worth_repeating() {
+        let work = (0..200).map(|n| match n % 3 {
+            0 => (call("Edit", &json!({ "a": n }).to_string()), 1),
+            _ => (call("Bash", r#"{"command":"cargo test"}"#), 2),
+        });
+        assert!(well(work).iter().all(|found| *found == Finding::Fine));
+    }
+
+    #[test]
+    fn a_change_that_is_made_again_does_not_start_the_count_of_failures_anew() {
+        let mut loop_guard = LoopGuard::default();
+        let [write, test] = [call("Write", r#"{"a":1}"#), call("Bash", r#"{"a":2}"#)];
+        let of = |call: &ToolCall| call_key(call, None);
+        let mut stopped = None;
+        for count in 1..=STOP {
+            loop_guard.take(&write, of(&write), Went::Well, true, Some(1));
+            if let Finding::Stop(of) = loop_guard.take(&test, of(&test), Went::Wrong, true, Some(2)) {
+                stopped = Some((count, of));
+            }
+        }
+        assert!(stopped.is_some(), "the same test of the same text fails the same way");
+    }
+
+    /// Returns the findings for nine failing calls, each slightly different.
+    fn nine(parameters: impl Fn(usize) -> Value, went: Went) -> Vec<Finding> {
+        let mut loop_guard = LoopGuard::default();
+        let find = |n| take(&mut loop_guard, &call("Bash", &parameters(n).to_string()), went, true);
+        (0..9).map(find).collect()
+    }
+
+    #[test]
+    fn a_word_that_the_tool_does_not_read_or_a_blank_makes_no_new_try() {
+        for vary in [
+            |n| json!({"command": "false", "description": format!("try {n}")}),
+            |n| json!({"command": format!("false{}", " ".repeat(n))}),
+            |n| json!({"command": "false", "timeout": 60_000 + n}),
+        ] {
+            assert_eq!(nine(vary, Went::Wrong)[5], Finding::Stop(STOP));
+        }
+    }
+
+    #[test]
+    fn a_longer_time_is_a_new_try_of_what_ran_out_of_it() {
+        let longer = |n| json!({"command": "make", "timeout": 60_000 * (n + 1)});
+        assert_eq!(nine(longer, Went::OutOfTime), [Finding::Fine; 9]);
+        let same = |_| json!({"command": "make", "timeout": 60_000});
+        assert_eq!(nine(same, Went::OutOfTime)[5], Finding::Stop(STOP));
+    }
+
+    #[test]
+    fn a_success_with_any_time_ends_the_counts_with_every_other() {
+        let mut loop_guard = LoopGuard::default();
+        for _ in 0..MOST {
+            let timed = call("Bash", r#"{"command":"make","timeout":9}"#);
+            assert_eq!(take(&mut loop_guard, &timed, Went::Wrong, true), Finding::Fine);
+            assert_eq!(take(&mut loop_guard, &timed, Went::OutOfTime, true), Finding::Fine);
+            take(&mut loop_guard, &timed, Went::Well, true);
+        }
+    }
+
+    /// Repeats a failing call with a successful other one in between; returns when the model is told, and when the run
+    /// stops.
+    fn between(failing: &str, other: &str, changes: bool) -> (Option<u32>, u32) {
+        let mut loop_guard = LoopGuard::default();
+        let mut told = None;
+        for count in 1.. {
+            match take(&mut loop_guard, &call(failing, "{}"), Went::Wrong, true) {
+                Finding::Fine => {}
+                Finding::Tell(_) => told = told.or(Some(count)),
+                Finding::Stop(of) => {
+                    assert_eq!(of, count);
+                    return (told, count);
+                }
+                found => panic!("{found:?}"),
+            }
+            take(&mut loop_guard, &call(other, "{}"), Went::Well, changes);
+        }
+        unreachable!("it ends at some count")
+    }
+
+    #[test]
+    fn the_same_failing_call_is_told_at_three_and_stopped_at_six() {
+        let mut loop_guard = LoopGuard::default();
+        let findings: Vec<Finding> = (0..6)
+            .map(|turn| {
+                // The order of keys makes no difference.
+                let parameters = [r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#][turn % 2];
+                take(&mut loop_guard, &call("Edit", parameters), Went::Wrong, true)
+            })
+            .collect();
+        use Finding::*;
+        assert_eq!(findings, [Fine, Fine, Tell(3), Tell(4), Tell(5), Stop(6)]);
+    }
+
+    #[test]
+    fn a_test_that_fails_while_it_is_worked_on_is_no_loop_before_the_larger_bound() {
+        assert_eq!(between("Bash", "Edit", true), (Some(20), MOST));
+    }
+
+    #[test]
+    fn commands_between_edits_that_fail_do_not_start_anew() {
+        for looking in ["Bash", "server__show"] {
+            assert_eq!(between("Edit", looking, true), (Some(TELL), STOP), "{looking}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_what_is_to_be_done_starts_nothing_anew() {
+        for failing in ["Edit", "Bash"] {
+            assert_eq!(between(failing, "Todo", true), (Some(TELL), STOP), "{failing}");
+        }
+    }
+
+    #[test]
+    fn a_change_between_edits_that_fail_is_a_new_situation() {
+        assert_eq!(between("Edit", "Write", true), (Some(20), MOST));
+    }
+
+    #[test]
+    fn a_command_may_fail_while_others_work_towards_it_up_to_the_larger_bound() {
+        assert_eq!(between("server__poll", "Bash", true), (Some(20), MOST));
+    }
+
+    #[test]
+    fn looking_around_between_two_failures_does_not_start_anew() {
+        assert_eq!(between("Edit", "Read", false), (Some(TELL), STOP));
+    }
+
+    #[test]
+    fn a_call_that_succeeds_has_never_failed() {
+        let mut loop_guard = LoopGuard::default();
+        for _ in 0..MOST * 2 {
+            assert_eq!(
+                take(&mut loop_guard, &call("Edit", "{}"), Went::Wrong, true),
+                Finding::Fine
+            );
+            take(&mut loop_guard, &call("Edit", "{}"), Went::Well, true);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Plan mode: a session only reads, and its answer is a plan that the user accepts, edits first, or leaves.
+
+use crate::session::Session;
+use codelet_context::message::{Part, Role};
+use codelet_context::pin::Pin;
+
+/// Tells the user what to do once there may be a plan.
+pub const ANSWERED: &str = "Plan mode: /plan accept carries it out, /plan edit lets you change it first, /plan off leaves; or say what to change.";
+/// The usage of `/plan`.
+pub const USAGE: &str = "Usage: /plan, /plan accept, /plan edit or /plan off. Nothing was done.";
+/// The reply to accepting or leaving outside plan mode.
+pub const NOT_NOW: &str = "This is not plan mode; /plan enters it.";
+/// The reply to accepting a plan that does not exist.
+pub const NONE_YET: &str = "There is no plan yet: the last thing that was said is not an answer.";
+/// The prompt that accepts the last answer.
+const ACCEPTED: &str = "I accept this plan. Carry it out.";
+/// The start of the prompt that accepts a plan written by the user, which follows it.
+const CHANGED: &str = "Carry out this plan:";
+
+/// The actions of `/plan`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted<'a> {
+    /// Enter plan mode.
+    Enter,
+    /// Carry out the last answer, or the user's text instead.
+    Accept(&'a str),
+    /// Let the user edit the last answer.
+    Edit,
+    /// Leave plan mode.
+    Leave,
+    /// Anything else: show the [usage](USAGE).
+    Unknown,
+}
+
+/// Parses the arguments of `/plan`.
+pub fn wanted(arguments: &str) -> Wanted<'_> {
+    let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+    match (word.to_lowercase().as_str(), rest.trim()) {
+        ("", "") => Wanted::Enter,
+        ("accept", plan) => Wanted::Accept(plan),
+        ("edit", "") => Wanted::Edit,
+        ("off", "") => Wanted::Leave,
+        _ => Wanted::Unknown,
+    }
+}
+
+/// Returns the index and the text of the last answer, if nothing followed it.
+pub fn proposed(session: &Session) -> Option<(usize, String)> {
+    let messages = session.conversation().history().messages();
+    let (at, last) = messages.iter().enumerate().next_back()?;
+    if last.role != Role::Assistant || last.calls().next().is_some() {
+        return None;
+    }
+    let words = last.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.body.as_str()),
+        _ => None,
+    });
+    let words = words.collect::<Vec<_>>().join("\n");
+    (!words.trim().is_empty()).then(|| (at, words.trim().to_owned()))
+}
+
+/// Returns the pin that keeps a plan through every compaction, and the prompt that carries it out: for the last answer,
+/// unless the user has written another plan.
+pub fn accepted(answer: usize, written: &str) -> (Pin, String) {
+    match written {
+        "" => (Pin::Message(answer), ACCEPTED.to_owned()),
+        written => (Pin::Text(written.to_owned()), format!("{CHANGED}\n\n{written}")),
+    }
+}
+
+/// Returns the command that carries out this plan, for the user to edit.
+pub fn to_be_changed(plan: &str) -> String {
+    format!("/plan accept\n{plan}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wanted_is_read_from_the_words_behind_the_command() {
+        for (arguments, expected) in [
+            ("", Wanted::Enter),
+            ("accept", Wanted::Accept("")),
+            ("Accept", Wanted::Accept("")),
+            ("accept\n1. One\n2. Two", Wanted::Accept("1. One\n2. Two")),
+            ("edit", Wanted::Edit),
+            ("off", Wanted::Leave),
+            ("edit the tests", Wanted::Unknown),
+            ("how to test", Wanted::Unknown),
+        ] {
+            assert_eq!(wanted(arguments), expected, "{arguments}");
+        }
+    }
+}

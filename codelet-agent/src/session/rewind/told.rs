@@ -1,0 +1,262 @@
+//! The arguments of `/rewind`, and the sentences about it for the user: the same in every front end.
+
+use super::{PastPrompt, Preview, Rewound, Scope};
+use crate::environment::journal::{Change, ChangedFile, Restore, Restored, Standing};
+use codelet_text::short::{clip, words};
+
+/// The usage of the command.
+pub const USAGE: &str =
+    "Usage: /rewind, /rewind NUMBER, or /rewind NUMBER both, conversation or files. Nothing was done.";
+/// The reply if there is nothing to go back to.
+pub const NO_PROMPTS: &str = "There is no prompt to go back to.";
+/// Overwrites files changed by anything else.
+const FORCE: &str = "--force";
+/// The maximum number of commands listed; `COMMAND`: the maximum length of each, in characters.
+const COMMANDS: usize = 5;
+const COMMAND: usize = 60;
+/// The maximum number of files in a list.
+const FILES: usize = 4;
+
+/// The actions of the command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RewindCommand {
+    /// List the prompts.
+    List,
+    /// Show the effect of going back to this prompt.
+    Preview(usize),
+    /// Go back to this prompt.
+    Go {
+        /// Its number.
+        number: usize,
+        /// The parts that go back.
+        scope: Scope,
+        /// True to overwrite files changed by anything else.
+        overwrite: bool,
+    },
+    /// Anything else.
+    Unknown,
+}
+
+/// Parses the arguments of the command.
+pub fn wanted(arguments: &str) -> RewindCommand {
+    let arguments = arguments.to_lowercase();
+    let mut words: Vec<&str> = arguments.split_whitespace().collect();
+    let overwrite = words.contains(&FORCE);
+    words.retain(|word| *word != FORCE);
+    let number = |word: &str| word.trim_start_matches('#').parse().ok();
+    match words[..] {
+        [] if !overwrite => RewindCommand::List,
+        [word] if !overwrite => number(word).map_or(RewindCommand::Unknown, RewindCommand::Preview),
+        [word, name] => {
+            let scope = Scope::ALL.into_iter().find(|scope| scope.name() == name);
+            match (number(word), scope) {
+                (Some(number), Some(scope)) => RewindCommand::Go {
+                    number,
+                    scope,
+                    overwrite,
+                },
+                _ => RewindCommand::Unknown,
+            }
+        }
+        _ => RewindCommand::Unknown,
+    }
+}
+
+/// Returns the reply to an unknown number.
+pub fn missing(number: usize) -> String {
+    format!("There is no prompt {number} to go back to; /rewind lists them.")
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+impl PastPrompt {
+    /// Returns the prompt's age, and what was changed for it: `3 min ago · src/a.rs +3 −1, b.txt (new) +10 −0`.
+    pub fn about(&self) -> String {
+        let Some(ago) = self.ago else {
+            return "before this session".to_owned();
+        };
+        let seconds = ago.as_secs();
+        let ago = match seconds {
+            0..60 => "just now".to_owned(),
+            60..3_600 => format!("{} min ago", seconds / 60),
+            _ => format!("{} h {} min ago", seconds / 3_600, seconds / 60 % 60),
+        };
+        // The changes of commands are unknown.
+        let ran = match self.commands {
+            0 => String::new(),
+            some => format!(" · {} ran", counted(some, "command")),
+        };
+        if self.files.is_empty() {
+            return format!("{ago}{ran} · no file changed by Edit or Write");
+        }
+        let named = self.files.iter().take(FILES).map(changed_file).collect::<Vec<_>>();
+        let more = self.files.len().saturating_sub(FILES);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        format!("{ago} · {}{more}{ran}", named.join(", "))
+    }
+}
+
+fn changed_file(file: &ChangedFile) -> String {
+    let what = match file.change {
+        Change::Created => " (new)",
+        Change::Altered => "",
+        Change::Deleted => " (deleted)",
+    };
+    let lines = file
+        .lines
+        .map_or_else(String::new, |(added, removed)| format!(" +{added} −{removed}"));
+    format!("{}{what}{lines}", file.name)
+}
+
+impl Preview {
+    /// Returns what would be removed from the conversation.
+    pub fn conversation(&self) -> String {
+        format!(
+            "From the conversation: {}, {} and {} go.",
+            counted(self.prompts, "prompt"),
+            counted(self.steps, "answer"),
+            counted(self.calls, "tool call")
+        )
+    }
+
+    /// Returns a warning that changes from before this session are unknown; `None` if the prompt is from this session.
+    pub fn before_the_session(&self) -> Option<&'static str> {
+        self.is_recorded.then_some(
+            "What was changed in files before this session began stays: only this session's changes are known.",
+        )
+    }
+
+    /// Returns a warning that commands are not covered, with the commands that ran; `None` if none did.
+    pub fn uncovered(&self) -> Option<String> {
+        let named: Vec<String> = self
+            .commands
+            .iter()
+            .rev()
+            .take(COMMANDS)
+            .map(|command| format!("`{}`", clip(&words(command), COMMAND)))
+            .collect();
+        let more = self.commands.len().saturating_sub(COMMANDS);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        let told = || {
+            format!(
+                "Not covered: what commands changed. Since then ran {}{more}.",
+                named.join(", ")
+            )
+        };
+        (!named.is_empty()).then(told)
+    }
+
+    /// Returns the number of files that would be restored without overwriting anyone's changes.
+    pub fn covered(&self) -> usize {
+        self.count(|standing| *standing == Standing::AsLeft)
+    }
+
+    /// Returns the number of files changed since by something else.
+    pub fn changed_since(&self) -> usize {
+        self.count(|standing| *standing == Standing::ChangedSince)
+    }
+
+    fn count(&self, is: impl Fn(&Standing) -> bool) -> usize {
+        self.restores.iter().filter(|restore| is(&restore.standing)).count()
+    }
+
+    /// Returns the commands for going back, for front ends without key bindings.
+    pub fn how(&self, number: usize) -> String {
+        let mut how = match self.covered() + self.changed_since() {
+            0 => format!("To go back, write /rewind {number} conversation. There is no file to put back."),
+            _ => format!(
+                "To go back, write /rewind {number} both, /rewind {number} conversation or /rewind {number} files."
+            ),
+        };
+        if self.changed_since() > 0 {
+            how.push_str(&format!(
+                " Add {FORCE} to overwrite files that were changed since, too."
+            ));
+        }
+        how
+    }
+}
+
+/// Returns what would become of a file, in a sentence; empty if its diff shows it.
+pub fn fate(restore: &Restore) -> String {
+    match (&restore.standing, restore.change) {
+        (Standing::Lost(why), _) => format!("It cannot be put back: {why}."),
+        (Standing::ChangedSince, Change::Created) => {
+            "It was deleted since, by a command or somebody else: it comes back only if you say so.".to_owned()
+        }
+        (Standing::ChangedSince, _) => {
+            "It was changed since, by a command or somebody else: it is overwritten only if you say so.".to_owned()
+        }
+        (Standing::AsLeft, Change::Created) => "It comes back.".to_owned(),
+        (Standing::AsLeft, Change::Deleted) => "It is deleted: there was none then.".to_owned(),
+        (Standing::AsLeft, Change::Altered) => String::new(),
+    }
+}
+
+impl Rewound {
+    /// Returns a sentence about what went back, and a sentence for each file that did not.
+    pub fn told(&self) -> (String, Vec<String>) {
+        let all = self.files.iter().flatten();
+        let done = all.clone().filter(|file| file.done.is_ok()).count();
+        let files = counted(done, "file");
+        let what = match (self.conversation, &self.files, done) {
+            (true, None, _) => "the conversation; files are not changed".to_owned(),
+            (true, Some(_), 0) => "the conversation; no file was changed".to_owned(),
+            (true, Some(_), _) => format!("the conversation and {files}"),
+            (false, _, 0) => "nothing; no file was changed".to_owned(),
+            (false, _, _) => format!("{files}; the conversation goes on, and the model is told"),
+        };
+        let told = match (&self.prompt, done, self.conversation) {
+            (Some(_), 0, false) => "No file was changed.".to_owned(),
+            (Some(_), ..) => format!("Taken back: {what}. /undo undoes it."),
+            (None, ..) => format!("Undone: restored {what}. /undo again redoes it."),
+        };
+        let failed = all.filter_map(|file| {
+            let Restored { name, done, .. } = file;
+            let why = done.as_ref().err()?;
+            Some(format!("Not put back: {name} ({why})."))
+        });
+        (told, failed.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wanted_is_read_from_the_words_behind_the_command() {
+        let go = |number, scope, overwrite| RewindCommand::Go {
+            number,
+            scope,
+            overwrite,
+        };
+        for (arguments, expected) in [
+            ("", RewindCommand::List),
+            ("2", RewindCommand::Preview(2)),
+            ("#2", RewindCommand::Preview(2)),
+            ("2 both", go(2, Scope::Both, false)),
+            ("2 Files --force", go(2, Scope::Files, true)),
+            ("2 --force conversation", go(2, Scope::Conversation, true)),
+            ("2 --force", RewindCommand::Unknown),
+            ("--force", RewindCommand::Unknown),
+            ("both", RewindCommand::Unknown),
+            ("both 2", RewindCommand::Unknown),
+            ("-1", RewindCommand::Unknown),
+            ("2 both files", RewindCommand::Unknown),
+            ("99999999999999999999999", RewindCommand::Unknown),
+        ] {
+            assert_eq!(wanted(arguments), expected, "{arguments}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! One call, from the permission check to its output.
+
+use crate::interrupt::Interrupt;
+use crate::permission::need::{Looking, Need};
+use crate::permission::{Asked, Verdict};
+use crate::session::{Parts, Session};
+use crate::tool::hooks::Objection;
+use crate::tool::{Call, Live, Output, Tool};
+use crate::turn::again;
+use crate::turn::call_hooks::{PRE, as_taken, before, judged, told, with_hooks};
+use crate::turn::session_hooks;
+use codelet_context::message::ToolCall;
+use codelet_context::refusal;
+use futures_util::{FutureExt as _, future};
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A finished call.
+pub(crate) struct Made {
+    pub(crate) output: Output,
+    /// The diff of its changes.
+    pub(crate) diff: Arc<str>,
+    /// Files in the workspace that it read or changed.
+    pub(crate) files: Vec<PathBuf>,
+    /// The time it waited for permission: that is the user's, not the tool's.
+    pub(crate) waited: Duration,
+    /// True if the tool itself answered.
+    pub(crate) was_made: bool,
+}
+
+impl Made {
+    fn refused(why: String, waited: Duration) -> Self {
+        Made {
+            output: Output::failure(why),
+            diff: Arc::from(""),
+            files: Vec::new(),
+            waited,
+            was_made: false,
+        }
+    }
+}
+
+/// Makes one call, from the permission check to its output. `None` if the user interrupted before it was permitted.
+pub(crate) async fn call_one(
+    session: &Session,
+    call: &ToolCall,
+    is_broken: bool,
+    share: Option<f64>,
+    live: Live,
+    interrupt: Interrupt,
+) -> Option<Made> {
+    let (parts, conversation) = (&session.parts, &session.conversation);
+    let (tool, needs) = match understood(parts, call, is_broken) {
+        Ok(understood) => understood,
+        Err(why) => return Some(Made::refused(why, Duration::ZERO)),
+    };
+    let description = tool.describe(&call.parameters);
+    let began = Instant::now();
+    let taken = match session.hooks {
+        Some(_) => as_taken(tool.spec(), call, &needs),
+        None => call.parameters.clone(),
+    };
+    let mut said = told(session, before(call, &taken), &interrupt).await;
+    if session.hooks.is_some() && interrupt.is_thrown() {
+        // The interrupted hooks might have objected.
+        return None;
+    }
+    let wary = match said.objection.take() {
+        Some(Objection::Deny(why)) => {
+            let mut made = not_permitted(&session_hooks::refused(PRE, &why), began.elapsed());
+            made.output.notices = said.notices;
+            return Some(made);
+        }
+        Some(Objection::Ask(why)) => Some(format!("a {PRE} hook wants you to be asked: {}", why.trim())),
+        // Calls that the rules do not permit are asked about as usual.
+        None => session.narrowed().find_map(|list| list.objection(&call.tool, &needs)),
+    };
+    let asked = Asked {
+        call: &call.id,
+        task: None,
+        tool: &call.tool,
+        description: &description,
+        needs: &needs,
+        wary: wary.as_deref(),
+    };
+    let verdict = tokio::select! {
+        biased;
+        verdict = judged(session, asked) => verdict,
+        () = interrupt.thrown() => return None,
+    };
+    let mut waited = began.elapsed();
+    if let Verdict::No(why) = verdict {
+        let mut made = not_permitted(&why, waited);
+        made.output.notices = said.notices;
+        return Some(made);
+    }
+    if let Some(command) = changes_unseen(&needs, &call.tool, &description) {
+        session.note_command(&command);
+    }
+    let make = |permitted: Vec<Need>| {
+        let (live, interrupt) = (live.clone(), interrupt.clone());
+        async move {
+            let call = Call {
+                parameters: &call.parameters,
+                permitted: &permitted,
+                conversation,
+                live,
+                interrupt,
+                lent: Some(session.lend(share)),
+            };
+            // A panic in a tool must neither end the session nor leave the call without a result.
+            let made = future::lazy(|_| tool.call(call)).then(|made| made);
+            AssertUnwindSafe(made).catch_unwind().await
+        }
+    };
+    let permitted = [needs.clone(), parts.gate.given(&needs)].concat();
+    let mut made = make(permitted.clone()).await;
+    if let Ok(output) = &mut made
+        && let Some(need) = run_with(output, &needs)
+    {
+        let began = Instant::now();
+        let verdict = again::asked(session, call, &description, &need, output, &interrupt).await;
+        waited += began.elapsed();
+        if verdict == Verdict::Yes {
+            let told = again::repeated(&need);
+            let mut notices = std::mem::take(&mut output.notices);
+            made = make([permitted, vec![need]].concat()).await;
+            if let Ok(output) = &mut made {
+                again::remark(output, &told);
+                // The effects of the first try remain, and so do its notices.
+                notices.append(&mut output.notices);
+                output.notices = notices;
+            }
+        }
+    }
+    let output = match made {
+        Ok(output) => output,
+        Err(panic) => {
+            let why = format!("Internal error in the tool: {}.", panic_words(&*panic));
+            return Some(Made::refused(why, waited));
+        }
+    };
+    let began = Instant::now();
+    let output = with_hooks(session, (call, &taken), output, said, &interrupt).await;
+    let (diff, files) = match output.success {
+        true => (diff_of(&needs), files_of(needs)),
+        false => (Arc::from(""), Vec::new()),
+    };
+    Some(Made {
+        output,
+        diff,
+        files,
+        waited: waited + began.elapsed(),
+        was_made: true,
+    })
+}
+
+/// Returns the tool and the needs of a call, or why it cannot be made.
+fn understood<'a>(
+    parts: &'a Parts,
+    call: &ToolCall,
+    is_broken: bool,
+) -> Result<(&'a Arc<dyn Tool>, Vec<Need>), String> {
+    let Some(tool) = parts.tool(&call.tool) else {
+        let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
+        let names = names.join(", ");
+        return Err(if call.tool.trim().is_empty() {
+            format!("This call has no name, so it was not made. The tools are: {names}.")
+        } else {
+            let name = codelet_context::cut::plain_name(&call.tool);
+            format!("There is no tool {name}. The tools are: {names}.")
+        });
+    };
+    if is_broken {
+        return Err(
+            "The parameters of this call were cut off or are no JSON object, so it was not made. Make it again; where it \
+             is long, in smaller parts."
+                .to_owned(),
+        );
+    }
+    Ok((tool, tool.needs(&call.parameters)?))
+}
+
+/// Returns a short description of a call that may change files in unknown ways.
+fn changes_unseen(needs: &[Need], tool: &str, description: &str) -> Option<String> {
+    needs.iter().find_map(|need| match need {
+        Need::Run {
+            looks: Looking::Only, ..
+        } => None,
+        Need::Run { command, .. } => Some(command.clone()),
+        Need::Call { .. } => Some(format!("{tool} {description}")),
+        _ => None,
+    })
+}
+
+fn not_permitted(why: &str, waited: Duration) -> Made {
+    let answer = refusal::answer(why);
+    let refusal = refusal::told_in(&answer);
+    let mut made = Made::refused(answer, waited);
+    made.output.refusal = Some(refusal);
+    made
+}
+
+/// Returns the need for repeating a call that the sandbox stopped; `None` if nothing suggests that it did.
+fn run_with(output: &mut Output, needs: &[Need]) -> Option<Need> {
+    let lack = output.lack.take()?;
+    let [Need::Run { command, folder, .. }] = needs else {
+        return None;
+    };
+    Some(Need::RunWith {
+        command: command.clone(),
+        folder: folder.clone(),
+        lack,
+    })
+}
+
+/// Returns the changes that a call was permitted to make.
+fn diff_of(needs: &[Need]) -> Arc<str> {
+    let diffs = needs.iter().filter_map(|need| match need {
+        Need::Change { diff, .. } => Some(diff.as_str()),
+        _ => None,
+    });
+    Arc::from(diffs.collect::<String>())
+}
+
+/// Returns the files of the workspace that a call was permitted to read or change.
+fn files_of(needs: Vec<Need>) -> Vec<PathBuf> {
+    let files = needs.into_iter().filter_map(|need| match need {
+        Need::Read {
+            path,
+            is_inside: true,
+            is_file: true,
+        }
+        | Need::Change {
+            path, is_inside: true, ..
+        } => Some(path),
+        _ => None,
+    });
+    files.collect()
+}
+
+fn panic_words(panic: &(dyn Any + Send)) -> &str {
+    let words = panic.downcast_ref::<&str>().copied();
+    words
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("it gave no reason")
+}

@@ -1,0 +1,555 @@
+//! What a commit would hold, and making it.
+//!
+//! The look goes the way of every look: git on a scratch repository, which obeys nothing of the real one. What git itself would do there
+//! (where its hooks are, in whose name it commits) only git can tell, so it is asked that with the repository's settings, by commands that
+//! start no program, and in the sandbox in which nothing can be written. The commit is git's own, obeys everything, and runs as commands of
+//! the model do: in their sandbox, unless everything is permitted.
+
+use super::{World, asked_of_git, one_line};
+use crate::bash;
+use crate::files;
+use crate::git::{Git, Repository};
+use crate::left::Left;
+use crate::process::End;
+use crate::real_git::RealGit;
+use codelet_agent::commit::{Change, Changed, Committable, Made};
+use codelet_agent::environment::Surroundings as _;
+use codelet_agent::interrupt::Interrupt;
+use codelet_agent::permission::Permission;
+use codelet_text::unified;
+use futures_util::future::BoxFuture;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{PipeReader, Read as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long all looks may take together: somebody waits for them.
+const TIME: Duration = Duration::from_secs(20);
+/// Bytes of the changes that a model is told, and at least of each file while there is room.
+const DIFF: usize = 48 * 1024;
+const OF_A_FILE: usize = 2 * 1024;
+/// How the lines of each file are counted.
+const COUNTED: [&str; 6] = [
+    "diff",
+    "--numstat",
+    "-z",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+];
+/// Subjects of commits that it is told.
+const SUBJECTS: &str = "-8";
+
+/// Bytes of a hook that are compared.
+const HOOK: u64 = 1024 * 1024;
+
+/// Hooks that git starts when somebody commits.
+const HOOKS: [&str; 6] = [
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "reference-transaction",
+    "post-index-change",
+];
+/// Settings that are looked at: those that name programs which a commit starts, and whether it is signed.
+const SETTINGS: &str = r"^(filter\..*\.(clean|process)|gpg\.(program|.*\.program|ssh\.defaultkeycommand)|hook\..*\.command|commit\.gpgsign)$";
+/// What git keeps while something is under way for which it has a message of its own.
+const UNDER_WAY: [(&str, &str, &str); 5] = [
+    ("rebase-merge", "rebase", "git rebase --continue"),
+    ("rebase-apply", "rebase", "git rebase --continue"),
+    ("MERGE_HEAD", "merge", "git commit --no-edit"),
+    ("CHERRY_PICK_HEAD", "cherry-pick", "git cherry-pick --continue"),
+    ("REVERT_HEAD", "revert", "git revert --continue"),
+];
+
+impl World {
+    pub(super) fn asked_what_to_commit(
+        &self,
+        made: Vec<PathBuf>,
+        interrupt: Interrupt,
+    ) -> BoxFuture<'static, Result<Committable, String>> {
+        let world = self.clone();
+        let asked = asked_of_git(interrupt, move |stop| Some(world.committable(&made, stop.as_ref())));
+        Box::pin(async move { asked.await.unwrap_or_else(|| Err("Interrupted.".to_owned())) })
+    }
+
+    pub(super) fn asked_to_commit(
+        &self,
+        commit: Committable,
+        made: Vec<PathBuf>,
+        message: String,
+        interrupt: Interrupt,
+    ) -> BoxFuture<'static, Result<Made, String>> {
+        let world = self.clone();
+        let asked = asked_of_git(interrupt, move |stop| {
+            Some(world.commit(&commit, &made, &message, stop.as_ref()))
+        });
+        Box::pin(async move { asked.await.unwrap_or_else(|| Err("Interrupted.".to_owned())) })
+    }
+
+    /// What a commit would hold, with those of the files that git does not know that are named here.
+    fn committable(&self, made: &[PathBuf], stop: Option<&PipeReader>) -> Result<Committable, String> {
+        let directory = self.places().directory;
+        let repository = Repository::of(&directory).ok_or("This is not a git repository.")?;
+        if !repository.is_of_its_tree() {
+            return Err("The repository of this folder lies elsewhere and does not name it as its working tree; `! git commit` commits there.".to_owned());
+        }
+        let under_way = UNDER_WAY.iter().find(|(name, ..)| repository.has_of_its_own(name));
+        if let Some((_, what, ends)) = under_way {
+            return Err(format!(
+                "A {what} is in progress, with a message of its own; `! {ends}` concludes it."
+            ));
+        }
+        let stop_too = |stop: Option<&PipeReader>| stop.and_then(|stop| stop.try_clone().ok());
+        let git = Git::new(
+            &repository,
+            repository.root(),
+            &self.env,
+            &self.reach.0,
+            TIME,
+            stop_too(stop),
+        );
+        let git = git.ok_or("Git is missing, or there is no sandbox in which it could be asked.")?;
+        let root = repository.root().to_owned();
+        let mut commit = self.changes(&git, &root, made)?;
+        let real = RealGit {
+            context: &self.reach.0,
+            root: &root,
+            fetches: false,
+            stop,
+        };
+        self.tell(&real, &mut commit)?;
+        Ok(commit)
+    }
+
+    /// What has changed, as it is told by a git that obeys nothing.
+    fn changes(&self, git: &Git, root: &Path, made: &[PathBuf]) -> Result<Committable, String> {
+        const SILENT: &str = "Git gives no answer, or takes too long.";
+        let named = |more: &[&'static str]| {
+            let all = [
+                "diff",
+                "--raw",
+                "--no-abbrev",
+                "-z",
+                "--no-renames",
+                "--no-ext-diff",
+                "--no-textconv",
+            ];
+            let all: Vec<&OsStr> = all.iter().chain(more).map(|word| OsStr::new(*word)).collect();
+            git.bytes(&all)
+        };
+        let (staged, knows_staged) = named(&["--cached", "--ignore-submodules=dirty"]).ok_or(SILENT)?;
+        let (changed, knows_changed) = named(&["--ignore-submodules=all"]).ok_or(SILENT)?;
+        let (staged, changed) = (self.statuses(git, root, &staged), self.statuses(git, root, &changed));
+        let conflicts = changed.iter().chain(&staged).find(|(letter, _)| *letter == b'U');
+        if let Some((_, file)) = conflicts {
+            return Err(format!(
+                "{} has conflicts; resolve them and `git add` it first.",
+                file.name
+            ));
+        }
+        let others = ["ls-files", "--others", "--exclude-standard", "-z"].map(OsStr::new);
+        let (others, _) = git.bytes(&others).ok_or(SILENT)?;
+        let is_staged = !staged.is_empty();
+        let (is_ours, others): (Vec<Changed>, Vec<Changed>) = paths(&others)
+            .map(|path| Changed {
+                mode: self.mode_of_new(root, &path),
+                ..self.changed(Change::Added, path)
+            })
+            .partition(|file| !is_staged && made.contains(&root.join(&file.path)));
+        let names = |files: Vec<Changed>| files.into_iter().map(|file| file.name).collect();
+        let files = |told: Vec<(u8, Changed)>| told.into_iter().map(|(_, file)| file).collect::<Vec<_>>();
+        let mut commit = Committable {
+            is_staged,
+            untracked: names(others),
+            ..Committable::default()
+        };
+        match is_staged {
+            true => {
+                commit.files = files(staged);
+                commit.is_cut = !knows_staged;
+                commit.left_out = names(files(changed));
+            }
+            false if !knows_changed => {
+                return Err("More files are changed than can be listed; `git add` those that are to go in.".to_owned());
+            }
+            false => commit.files = [files(changed), is_ours.clone()].concat(),
+        }
+        if commit.files.is_empty() {
+            return Err(match commit.untracked.is_empty() {
+                true => "Nothing is changed since the last commit.".to_owned(),
+                false => format!(
+                    "Nothing to commit: no file that git knows is changed. Not known to git: {}; `! git add` takes them in.",
+                    commit.untracked.iter().take(5).cloned().collect::<Vec<_>>().join(", ")
+                ),
+            });
+        }
+        let diff = [
+            "diff",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+        ];
+        let which = match is_staged {
+            true => ["--cached", "--ignore-submodules=dirty"].as_slice(),
+            false => &["--ignore-submodules=all"],
+        };
+        let diff: Vec<&OsStr> = diff.iter().chain(which).map(|word| OsStr::new(*word)).collect();
+        let (mut diff, is_whole) = git.ask(&diff).unwrap_or_default();
+        let counted: Vec<&OsStr> = COUNTED.iter().chain(which).map(|word| OsStr::new(*word)).collect();
+        let (counted, _) = git.bytes(&counted).unwrap_or_default();
+        let counted: HashMap<PathBuf, Lines> = counts(&counted).collect();
+        for file in &mut commit.files {
+            file.is_written_here = made.contains(&root.join(&file.path));
+            file.lines = counted.get(&file.path).copied();
+            if is_ours.iter().any(|ours| ours.path == file.path)
+                && let Some(text) = self.new_file(root, file)
+            {
+                file.lines = Some((text.lines().filter(|line| line.starts_with('+')).count() as u64, 0));
+                diff.push_str(&text);
+            }
+        }
+        commit.diff = bounded(&self.without_secrets(&diff, is_whole), is_whole);
+        let log = ["log", "--no-show-signature", "--format=%s", SUBJECTS].map(OsStr::new);
+        if let Some((log, is_whole)) = git.ask(&log) {
+            commit.subjects = self.without_secrets(&log, is_whole).lines().map(one_line).collect();
+        }
+        Ok(commit)
+    }
+
+    /// A file that git does not know yet, as a part of a diff; none where it is no plain text.
+    fn new_file(&self, root: &Path, file: &Changed) -> Option<String> {
+        let path = root.join(&file.path);
+        // What it leads to, if it is a link, does not go in.
+        path.symlink_metadata().ok().filter(|metadata| metadata.is_file())?;
+        let (text, _) = self.text(&path, DIFF)?;
+        let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
+        let mode = file.mode.as_deref().unwrap_or("new file");
+        Some(format!("diff --git a/{0} b/{0}\n{mode}\n{lines}", file.name))
+    }
+
+    fn changed(&self, change: Change, path: PathBuf) -> Changed {
+        let name = one_line(&self.without_secrets(&path.to_string_lossy(), true));
+        Changed {
+            change,
+            name,
+            path,
+            lines: None,
+            mode: None,
+            is_written_here: false,
+        }
+    }
+
+    /// What `git diff --raw --no-abbrev -z` lists: `:OLD-MODE NEW-MODE OLD-ID NEW-ID LETTER`, then the path.
+    fn statuses(&self, git: &Git, root: &Path, answer: &[u8]) -> Vec<(u8, Changed)> {
+        let mut entries = answer.split(|&byte| byte == 0);
+        let mut all = Vec::new();
+        while let (Some(entry), Some(path)) = (entries.next(), entries.next()) {
+            let entry = String::from_utf8_lossy(entry);
+            let fields: Vec<&str> = entry.trim_start_matches(':').split(' ').collect();
+            let [before, after, _, id, letter] = fields[..] else {
+                continue;
+            };
+            let change = match letter {
+                "A" => Change::Added,
+                "D" => Change::Deleted,
+                "T" => Change::Retyped,
+                _ => Change::Modified,
+            };
+            let path = PathBuf::from(OsStr::from_bytes(path));
+            let target = || match id.bytes().all(|byte| byte == b'0') {
+                true => self.target(&root.join(&path)),
+                false => {
+                    let (target, is_whole) = git.ask(&["cat-file", "blob", id].map(OsStr::new))?;
+                    Some(one_line(&self.without_secrets(&target, is_whole)))
+                }
+            };
+            let mode = mode(before, after, target);
+            let file = self.changed(change, path);
+            all.push((letter.bytes().next().unwrap_or_default(), Changed { mode, ..file }));
+        }
+        all
+    }
+
+    /// Where a link leads.
+    fn target(&self, link: &Path) -> Option<String> {
+        let target = link.read_link().ok()?;
+        Some(one_line(&self.without_secrets(&target.to_string_lossy(), true)))
+    }
+
+    /// What git will say of the mode of a file that it does not know.
+    fn mode_of_new(&self, root: &Path, path: &Path) -> Option<String> {
+        let path = root.join(path);
+        let metadata = path.symlink_metadata().ok()?;
+        let after = match (metadata.is_symlink(), metadata.permissions().mode() & 0o100) {
+            (true, _) => LINK,
+            (false, 0) => PLAIN,
+            (false, _) => EXECUTABLE,
+        };
+        mode(ABSENT, after, || self.target(&path))
+    }
+
+    fn commit(
+        &self,
+        commit: &Committable,
+        made: &[PathBuf],
+        message: &str,
+        stop: Option<&PipeReader>,
+    ) -> Result<Made, String> {
+        let context = &self.reach.0;
+        let permission = context.permission();
+        if permission <= Permission::Read {
+            return Err("Nothing is committed under this permission.".to_owned());
+        }
+        if self.committable(made, stop)? != *commit {
+            return Err(CHANGED_MEANWHILE.to_owned());
+        }
+        let root = Repository::of(&self.places().directory)
+            .map(|repository| repository.root().to_owned())
+            .ok_or(CHANGED_MEANWHILE)?;
+        let real = RealGit {
+            context,
+            root: &root,
+            // Hooks are the user's wish here.
+            fetches: true,
+            stop,
+        };
+        let watched = Left::default();
+        let is_shut_in = permission != Permission::All;
+        watched.look(context, is_shut_in);
+        let new = commit
+            .files
+            .iter()
+            .filter(|file| !commit.is_staged && file.change == Change::Added);
+        let new: Vec<&Changed> = new.collect();
+        if !new.is_empty() {
+            let listed = pathspecs(&new);
+            let added = real.run(
+                &["add", "--intent-to-add"],
+                None,
+                Some(&listed),
+                context.sandbox(permission),
+            )?;
+            added.succeeded("Nothing was committed: git could not take in the new files")?;
+        }
+        let mut arguments = vec!["commit", "--quiet", "--cleanup=whitespace", "--file=-"];
+        let all: Vec<&Changed> = commit.files.iter().collect();
+        let listed = (!commit.is_staged).then(|| pathspecs(&all));
+        if listed.is_some() {
+            arguments.push("--only");
+        }
+        let done = real.run(
+            &arguments,
+            Some(message),
+            listed.as_deref(),
+            context.sandbox(permission),
+        );
+        let output = match done.and_then(|done| done.succeeded("Nothing was committed: git refused")) {
+            Ok(output) => output,
+            Err(why) => {
+                // What was not known to git before is not now.
+                if !new.is_empty() {
+                    let names: Vec<u8> = new.iter().flat_map(|file| terminated(file.path.as_os_str())).collect();
+                    let arguments = ["update-index", "-z", "--force-remove", "--stdin"];
+                    // It cannot be helped if that fails, too: git tells so at the next look.
+                    let _ = real.fed(&arguments, &names, context.sandbox(permission));
+                }
+                return Err(match commit.is_signed && is_shut_in {
+                    true => format!("{why}\n{UNSIGNED}"),
+                    false => why,
+                });
+            }
+        };
+        let changed = bash::named(context, &watched.look(context, is_shut_in));
+        // Hooks may have taken files in or out, written another message, or made another commit of it.
+        let asked = |arguments: &[&str]| {
+            let answer = real.ask(arguments)?;
+            Ok::<String, String>(self.without_secrets(&answer.output, true))
+        };
+        let files = asked(&[
+            "diff-tree",
+            "--no-commit-id",
+            "--name-only",
+            "--no-renames",
+            "-r",
+            "-z",
+            "--root",
+            "HEAD",
+        ])?;
+        Ok(Made {
+            id: one_line(asked(&["rev-parse", "--short", "HEAD"])?.trim()),
+            subject: one_line(asked(&["log", "-1", "--no-show-signature", "--format=%s", "HEAD"])?.trim()),
+            files: files.split_terminator('\0').map(one_line).collect(),
+            output,
+            changed: changed.map(|(what, does)| format!("changed {what}, which {does}: please check it")),
+        })
+    }
+}
+
+/// Why a commit that was shown is not made.
+const CHANGED_MEANWHILE: &str = "Nothing was committed: files, hooks or the branch have changed since they were shown.";
+/// What may be behind a failure where commits are signed.
+const UNSIGNED: &str = "(Git's settings sign commits. A signature may need an agent that commands in the sandbox cannot reach: `! git commit` \
+runs outside of it, and so does /commit under /permission all.)";
+
+impl World {
+    /// Tells what git would do here: in whose name it commits, which hooks and other programs it starts.
+    fn tell(&self, real: &RealGit<'_>, commit: &mut Committable) -> Result<(), String> {
+        let hooks = real.ask(&["rev-parse", "--git-path", "hooks"])?;
+        let hooks = hooks.succeeded("Git does not take this for a repository")?;
+        let author = real.ask(&["var", "GIT_AUTHOR_IDENT"])?;
+        if author.end != End::Exited(0) {
+            return Err(
+                "Git does not know who you are: set it by `! git config --global user.name \"Your Name\"` and `! git config --global user.email you@example.com`."
+                    .to_owned(),
+            );
+        }
+        // Behind the address stand seconds and a time zone.
+        let author = author.output.rsplit_once('>').map_or("", |(author, _)| author);
+        commit.author = format!("{}>", one_line(author.trim()));
+        let branch = real.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
+        commit.branch = (branch.end == End::Exited(0)).then(|| one_line(branch.output.trim()));
+        let head = real.ask(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
+        commit.head = (head.end == End::Exited(0)).then(|| head.output.trim().to_owned());
+        let folder = real.root.join(hooks.trim_end_matches('\n'));
+        let runs = |path: &Path| {
+            let metadata = path.metadata().ok();
+            metadata.is_some_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+        };
+        let found: Vec<PathBuf> = HOOKS
+            .iter()
+            .map(|name| folder.join(name))
+            .filter(|path| runs(path))
+            .collect();
+        let shown = |path: &PathBuf| path.strip_prefix(real.root).map_or(path.clone(), Path::to_owned);
+        commit.hooks = found
+            .iter()
+            .map(|path| one_line(&shown(path).to_string_lossy()))
+            .collect();
+        commit.hook_contents = found.iter().map(|path| beginning(path)).collect();
+        let settings = real.ask(&["config", "--show-scope", "-z", "--get-regexp", SETTINGS])?;
+        for (scope, name, value) in settings_of(&settings.output) {
+            if name == "commit.gpgsign" {
+                commit.is_signed = !matches!(value.to_lowercase().as_str(), "false" | "no" | "off" | "0");
+            } else if matches!(scope, "local" | "worktree") || name.starts_with("hook.") {
+                // What the user's own settings name is the user's choice.
+                commit.programs.push(one_line(&format!("{name} = {value}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Modes as git writes them.
+const ABSENT: &str = "000000";
+const PLAIN: &str = "100644";
+const EXECUTABLE: &str = "100755";
+const LINK: &str = "120000";
+const SUBMODULE: &str = "160000";
+
+/// Git's words about a file that had one mode and gets another; none of a plain file that stays one, is new or goes away.
+fn mode(before: &str, after: &str, target: impl FnOnce() -> Option<String>) -> Option<String> {
+    let words = match (before, after) {
+        (_, ABSENT) | (ABSENT | PLAIN, PLAIN) | (EXECUTABLE, EXECUTABLE) | (SUBMODULE, SUBMODULE) => return None,
+        (ABSENT, after) => format!("new file mode {after}"),
+        (before, after) if before == after => format!("mode {after}"),
+        (before, after) => format!("old mode {before}, new mode {after}"),
+    };
+    let target = (after == LINK).then(target).flatten();
+    Some(target.map_or(words.clone(), |target| format!("{words} -> {target}")))
+}
+
+/// What a file begins with, and how long it is; nothing where it cannot be read.
+fn beginning(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // A hook may be a link; a pipe that has come in its place is not waited for.
+    let opened = path.canonicalize().ok().and_then(|path| files::open(&path).ok());
+    let Some((file, metadata)) = opened else { return bytes };
+    // What was read before a failure is compared, too.
+    let _ = file.take(HOOK).read_to_end(&mut bytes);
+    bytes.extend(metadata.len().to_le_bytes());
+    bytes
+}
+
+/// What `git config --show-scope -z --get-regexp` lists: scope, name and value.
+fn settings_of(answer: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    let mut entries = answer.split('\0');
+    std::iter::from_fn(move || {
+        let scope = entries.next().filter(|scope| !scope.is_empty())?;
+        let entry = entries.next()?;
+        // One without a value is true.
+        let (name, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        Some((scope, name, value))
+    })
+}
+
+/// Lines that are added and removed.
+type Lines = (u64, u64);
+
+/// What `git diff --numstat -z` lists; files that are no text are left out.
+fn counts(answer: &[u8]) -> impl Iterator<Item = (PathBuf, Lines)> {
+    answer.split(|&byte| byte == 0).filter_map(|entry| {
+        let mut parts = entry.splitn(3, |&byte| byte == b'\t');
+        let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse().ok();
+        let lines = (number()?, number()?);
+        Some((PathBuf::from(OsStr::from_bytes(parts.next()?)), lines))
+    })
+}
+
+fn paths(answer: &[u8]) -> impl Iterator<Item = PathBuf> {
+    let names = answer.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    names.map(|name| PathBuf::from(OsString::from_vec(name.to_vec())))
+}
+
+/// These files and no others, whatever signs are in their names.
+fn pathspecs(files: &[&Changed]) -> Vec<u8> {
+    let spec = |file: &&Changed| {
+        let mut spec = OsString::from(":(top,literal)");
+        spec.push(&file.path);
+        terminated(&spec)
+    };
+    files.iter().flat_map(spec).collect()
+}
+
+fn terminated(name: &OsStr) -> Vec<u8> {
+    [name.as_bytes(), b"\0"].concat()
+}
+
+/// A diff of which each file gets its share of what there is room for.
+fn bounded(diff: &str, is_whole: bool) -> String {
+    let files = unified::files(diff);
+    let share = (DIFF / files.len().max(1)).max(OF_A_FILE);
+    let mut out = String::new();
+    let mut left_out = 0;
+    for part in files {
+        if out.len() + part.len().min(share) > DIFF {
+            left_out += 1;
+            continue;
+        }
+        if part.len() <= share {
+            out.push_str(part);
+            continue;
+        }
+        let cut = part[..part.floor_char_boundary(share)].rfind('\n').unwrap_or(0);
+        out.push_str(&part[..cut]);
+        out.push_str(&format!(
+            "\n[… {} more lines of this file]\n",
+            part[cut + 1..].lines().count()
+        ));
+    }
+    match (left_out, is_whole) {
+        (0, true) => {}
+        (0, false) => out.push_str("[… and more changes]\n"),
+        (more, _) => out.push_str(&format!("[… and {more} more files]\n")),
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

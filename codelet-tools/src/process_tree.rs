@@ -1,0 +1,429 @@
+//! Everything that a command has started, also what has left its session, and how to end it.
+//!
+//! It takes this process to end them: where this one is killed itself, they go on. The kernel's signal for a parent's death
+//! comes when the thread ends that has started a program, which a thread of commands always does at once (the
+//! [sandbox](crate::sandbox) holds for a thread), and it is not handed on to what the program starts.
+
+use crate::process::Unstarted;
+use crate::reaper;
+use crate::sandbox::Sandboxing;
+use rustix::process::{Pid, Signal};
+#[cfg(not(target_os = "linux"))]
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::time::Duration;
+
+/// The variable by which a command's descendants are known; its value is different for each call. Give it, with any value,
+/// to a program that is started in a session of its own while a command runs, and it is left alone when the command ends.
+pub const MARK: &str = "CODELET_CALL";
+
+/// Time between two looks at who is still there.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The families that somebody still holds, for the end of the process.
+static LIVE: Mutex<Vec<Weak<ProcessTree>>> = Mutex::new(Vec::new());
+
+/// All are being ended: their list is held for good, and none begins.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Ends what all commands have started, at once and without asking. For a process that is about to end, whoever still
+/// waits for a command: nothing can be started afterwards, and a thread that tries to waits for ever.
+pub fn end_all() {
+    let live = live(40, LOOK);
+    let Some(live) = live else { return };
+    ENDING.store(true, Ordering::Relaxed);
+    for family in live.iter().filter_map(Weak::upgrade) {
+        family.kill(&mut || {});
+    }
+    // Never given back, or a thread that still runs could start the next command.
+    std::mem::forget(live);
+}
+
+/// The families, once no command is being started. What takes longer to start than so many looks hangs in the kernel, and
+/// would hold up who asks too.
+fn live(looks: usize, pause: Duration) -> Option<MutexGuard<'static, Vec<Weak<ProcessTree>>>> {
+    (0..looks).find_map(|_| match LIVE.try_lock() {
+        Ok(live) => Some(live),
+        Err(TryLockError::Poisoned(live)) => Some(live.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            std::thread::sleep(pause);
+            None
+        }
+    })
+}
+
+/// The leaders of all commands that somebody holds, and when they started; `None` while one is still being started after so
+/// many looks, a millisecond apart, and where all are being ended.
+#[cfg(target_os = "linux")]
+pub(crate) fn leaders(looks: usize) -> Option<Vec<(i32, u64)>> {
+    let live = match ENDING.load(Ordering::Relaxed) {
+        true => return None,
+        false => live(looks, Duration::from_millis(1))?,
+    };
+    let held = live.iter().filter_map(Weak::upgrade);
+    Some(
+        held.map(|family| (family.leader.as_raw_nonzero().get(), family.since))
+            .collect(),
+    )
+}
+
+/// A command and its descendants.
+#[derive(Debug)]
+pub(crate) struct ProcessTree {
+    /// The shell; leader of a session of its own.
+    pub(crate) leader: Pid,
+    #[cfg(target_os = "linux")]
+    mark: Vec<u8>,
+    /// When the leader started; nobody of the family is older.
+    #[cfg(target_os = "linux")]
+    since: u64,
+}
+
+/// One process that is still there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Member {
+    pub pid: i32,
+    pub name: String,
+    #[cfg(target_os = "linux")]
+    started: u64,
+}
+
+impl ProcessTree {
+    /// Starts a command's leader with this mark, and knows the family from its first moment on.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(crate) fn begin(
+        mark: &str,
+        start: impl FnOnce() -> Result<(Pid, Option<Sandboxing>), Unstarted>,
+    ) -> Result<(Arc<ProcessTree>, Option<Sandboxing>), Unstarted> {
+        // Held while it starts: who ends all finds it, or it has not begun.
+        let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        let (leader, sandboxing) = start()?;
+        reaper::mark(leader);
+        let family = Arc::new(ProcessTree::of(leader, mark));
+        live.retain(|family| family.strong_count() > 0);
+        live.push(Arc::downgrade(&family));
+        Ok((family, sandboxing))
+    }
+
+    /// All who are still there once the leader has ended and was waited for; those who have ended too are forgotten.
+    pub(crate) fn left(&self) -> Vec<Member> {
+        if self.is_gone() {
+            return Vec::new();
+        }
+        reaper::bury();
+        self.members()
+    }
+
+    /// Sends a signal to all who are there. Says how many it found besides the leader's group.
+    fn signal(&self, signal: Signal) -> usize {
+        // In one go, so that none of the group can start another in between.
+        let _ = rustix::process::kill_process_group(self.leader, signal);
+        let members = self.members();
+        for member in &members {
+            member.signal(signal);
+        }
+        members.len()
+    }
+
+    /// Ends all of them: asks, waits as long as `patience` for them to go, and then does not ask. Calls `meanwhile` all
+    /// the time, so that nobody is kept from going by output that nobody reads.
+    pub(crate) fn end(&self, patience: Duration, mut meanwhile: impl FnMut()) {
+        let asked = std::time::Instant::now();
+        let mut there = self.signal(Signal::TERM);
+        // Who is stopped cannot hear the question.
+        self.signal(Signal::CONT);
+        while there > 0 && asked.elapsed() < patience {
+            meanwhile();
+            std::thread::sleep(LOOK);
+            there = self.members().len();
+        }
+        self.kill(&mut meanwhile);
+    }
+
+    /// Ends all of them without asking, and those that they started in between.
+    fn kill(&self, meanwhile: &mut dyn FnMut()) {
+        /// Looks after the last signal. What does not go by then hangs in the kernel.
+        const LOOKS: usize = 12;
+        for _ in 0..LOOKS {
+            if self.signal(Signal::KILL) == 0 {
+                break;
+            }
+            meanwhile();
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl ProcessTree {
+    /// Of a leader that was just started.
+    fn of(leader: Pid, _mark: &str) -> ProcessTree {
+        ProcessTree { leader }
+    }
+
+    /// Nobody says.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// The look at its group costs nothing.
+    fn is_gone(&self) -> bool {
+        false
+    }
+
+    /// The leader, as long as its group exists.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        match rustix::process::test_kill_process_group(self.leader) {
+            Ok(()) => vec![Member {
+                pid: self.leader.as_raw_nonzero().get(),
+                name: "a job".to_owned(),
+            }],
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Member {
+    fn signal(&self, _signal: Signal) {}
+}
+
+/// Nothing can be adopted on this system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) struct Adoption;
+
+#[cfg(not(target_os = "linux"))]
+impl Adoption {
+    pub(crate) fn begin() -> Self {
+        Adoption
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::Adoption;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::{MARK, Member, ProcessTree};
+    use crate::proc_scan::{Process, children, environment, is_copy_of_self, own, processes, read_process};
+    use rustix::io::Errno;
+    use rustix::process::{self, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+    use std::collections::{HashMap, HashSet};
+    use std::path::PathBuf;
+    use std::sync::{Mutex, PoisonError};
+    use std::time::Duration;
+
+    /// How often a process without an environment is looked at again, and after what time.
+    const LOOKS_AGAIN: usize = 3;
+    /// How many milliseconds a command may take to be started on a machine that has no time for it.
+    const STARTING: usize = 1_000;
+    const PAUSE: Duration = Duration::from_millis(3);
+
+    impl ProcessTree {
+        /// Of a leader that was just started with this mark, and not waited for.
+        pub(super) fn of(leader: Pid, mark: &str) -> ProcessTree {
+            let process = read_process(leader.as_raw_nonzero().get());
+            ProcessTree {
+                leader,
+                mark: format!("{MARK}={mark}").into_bytes(),
+                since: process.map_or(0, |process| process.started),
+            }
+        }
+
+        /// Where the leader is now.
+        pub(crate) fn directory(&self) -> Option<PathBuf> {
+            std::fs::read_link(format!("/proc/{}/cwd", self.leader.as_raw_nonzero())).ok()
+        }
+
+        /// Whether nobody is left for certain, which is cheaper to see than who is: that takes a look at every process of
+        /// the machine. Whoever loses its parent while this process adopts becomes its child, so everybody left is one that
+        /// came since, or descends from one.
+        pub(super) fn is_gone(&self) -> bool {
+            if !matches!(process::child_subreaper(), Ok(Some(_))) {
+                return false;
+            }
+            let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            if process::waitid(WaitId::All, look).is_err_and(|error| error == Errno::CHILD) {
+                return true;
+            }
+            // In this order: a command that is listed has been entered, or is being started.
+            let (Some(children), Some(leaders)) = (children(), super::leaders(20)) else {
+                return false;
+            };
+            children.into_iter().all(|pid| {
+                let is_others = |process: &Process| {
+                    let leader = leaders.iter().find(|(leader, _)| *leader == process.pid);
+                    let is_leader = leader.is_some_and(|(_, since)| *since == process.started);
+                    process.started < self.since || (is_leader && pid != self.leader.as_raw_nonzero().get())
+                };
+                // Somebody else's server, an earlier command's job, a command that runs beside this one. Who is gone meanwhile
+                // may have left somebody.
+                read_process(pid).as_ref().is_some_and(is_others)
+            })
+        }
+
+        /// All who are still there: in the session, with the mark, children of those, and orphans that came to this
+        /// process since.
+        pub(crate) fn members(&self) -> Vec<Member> {
+            let leader = self.leader.as_raw_nonzero().get();
+            let all = processes();
+            let myself = all.iter().find(|process| process.pid == own());
+            let own = myself.map_or((own(), 0), |process| (process.pid, process.session));
+            // Who leads a command that runs beside this one is nobody's orphan, though its environment may be empty for longer than anybody
+            // looks: each that is among the processes is on the list as soon as it is started.
+            let others: HashSet<(i32, u64)> = super::leaders(STARTING).unwrap_or_default().into_iter().collect();
+            let mut found: HashSet<i32> = HashSet::new();
+            let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+            for process in &all {
+                if process.started < self.since {
+                    continue;
+                }
+                children.entry(process.parent).or_default().push(process.pid);
+                let is_near = process.session == leader || process.group == leader || process.pid == leader;
+                let leads_another = !is_near && others.contains(&(process.pid, process.started));
+                if is_near || (process.is_alive && !leads_another && self.has_mark(process, own)) {
+                    found.insert(process.pid);
+                }
+            }
+            found.remove(&own.0);
+            let mut open: Vec<i32> = found.iter().copied().collect();
+            while let Some(pid) = open.pop() {
+                for &child in children.get(&pid).into_iter().flatten() {
+                    if found.insert(child) {
+                        open.push(child);
+                    }
+                }
+            }
+            all.into_iter()
+                .filter(|process| process.is_alive && found.contains(&process.pid))
+                .map(|process| Member {
+                    pid: process.pid,
+                    name: process.name,
+                    started: process.started,
+                })
+                .collect()
+        }
+
+        fn has_mark(&self, process: &Process, (own, session): (i32, i32)) -> bool {
+            let may_be_orphan = process.parent == own && process.session != session;
+            let mut environment = environment(process.pid);
+            // A process has no environment for a moment while it becomes another program, and when it ends.
+            for _ in 0..LOOKS_AGAIN {
+                if !may_be_orphan || !environment.is_empty() {
+                    break;
+                }
+                std::thread::sleep(PAUSE);
+                match read_process(process.pid) {
+                    Some(now) if now.is_alive && now.started == process.started => {
+                        environment = crate::proc_scan::environment(process.pid);
+                    }
+                    _ => return false,
+                }
+            }
+            let mut marks = environment
+                .split(|&byte| byte == 0)
+                .filter(|variable| {
+                    variable
+                        .strip_prefix(MARK.as_bytes())
+                        .is_some_and(|rest| rest.first() == Some(&b'='))
+                })
+                .peekable();
+            if marks.peek().is_some() {
+                return marks.any(|mark| mark == self.mark);
+            }
+            // Whoever has thrown the mark away, left the session and lost its parent came here as an orphan.
+            may_be_orphan && !is_copy_of_self(process.pid)
+        }
+    }
+
+    impl Member {
+        pub(super) fn signal(&self, signal: Signal) {
+            let Some(pid) = Pid::from_raw(self.pid) else { return };
+            // Held by a descriptor, the number cannot come to mean another process.
+            let Ok(held) = process::pidfd_open(pid, PidfdFlags::empty()) else {
+                return;
+            };
+            if read_process(self.pid).is_some_and(|now| now.started == self.started) {
+                // It may be gone; that is what is wanted.
+                let _ = process::pidfd_send_signal(held, signal);
+            }
+        }
+    }
+
+    /// While it is held, processes that lose their parent become children of this one, so that they are found.
+    pub(crate) struct Adoption(());
+
+    static HELD: Mutex<usize> = Mutex::new(0);
+
+    impl Adoption {
+        pub(crate) fn begin() -> Self {
+            let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+            if *held == 0 {
+                // Without it, who threw away the mark is not found; all others are.
+                let _ = process::set_child_subreaper(Some(process::getpid()));
+            }
+            *held += 1;
+            Adoption(())
+        }
+    }
+
+    impl Drop for Adoption {
+        fn drop(&mut self) {
+            let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+            *held -= 1;
+            if *held == 0 {
+                let _ = process::set_child_subreaper(None);
+            }
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::process::{Ended, Program, run};
+    use std::process::Command;
+    use std::time::Instant;
+
+    fn ended(command: &str) -> Ended {
+        let program = Program {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), command.into()],
+            directory: "/".into(),
+            held: None,
+            input: None,
+            errors: None,
+            handed: Vec::new(),
+            environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            sandbox: None,
+            timeout: Duration::from_secs(20),
+        };
+        run(program, None, &mut |_| {}).unwrap()
+    }
+
+    #[test]
+    fn that_nobody_is_left_is_certain_beside_older_children_and_not_beside_a_job() {
+        let _adoption = Adoption::begin();
+        let mut older = Command::new("sleep").arg("1000").spawn().unwrap();
+        // The clock of processes is coarse, and other tests have children too.
+        let began = Instant::now();
+        while !ended("true").family.is_gone() {
+            assert!(began.elapsed() < Duration::from_secs(60), "it is never certain");
+        }
+        for job in [
+            "sleep 1000 > /dev/null 2>&1 &",
+            "(env -i setsid sleep 1000 > /dev/null 2>&1 &)",
+        ] {
+            let ended = ended(job);
+            assert!(!ended.family.is_gone(), "{job}");
+            ended.family.end(Duration::ZERO, || {});
+        }
+        older.kill().unwrap();
+        older.wait().unwrap();
+    }
+}

@@ -1,0 +1,426 @@
+//! What the tools of one session share.
+
+use crate::Options;
+use crate::arguments;
+use crate::caches;
+use crate::copies::Copies;
+use crate::cwd::Shell;
+use crate::files;
+use crate::owned::Owned;
+use crate::path::{Paths, Place};
+use crate::sandbox::{Sandbox, is_open_to_all};
+use crate::scratch::{self, Scratch};
+use crate::secrets::Secrets;
+use crate::seen::Seen;
+use codelet_agent::model::ToolSpec;
+use codelet_agent::permission::Permission;
+use codelet_agent::tool::{Call, MOST, Need, Output, Tool};
+use codelet_context::message::{Action, Parameters};
+use codelet_text::short::{clip, on_one_line};
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Where programs are if nobody says.
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The folders of an environment's `PATH`, or of `usual` where it has none, named without links, that no command in this
+/// sandbox can put a program into.
+pub(crate) fn program_folders(
+    environment: &[(OsString, OsString)],
+    usual: &str,
+    sandbox: &Sandbox,
+) -> impl Iterator<Item = PathBuf> {
+    let path = search_path(environment).unwrap_or_else(|| usual.into());
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let absolute = folders.into_iter().filter(|folder| folder.is_absolute());
+    // As it leads now: a link on the way may be a command's to change.
+    absolute
+        .filter_map(|folder| folder.canonicalize().ok())
+        .filter(|folder| !sandbox.writes(folder))
+}
+
+fn search_path(environment: &[(OsString, OsString)]) -> Option<OsString> {
+    let path = environment.iter().find(|(name, _)| name == "PATH");
+    path.map(|(_, value)| value.clone())
+}
+
+/// Paths, looks at files, and settings.
+pub(crate) struct ToolContext {
+    pub paths: Paths,
+    pub owned: Arc<Owned>,
+    pub seen: Seen,
+    /// Of all tools of the session and its tasks.
+    pub copies: Arc<Copies>,
+    pub options: Options,
+    permission: Arc<Mutex<Permission>>,
+    sees_images: AtomicBool,
+    shell: Mutex<Shell>,
+    /// Made for the first command in the sandbox.
+    caches: Arc<OnceLock<Option<PathBuf>>>,
+}
+
+impl ToolContext {
+    pub(crate) fn new(mut options: Options) -> Self {
+        let is_free = options.permission == Permission::All;
+        // As they lead now: what a command puts in their place later is not what was meant.
+        for folder in options
+            .writable
+            .iter_mut()
+            .chain(&mut options.added)
+            .chain([&mut options.temporary])
+        {
+            if let Ok(real) = folder.canonicalize() {
+                *folder = real;
+            }
+        }
+        let paths = Paths::new(&options.workspace, &options.directory, options.home.as_deref(), is_free);
+        let paths = paths.with(&options.added);
+        ToolContext {
+            shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
+            seen: Seen::default(),
+            copies: Arc::default(),
+            permission: Arc::new(Mutex::new(options.permission)),
+            sees_images: AtomicBool::new(options.sees_images),
+            owned: Arc::new(
+                Owned::new(paths.root(), options.home.as_deref(), &options.settings)
+                    .with(&options.added)
+                    .keeping_programs(&search_path(&options.env).unwrap_or_default()),
+            ),
+            paths,
+            options,
+            caches: Arc::default(),
+        }
+    }
+
+    /// Another one of the same session: how far its tools may go, now and later, is the same, and so are the places that were found
+    /// as the session began. What it has seen and where its shell stands is its own.
+    pub(crate) fn another(&self, sees_images: bool) -> Self {
+        let paths = self.paths.another();
+        let is_free = self.permission() == Permission::All;
+        ToolContext {
+            shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
+            seen: Seen::default(),
+            copies: Arc::clone(&self.copies),
+            permission: Arc::clone(&self.permission),
+            sees_images: AtomicBool::new(sees_images),
+            owned: Arc::clone(&self.owned),
+            paths,
+            options: self.options.clone(),
+            caches: Arc::clone(&self.caches),
+        }
+    }
+
+    /// The folder for what build tools keep while they run in the sandbox, if there can be one.
+    pub(crate) fn caches(&self) -> Option<&Path> {
+        let made = self.caches.get_or_init(|| {
+            let all = self.options.caches.as_deref()?;
+            caches::folder(all, self.paths.root(), &self.widest())
+        });
+        made.as_deref()
+    }
+
+    /// What nobody is to see, as it is now.
+    pub(crate) fn secrets(&self) -> Secrets {
+        self.options.secrets.now()
+    }
+
+    /// How far the tools may go now.
+    pub(crate) fn permission(&self) -> Permission {
+        *self.permission.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// They may go as far as this from now on.
+    pub(crate) fn permit(&self, permission: Permission) {
+        *self.permission.lock().unwrap_or_else(PoisonError::into_inner) = permission;
+        self.paths.free(permission == Permission::All);
+    }
+
+    /// Whether the model that is asked now takes pictures.
+    pub(crate) fn sees_images(&self) -> bool {
+        self.sees_images.load(Ordering::Relaxed)
+    }
+
+    /// Another model is asked from now on.
+    pub(crate) fn show_images(&self, sees_images: bool) {
+        self.sees_images.store(sees_images, Ordering::Relaxed);
+    }
+
+    /// What looking at a place needs to be permitted.
+    ///
+    /// # Errors
+    /// When the name can be no place.
+    pub(crate) fn to_look_at(&self, name: &str) -> Result<Vec<Need>, String> {
+        let Place { path, is_inside } = self.paths.judge(name)?;
+        let is_of_home = self.owned.is_of_home(&path);
+        // Who permits a dot file has not permitted the home that it lies in.
+        let is_file =
+            path.is_file() && !(is_of_home && path.parent().is_some_and(|folder| !self.owned.is_of_home(folder)));
+        let is_inside = is_inside && !is_of_home;
+        Ok(vec![Need::Read {
+            path,
+            is_inside,
+            is_file,
+        }])
+    }
+
+    /// What it takes to change what is in this place, as the diff shows it.
+    pub(crate) fn to_change(&self, Place { path, is_inside }: Place, diff: String) -> Vec<Need> {
+        vec![Need::Change {
+            owner: self.owned.owner(&path),
+            path,
+            is_inside,
+            diff,
+        }]
+    }
+
+    /// The sandbox in which commands run under this permission, if in one.
+    pub(crate) fn sandbox(&self, permission: Permission) -> Option<Sandbox> {
+        if permission != Permission::All {
+            // They are among what can be written in it.
+            self.caches();
+        }
+        match permission {
+            Permission::All => None,
+            Permission::Edit => Some(self.widest().with_network(self.options.has_network)),
+            Permission::Plan | Permission::Read => Some(Sandbox::new(self.beside())),
+        }
+    }
+
+    /// The one for commands that only look: in the workspace, and there at nothing that is kept from commands.
+    pub(crate) fn looking(&self) -> Sandbox {
+        let files = self.paths.roots().flat_map(|root| self.owned.writable_of(root));
+        Sandbox::looking_at(self.paths.roots().cloned().collect(), files.collect())
+    }
+
+    /// Whether it shows nothing of the user's but the workspace: neither that nor the home lies among the system's files.
+    pub(crate) fn looks_stay_inside(&self) -> bool {
+        let home = self.options.home.as_ref().and_then(|home| home.canonicalize().ok());
+        !self.paths.roots().chain(&home).any(|place| is_open_to_all(place))
+    }
+
+    /// The one in which a command may write the most.
+    pub(crate) fn widest(&self) -> Sandbox {
+        Sandbox::new(self.owned.writable().into_iter().chain(self.beside()))
+    }
+
+    /// What any command may write to besides the workspace.
+    fn beside(&self) -> impl Iterator<Item = PathBuf> {
+        let folders = self.options.writable.iter().chain([&self.options.temporary]);
+        let caches = self.caches.get().cloned().flatten();
+        folders.flat_map(|folder| self.owned.writable_of(folder)).chain(caches)
+    }
+
+    /// The folders of `PATH`, named without links, that no command in this sandbox can put a program into.
+    pub(crate) fn program_folders(&self, sandbox: &Sandbox) -> impl Iterator<Item = PathBuf> {
+        program_folders(&self.options.env, PATH, sandbox)
+    }
+
+    /// `PATH` without the folders that commands in the sandbox can put programs into.
+    pub(crate) fn safe_path(&self) -> OsString {
+        let sandbox = self.widest();
+        // Folders came from such a list, so they make one again.
+        std::env::join_paths(self.program_folders(&sandbox)).unwrap_or_default()
+    }
+
+    /// A folder for files that no command in the sandbox is to find or change.
+    ///
+    /// # Errors
+    /// Says why there is none.
+    pub(crate) fn scratch(&self) -> Result<Scratch, String> {
+        self.within_private(|private| {
+            scratch::clear(private);
+            Scratch::new(private)
+        })
+    }
+
+    /// What is made in the first folder of the user's that no command in the sandbox can change.
+    ///
+    /// # Errors
+    /// Says why there is no such folder, or why it cannot be made there.
+    pub(crate) fn within_private<T>(&self, make: impl Fn(&Path) -> std::io::Result<T>) -> Result<T, String> {
+        let sandbox = self.widest();
+        let mut why =
+            "neither XDG_RUNTIME_DIR, XDG_CACHE_HOME nor HOME names a folder of yours that commands cannot change"
+                .to_owned();
+        for folder in &self.options.private {
+            match scratch::private(folder, &sandbox).map(|private| make(&private)) {
+                Some(Ok(made)) => return Ok(made),
+                Some(Err(error)) => why = format!("{}: {}", folder.display(), files::reason(&error)),
+                None => {}
+            }
+        }
+        Err(why)
+    }
+
+    /// Where the shell stands for the next command.
+    pub(crate) fn shell(&self) -> PathBuf {
+        let is_shut_in = self.permission() != Permission::All;
+        self.shells().at(is_shut_in).to_owned()
+    }
+
+    /// Where it stands for those that are shut in and for the others.
+    pub(crate) fn shells(&self) -> MutexGuard<'_, Shell> {
+        self.shell.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A failure at a file, with the file that may have been meant.
+    pub(crate) fn fail(&self, name: &str, path: &Path, why: &str) -> Output {
+        let mut text = format!("{}: {why}", self.paths.show(path));
+        let shell = self.shell();
+        if shell != self.paths.directory() && !Path::new(name).is_absolute() {
+            let meant = shell.join(name);
+            if meant.exists() && !path.exists() {
+                let directory = self.paths.directory().display();
+                text.push_str(&format!(
+                    ". Relative paths begin at {directory}; for the file beside the shell, say {}",
+                    self.paths.show(&meant)
+                ));
+            }
+        }
+        Output::failure(text)
+    }
+
+    /// The same of a call that nobody has to permit, as it could not be done.
+    pub(crate) fn unmade(&self, name: &str, path: &Path, why: &str) -> String {
+        let text = self.fail(name, path, why).text.as_str().to_owned();
+        match twin(self, name) {
+            Some(note) => noted(text, &[note]),
+            None => text,
+        }
+    }
+}
+
+/// Where the shell stands elsewhere and a relative name means one thing there and another one here: which one was taken.
+fn twin(context: &ToolContext, name: &str) -> Option<String> {
+    let shell = context.shell();
+    if shell == context.paths.directory() || name.is_empty() || name.starts_with(['/', '~', '"']) {
+        return None;
+    }
+    let taken = context.paths.resolve(name).ok()?.path.canonicalize().ok()?;
+    let other = shell.join(name).canonicalize().ok()?;
+    (taken != other).then(|| {
+        format!(
+            "this is {}; beside the shell there is {}, too",
+            taken.display(),
+            context.paths.show(&other)
+        )
+    })
+}
+
+/// What the model is told of a tool.
+pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
+    ToolSpec {
+        name: Arc::from(name),
+        description: Arc::from(description.trim_end()),
+        parameters,
+    }
+}
+
+/// A tool that keeps secrets to itself, and what it answers within bounds.
+pub(crate) struct Discreet {
+    tool: Box<dyn Tool>,
+    context: Arc<ToolContext>,
+}
+
+impl Discreet {
+    pub(crate) fn new(tool: Box<dyn Tool>, context: &Arc<ToolContext>) -> Self {
+        let context = Arc::clone(context);
+        Discreet { tool, context }
+    }
+
+    /// What else is to be said of a call: parameters that nobody reads, and if it was made, which file it has taken.
+    fn notes(&self, parameters: &Parameters, is_made: bool) -> Vec<String> {
+        let spec = self.spec();
+        let mut notes: Vec<String> = arguments::unknown(parameters, spec, is_made).into_iter().collect();
+        let named = ["file_path", "path"].map(|name| parameters.str(name));
+        let takes_places = ["file_path", "path"]
+            .iter()
+            .any(|name| !spec.parameters["properties"][name].is_null());
+        if let Some(name) = named.into_iter().flatten().next().filter(|_| is_made && takes_places) {
+            notes.extend(twin(&self.context, name));
+            let alike = self.context.paths.alike(name);
+            notes.extend(
+                alike.map(|alike| format!("taken for {alike}, whose name differs in spaces, quotes or accents")),
+            );
+        }
+        notes
+    }
+}
+
+/// A text with notes behind it, each in brackets on a line of its own.
+fn noted(mut text: String, notes: &[String]) -> String {
+    for note in notes {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{note}]\n"));
+    }
+    text
+}
+
+impl Tool for Discreet {
+    fn spec(&self) -> &ToolSpec {
+        self.tool.spec()
+    }
+
+    fn action(&self, parameters: &Parameters) -> Action {
+        self.tool.action(parameters)
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.tool.is_read_only()
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        let secrets = self.context.secrets();
+        let mut needs = self.tool.needs(parameters).map_err(|error| {
+            let notes = self.notes(parameters, false);
+            secrets.hide(&noted(error, &notes)).into_owned()
+        })?;
+        for need in &mut needs {
+            if let Need::Change { diff, .. } = need {
+                *diff = secrets.hide(diff).into_owned();
+            }
+        }
+        Ok(needs)
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        one_line(&self.context.secrets().hide(&self.tool.describe(parameters)))
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            let parameters = call.parameters;
+            let mut output = self.tool.call(call).await;
+            let notes = self.notes(parameters, true);
+            if !notes.is_empty() {
+                output.text = noted(output.text.as_str().to_owned(), &notes).into();
+            }
+            if let Cow::Owned(hidden) = self.context.secrets().hide_with_parts(output.text.as_str()) {
+                output.text = hidden.into();
+            }
+            if output.text.len() > MOST {
+                let mut bounded = crate::bounded::Bounded::default();
+                bounded.push(output.text.as_str());
+                let (text, lost) = bounded.finish();
+                output.text = text.into();
+                output.lost += lost;
+            }
+            output
+        })
+    }
+}
+
+/// Longest description of a call, in characters.
+const DESCRIPTION: usize = 200;
+
+fn one_line(text: &str) -> String {
+    let line: String = on_one_line(text).take(DESCRIPTION + 1).collect();
+    clip(&line, DESCRIPTION).into_owned()
+}
