@@ -55,7 +55,7 @@ impl History {
         self.messages.push(message);
     }
 
-    /// Puts messages without texts in place of those from `from` on, and lets go of what only a compaction asks of any.
+    /// Puts messages without texts in place of those from `from` on, and drops what only a compaction asks of any.
     pub(crate) fn drop_texts(&mut self, from: usize, bare: Vec<Arc<Message>>) {
         let places = from..from + bare.len();
         self.messages.splice(places, bare);

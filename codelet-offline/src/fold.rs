@@ -97,7 +97,7 @@ impl<T> Fold<T> {
         (is_done && self.conversation.edits().len() > before).then(|| due.reason())
     }
 
-    /// Lets go of [most of what was said](Conversation::drop_texts). What is to be sent is to be [drawn](Self::draw) before.
+    /// [Drops most of what was said](Conversation::drop_texts). What is to be sent is to be [drawn](Self::draw) before.
     pub fn drop_texts(&mut self) {
         self.conversation.drop_texts();
         self.drawn.clone_from(&self.conversation.view().messages);

@@ -153,7 +153,7 @@ impl Economy {
         }
     }
 
-    /// Lets go of what the last request said; of what it held, the count is left.
+    /// Drops what the last request said; of what it held, the count is left.
     pub fn drop_texts(&mut self) {
         self.seen.fill(Arc::new(Message::new(Role::User, Vec::new())));
     }

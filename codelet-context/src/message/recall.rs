@@ -173,7 +173,7 @@ impl Archive {
         false
     }
 
-    /// Lets go of the bytes under every handle. What was cloned from here keeps them.
+    /// Drops the bytes under every handle. What was cloned from here keeps them.
     pub(crate) fn forget_all(&mut self) {
         let nothing = Body::new("");
         for shelf in &mut self.shelves {

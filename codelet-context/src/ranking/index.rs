@@ -179,7 +179,7 @@ impl RankingIndex {
         self.blocks.push(block);
     }
 
-    /// Lets go of all texts and of what is known of their segments. What is known of words stays: what is said next is held against that.
+    /// Drops all texts and what is known of their segments. What is known of words stays: what is said next is held against that.
     pub fn drop_texts(&mut self) {
         let nothing = Body::new("");
         for block in &mut self.blocks {

@@ -45,11 +45,15 @@ impl Remembered {
         self.remove(place);
     }
 
+    /// Leaves a conversation without its texts, or forgets it where that cannot be.
     fn drop_texts(&mut self, place: Place) {
         if let Some((_, fold)) = self.folds.get_mut(&place) {
             self.bytes -= fold.bytes();
             fold.drop_texts();
             self.bytes += fold.bytes();
+            if !fold.is_bare() {
+                self.forget(place);
+            }
         }
     }
 }

@@ -42,7 +42,7 @@ impl Bare {
 }
 
 impl Conversation {
-    /// Lets go of what was said before the last reply, of what was removed, and of what is known of the lines of both. That is nearly all that a
+    /// Drops what was said before the last reply, what was removed, and what is known of the lines of both. That is nearly all that a
     /// conversation takes. It can go on: what is appended from here on is weighed as before, and it is [decided](Self::decide) as before
     /// whether an edit is due. To be edited, to go back or to read something back, it has to be told again from its beginning.
     pub fn drop_texts(&mut self) {
@@ -75,12 +75,12 @@ impl Conversation {
         (self.is_bare, self.bare_until) = (true, until);
     }
 
-    /// How many different words were said, numbers among them: with the messages most of what is left without the texts.
+    /// Number of different words that were said, numbers among them: with the messages most of what is left without the texts.
     pub fn words(&self) -> usize {
         self.history.ranking().known.len()
     }
 
-    /// Whether [texts were dropped](Self::drop_texts).
+    /// True once [texts were dropped](Self::drop_texts).
     pub fn is_bare(&self) -> bool {
         self.is_bare
     }
