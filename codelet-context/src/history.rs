@@ -55,6 +55,14 @@ impl History {
         self.messages.push(message);
     }
 
+    /// Puts messages without texts in place of those from `from` on, and drops what only a compaction asks of any.
+    pub(crate) fn drop_texts(&mut self, from: usize, bare: Vec<Arc<Message>>) {
+        let places = from..from + bare.len();
+        self.messages.splice(places, bare);
+        self.ranking.drop_texts();
+        self.evidence = Evidence::default();
+    }
+
     /// The messages, oldest first.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages

@@ -196,6 +196,12 @@ impl Editor {
         }
     }
 
+    /// The same with so much room for what it remembers, in bytes, about.
+    pub fn remembering(mut self, bytes: usize) -> Self {
+        self.memory = Memory::of(bytes);
+        self
+    }
+
     fn edit_for(&self, request: &Request<'_>, shrinks: i32) -> Edited {
         let facts = Facts {
             conversation: Some(request.conversation),
@@ -240,7 +246,10 @@ impl Editor {
         let known = counts.find_map(|count| self.memory.take(places[count - 1]));
         let mut fold = known.unwrap_or_else(|| Fold::new(terms.clone()));
         let items: Vec<&[u8]> = request.items.iter().map(|item| &**item).collect();
-        fold.advance(&items[..end])?;
+        if !fold.advance(&items[..end])? {
+            fold = fold.anew();
+            fold.advance(&items[..end])?;
+        }
         let mut whole = Cow::Borrowed(&fold);
         if end < items.len() {
             whole.to_mut().end_with(&items)?;

@@ -8,6 +8,7 @@
 mod answer;
 mod api;
 mod body;
+mod connections;
 pub mod edit;
 mod headers;
 mod ledger;

@@ -1,6 +1,7 @@
 //! The server: who may ask, what is answered here, and what goes on.
 
 use crate::body;
+use crate::connections::{Connection, Idle};
 use crate::edit::Edit;
 use crate::headers::TOKEN;
 use crate::ledger::Ledger;
@@ -20,7 +21,6 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
 use std::collections::hash_map::RandomState;
 use std::convert::Infallible;
 use std::future::Future;
@@ -29,9 +29,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-/// Connections at once; more wait.
+/// Connections at once. For another one, one that is idle is closed; where all are busy, it waits.
 const MOST_CONNECTIONS: usize = 1_024;
 /// Bodies that are being read take at most so many bytes together; what comes beyond goes on unread.
 const MOST_READING: usize = 256 << 20;
@@ -39,6 +39,8 @@ const MOST_READING: usize = 256 << 20;
 const MOST_BUFFERED: usize = 64 << 10;
 /// How long a client may take for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
+/// How long one that is to be closed may take for that, before another one is.
+const CLOSING: Duration = Duration::from_millis(50);
 /// Why a request is not let in.
 type Refusal = (StatusCode, &'static str);
 /// What cannot be passed on within a body.
@@ -68,6 +70,7 @@ pub struct Options {
 pub struct Gateway {
     listener: TcpListener,
     shared: Arc<Shared>,
+    most_connections: usize,
 }
 
 /// What all connections share.
@@ -98,6 +101,7 @@ impl Gateway {
         let address = listener.local_addr()?;
         Ok(Gateway {
             listener,
+            most_connections: MOST_CONNECTIONS,
             shared: Arc::new(Shared {
                 options,
                 address,
@@ -107,6 +111,12 @@ impl Gateway {
                 turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),
             }),
         })
+    }
+
+    /// The same with so many connections at once, in place of 1,024.
+    pub fn holding(mut self, connections: usize) -> Self {
+        self.most_connections = connections;
+        self
     }
 
     /// Where it listens.
@@ -130,29 +140,37 @@ impl Gateway {
 
     /// Serves until `end` comes, and then answers what was asked until then: a stream that breaks off is paid for twice. When this is dropped, all ends.
     pub async fn serve(self, end: impl Future<Output = ()>) {
-        let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let room = Arc::new(Semaphore::new(self.most_connections));
+        let idle = Arc::new(Idle::default());
         let mut connections = tokio::task::JoinSet::new();
-        let open = GracefulShutdown::new();
+        let (ended, is_ended) = watch::channel(());
         let mut end = std::pin::pin!(end);
         loop {
             // What has ended makes room.
             while connections.try_join_next().is_some() {}
-            let permit = tokio::select! {
-                () = &mut end => break,
-                permit = room.clone().acquire_owned() => permit,
-            };
             let accepted = tokio::select! {
                 () = &mut end => break,
                 accepted = self.listener.accept() => accepted,
             };
-            let (Ok((stream, _)), Ok(permit)) = (accepted, permit) else {
+            let Ok((stream, _)) = accepted else {
                 // Too many files are open, for example: others end first.
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                idle.close_oldest();
+                tokio::time::sleep(CLOSING).await;
                 continue;
             };
+            let permit = tokio::select! {
+                () = &mut end => break,
+                permit = permit(&room, &idle) => permit,
+            };
             let _ = stream.set_nodelay(true);
-            let shared = self.shared.clone();
-            let service = hyper::service::service_fn(move |request| answer(shared.clone(), request));
+            let connection = Connection::new(&idle);
+            let service = hyper::service::service_fn({
+                let (shared, connection) = (self.shared.clone(), connection.clone());
+                move |request| {
+                    let (shared, question) = (shared.clone(), connection.ask());
+                    async move { Ok::<_, Infallible>(question.answered_by(answer(shared, request).await)) }
+                }
+            });
             let mut builder = Builder::new(TokioExecutor::new());
             builder
                 .http1()
@@ -160,22 +178,45 @@ impl Gateway {
                 .header_read_timeout(HEAD)
                 .max_buf_size(MOST_BUFFERED);
             builder.http2().timer(TokioTimer::new());
-            let connection = builder.serve_connection(TokioIo::new(stream), service);
-            let connection = open.watch(connection.into_owned());
+            let served = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+            let mut is_ended = is_ended.clone();
             connections.spawn(async move {
                 let _permit = permit;
-                // A client that goes away ends its connection, and with that what it asked for.
-                let _ = connection.await;
+                let mut served = std::pin::pin!(served);
+                tokio::select! {
+                    // A client that goes away ends its connection, and with that what it asked for.
+                    _ = served.as_mut() => return,
+                    // Who has asked nothing misses nothing; of what was answered before, the end may still be on its way.
+                    () = connection.end() => if !connection.was_asked() { return },
+                    _ = is_ended.changed() => {}
+                }
+                served.as_mut().graceful_shutdown();
+                let _ = served.await;
             });
         }
         // Nobody new is let in.
-        drop(self.listener);
-        open.shutdown().await;
+        drop((self.listener, ended));
+        while connections.join_next().await.is_some() {}
+    }
+}
+
+/// Room for a connection: where there is none, idle ones are closed until there is.
+async fn permit(room: &Arc<Semaphore>, idle: &Idle) -> Option<OwnedSemaphorePermit> {
+    loop {
+        if let Ok(permit) = room.clone().try_acquire_owned() {
+            return Some(permit);
+        }
+        let is_closing = idle.close_oldest();
+        tokio::select! {
+            permit = room.clone().acquire_owned() => return permit.ok(),
+            () = tokio::time::sleep(CLOSING), if is_closing => {}
+            () = idle.more(), if !is_closing => {}
+        }
     }
 }
 
 /// Answers a request. What HEAD does not ask for is left out here, since over HTTP/2 nobody else does it.
-async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Infallible> {
+async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Answer {
     let is_head = request.method() == Method::HEAD;
     let mut answer = whole_answer(shared, request).await;
     if is_head {
@@ -184,7 +225,7 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answe
             answer.headers_mut().insert(CONTENT_LENGTH, length.into());
         }
     }
-    Ok(answer)
+    answer
 }
 
 async fn whole_answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> Answer {

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use codelet_context::economics::Preset;
 use codelet_gateway::Api;
-use codelet_gateway::edit::{Edit, Edited, Editor, Settings};
+use codelet_gateway::edit::{Edit, Edited, Editor, Facts, Settings};
 use codelet_transcript::vendor;
 use serde_json::{Value, json};
 
@@ -167,8 +167,12 @@ fn twin(body: &Bytes) -> Bytes {
     swapped.collect::<Vec<u8>>().into()
 }
 
+/// Room for two conversations as they are without their texts, and for one, in bytes.
+const LITTLE: usize = 1_000_000;
+const LEAST: usize = 0;
+
 /// Two conversations in turn, some 300 requests in the longest case: each through an editor that sees nothing else, and both through three that are started anew now and
-/// then and get them as it comes. They are alike but for their words, or for where their clients put marks.
+/// then and get them as it comes; with room for all of it, for what is left without the texts, and for hardly anything. They are alike but for their words, or for where their clients put marks.
 #[test]
 fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
     type Pair = fn(&Bytes) -> [Bytes; 2];
@@ -181,8 +185,13 @@ fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
         (Api::Responses, 50, "twins", twins),
         (Api::Gemini, 50, "twins", twins),
     ] {
-        let alone = [editor(32_000), editor(32_000)];
-        let mut several = [editor(32_000), editor(32_000), editor(32_000)];
+        let alone = [editor(32_000), editor(32_000).remembering(LEAST)];
+        let replica = |chosen: usize| match chosen {
+            0 => editor(32_000),
+            1 => editor(32_000).remembering(LITTLE),
+            _ => editor(32_000).remembering(LEAST),
+        };
+        let mut several = [0, 1, 2].map(replica);
         let mut random = fastrand::Rng::with_seed(11);
         let (mut number, mut edits) = (0, [0, 0]);
         for body in interrupted(api, steps) {
@@ -191,7 +200,7 @@ fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
                 edits[which] = usual.facts.edits;
                 let chosen = random.usize(..several.len());
                 if random.u8(..10) == 0 {
-                    several[chosen] = editor(32_000);
+                    several[chosen] = replica(chosen);
                 }
                 assert!(
                     sent(&several[chosen].edit(&api.into(), body), body) == sent(&usual, body),
@@ -205,6 +214,52 @@ fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
             "{number} requests, {edits:?} edits"
         );
     }
+}
+
+#[test]
+fn what_there_is_no_room_for_changes_no_byte_and_no_figure() {
+    for (api, preset) in ALL
+        .iter()
+        .flat_map(|&api| [(api, Preset::Faithful), (api, Preset::Off)])
+    {
+        let (one, other) = (under(preset, 32_000), under(preset, 32_000).remembering(LEAST));
+        let mut edits = 0;
+        for (number, body) in requests(api, 80).iter().enumerate() {
+            let (whole, bare) = (one.edit(&api.into(), body), other.edit(&api.into(), body));
+            assert!(sent(&whole, body) == sent(&bare, body), "{api:?}, request {number}");
+            let facts = Facts {
+                conversation: whole.facts.conversation,
+                ..bare.facts
+            };
+            assert_eq!(facts, whole.facts, "{api:?}, request {number}");
+            edits = edits.max(facts.edits);
+        }
+        assert!(edits > 1, "{api:?}, {preset:?}: {edits} edits");
+    }
+}
+
+#[test]
+fn a_text_for_which_there_was_no_room_is_there_after_the_next_request() {
+    // Room for one of the two with its texts.
+    let one = editor(24_000).remembering(900_000);
+    let all = requests(Api::Anthropic, 40);
+    let is_text = |text: String| text.contains("::open(");
+    let mut dropped = 0;
+    for pair in all.windows(2) {
+        let edited = one.edit(&Api::Anthropic.into(), &pair[0]);
+        let said = String::from_utf8(sent(&edited, &pair[0])).unwrap();
+        let handle = said.split(" · `codelet recall ").nth(1);
+        let Some(handle) = handle.and_then(|rest| rest.split('`').next()) else {
+            continue;
+        };
+        one.edit(&Api::Anthropic.into(), &twin(&pair[0]));
+        if one.recall(handle).is_none() {
+            dropped += 1;
+            one.edit(&Api::Anthropic.into(), &pair[1]);
+            assert!(one.recall(handle).is_some_and(is_text), "{:?}", edited.facts);
+        }
+    }
+    assert!(dropped > 2, "{dropped} dropped");
 }
 
 #[test]
@@ -237,6 +292,37 @@ fn between_edits_each_request_extends_the_one_before_and_all_are_valid_and_fit()
             edits > 0 && edits * 8 <= steps,
             "{api:?}: {edits} edits in {steps} requests"
         );
+    }
+}
+
+#[test]
+fn a_client_that_asks_for_a_shorter_reply_gets_the_conversation_as_it_was() {
+    let most = |body: &Bytes, tokens: u64| -> Bytes {
+        let mut request: Value = serde_json::from_slice(body).unwrap();
+        for name in ["max_tokens", "max_completion_tokens", "max_output_tokens"] {
+            if let Some(most) = request.get_mut(name) {
+                *most = tokens.into();
+            }
+        }
+        if let Some(config) = request.get_mut("generationConfig") {
+            config["maxOutputTokens"] = tokens.into();
+        }
+        serde_json::to_vec(&request).unwrap().into()
+    };
+    for api in ALL {
+        let (usual, other) = (full(128_000), full(128_000));
+        let mut edits = 0;
+        for (number, body) in requests(api, 160).iter().enumerate() {
+            let (long, short) = (
+                most(body, 32_000),
+                most(body, if number % 3 == 0 { 32_000 } else { 21_333 }),
+            );
+            let items = list(api, &sent(&usual.edit(&api.into(), &long), &long));
+            let edited = other.edit(&api.into(), &short);
+            assert!(list(api, &sent(&edited, &short)) == items, "{api:?}, request {number}");
+            edits = edited.facts.edits;
+        }
+        assert!(edits > 0, "{api:?}");
     }
 }
 

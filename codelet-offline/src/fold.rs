@@ -97,6 +97,14 @@ impl<T> Fold<T> {
         (is_done && self.conversation.edits().len() > before).then(|| due.reason())
     }
 
+    /// [Drops most of what was said](Conversation::drop_texts). What is to be sent is to be [drawn](Self::draw) before.
+    pub fn drop_texts(&mut self) {
+        self.conversation.drop_texts();
+        self.drawn.clone_from(&self.conversation.view().messages);
+        self.drawn.shrink_to_fit();
+        self.shown.shrink_to_fit();
+    }
+
     /// Updates what is sent from the engine's view. If the view was only extended, so is what is sent; otherwise
     /// everything is [written](Self::write) again, and the number of unchanged messages at the start is returned.
     pub fn draw<W>(

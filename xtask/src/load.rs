@@ -21,7 +21,8 @@ const CONVERSATIONS: [usize; 4] = [1, 20, 100, 200];
 const MEASURED: usize = 400;
 /// Steps of a conversation of 200,000 tokens, and of half as many, by the gateway's own estimate.
 const STEPS: usize = 128;
-/// Steps that are measured of a conversation at most.
+/// Steps that are measured of a conversation, at least and at most: there is an edit among so many.
+const FEWEST: usize = 24;
 const MORE: usize = 32;
 /// Steps of the longest conversation that is drawn.
 const DRAWN: usize = 150;
@@ -196,7 +197,7 @@ impl Talk {
                 clients.push(client);
             }
             let before = spent()?;
-            for turn in 0..count * (MEASURED / count).clamp(1, MORE) {
+            for turn in 0..count * (MEASURED / count).clamp(FEWEST, MORE) {
                 let (number, step) = (turn % count, steps + turn / count);
                 let first = task(number);
                 let began = Instant::now();

@@ -153,6 +153,11 @@ impl Economy {
         }
     }
 
+    /// Drops what the last request said; of what it held, the count is left.
+    pub fn drop_texts(&mut self) {
+        self.seen.fill(Arc::new(Message::new(Role::User, Vec::new())));
+    }
+
     pub fn economics(&self) -> &Economics {
         &self.economics
     }

@@ -153,6 +153,16 @@ pub struct Size {
 }
 
 impl Size {
+    /// The same with another message in place of one of them.
+    pub(crate) fn with(self, old: &Message, new: &Message) -> Self {
+        let change = |all: u64, of: &dyn Fn(&Message) -> u64| (all + of(new)).saturating_sub(of(old));
+        Size {
+            messages: self.messages,
+            tokens: change(self.tokens, &tokens::estimate_message),
+            bytes: change(self.bytes, &|message| strategy::bytes(message) as u64),
+        }
+    }
+
     /// Measures these messages, with estimated tokens.
     pub fn of(messages: &[Arc<Message>]) -> Self {
         Size {

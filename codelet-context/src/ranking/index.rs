@@ -11,6 +11,7 @@ use super::word::{COMMON, Lists, Words};
 use crate::message::exchange::Calls;
 use crate::message::{Message, Part};
 use crate::ranking::quoting;
+use crate::text::body::Body;
 use crate::text::hash::{self, ByHash, QuickMap};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -176,6 +177,16 @@ impl RankingIndex {
         }
         self.mark_followed(&block, at);
         self.blocks.push(block);
+    }
+
+    /// Drops all texts and what is known of their segments. What is known of words stays: what is said next is held against that.
+    pub fn drop_texts(&mut self) {
+        let nothing = Body::new("");
+        for block in &mut self.blocks {
+            (block.text, block.segments) = (nothing.clone(), 0..0);
+        }
+        (self.segments, self.segment_words) = Default::default();
+        (self.seen, self.shapes) = Default::default();
     }
 
     /// The outputs, by message and part, that introduced words which the model used in the last message; with the

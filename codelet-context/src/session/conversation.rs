@@ -1,6 +1,7 @@
 //! The conversation of a session: its history, the view that would be sent, and the edits that shrink the view.
 
 mod asked;
+mod bare;
 mod due;
 mod earlier;
 mod edits;
@@ -134,6 +135,9 @@ pub struct Conversation {
     refused: Vec<withdraw::Refused>,
     /// The instruction for reading back removed content; `None` if the model has the tool for it.
     reading_back: Option<&'static str>,
+    /// Its texts were dropped, and of the history those before this message.
+    is_bare: bool,
+    bare_until: usize,
 }
 
 impl Conversation {
@@ -175,6 +179,8 @@ impl Conversation {
             told: None,
             refused: Vec::new(),
             reading_back: None,
+            is_bare: false,
+            bare_until: 0,
         }
     }
 
@@ -269,8 +275,8 @@ impl Conversation {
         }
         let closed = Arc::new(pending::close(&self.view.messages[at], &mut self.view.archive));
         self.economy.changed(at, &closed);
-        self.view.messages[at] = closed;
-        self.shown = Size::of(&self.view.messages);
+        let old = std::mem::replace(&mut self.view.messages[at], closed);
+        self.shown = self.shown.with(&old, &self.view.messages[at]);
     }
 
     fn grow(&mut self, message: Arc<Message>) -> Tokens {

@@ -22,6 +22,12 @@ use std::ops::Range;
 /// How many blocks before a mark the provider looks for what it has kept, the marked one among them (as Anthropic documents).
 const LOOK_BACK: usize = 20;
 
+/// What is known of a conversation takes about so many times its bytes, as measured on sources. Without its texts, it takes so many bytes for each
+/// message and each different word.
+const WHOLE: usize = 4;
+const BARE_MESSAGE: usize = 900;
+const WORD: usize = 45;
+
 /// What decides how a conversation is edited, beside what is said in it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Terms {
@@ -74,6 +80,8 @@ pub(super) struct Fold {
     /// Tokens of the last request that the next one finds in the provider's cache.
     cached: Tokens,
     last_edit: Option<&'static str>,
+    /// So many items were in the request before the first one that this is told of. Where that is not known: all but what comes last.
+    before: usize,
     /// Of what is shown, so many come up to where the request bears a mark of the gateway's own, the most needed first.
     marks: Vec<usize>,
     bytes: usize,
@@ -98,24 +106,40 @@ impl Fold {
             spans: Vec::new(),
             cached: 0,
             last_edit: None,
+            before: usize::MAX,
             marks: Vec::new(),
             bytes: 0,
         }
     }
 
+    /// The same conversation, of which nothing was told yet.
+    pub fn anew(&self) -> Self {
+        Fold {
+            before: self.before,
+            ..Fold::new(self.terms.clone())
+        }
+    }
+
     /// Tells the rest of these items, whose first ones were told before; the last is none of a reply. What belongs together, a reply and what
-    /// came of it, is read by itself, however many requests bring it: so the same is read of it each time.
-    pub fn advance(&mut self, items: &[&[u8]]) -> Result<(), ReadError> {
+    /// came of it, is read by itself, however many requests bring it: so the same is read of it each time. Says no where an edit is due that needs
+    /// texts which were dropped: then all is to be told again from the beginning.
+    pub fn advance(&mut self, items: &[&[u8]]) -> Result<bool, ReadError> {
         self.last_edit = None;
         let is_anew = self.items == 0;
+        if !is_anew {
+            self.before = self.items;
+        }
         while self.items < items.len() {
-            if is_anew {
-                // The request before this one held all but what comes last.
+            if is_anew && self.items < self.before {
                 self.last_edit = None;
             }
             let rest = &items[self.items..];
             let (_, all) = fold::step(rest, self.terms.api.format());
             self.tell(&rest[..all])?;
+            let conversation = self.told.conversation();
+            if conversation.is_bare() && conversation.decide(Signals::default()).is_some() {
+                return Ok(false);
+            }
             let edited = self.told.edit(Signals::default());
             if let Some(reason) = edited {
                 self.last_edit = Some(reason.name());
@@ -123,7 +147,16 @@ impl Fold {
             }
             self.mark(edited.is_some());
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Lets go of all that only edits ask for, and reading back.
+    pub fn drop_texts(&mut self) {
+        self.told.drop_texts();
+    }
+
+    pub fn is_bare(&self) -> bool {
+        self.told.conversation().is_bare()
     }
 
     /// Tells a reply that the request ends with, which the model is to go on with: nothing is edited in between.
@@ -262,7 +295,7 @@ impl Fold {
         marked
     }
 
-    /// The text that was removed under this handle.
+    /// The text that was removed under this handle; an empty one where texts were dropped.
     pub fn recall(&self, handle: &str) -> Option<&str> {
         self.told.conversation().recall(handle, None)
     }
@@ -301,9 +334,15 @@ impl Fold {
         self.told.conversation().requests() as usize
     }
 
-    /// About how much memory this takes, in bytes: a text and what is known of it for its summary take 3.0 times the text's, measured on
-    /// sources, and the rest some more.
+    /// About how much memory this takes, in bytes.
     pub fn bytes(&self) -> usize {
-        self.bytes * 4
+        if !self.is_bare() {
+            return self.bytes * WHOLE;
+        }
+        let made = self.told.shown().iter().map(|shown| match shown {
+            Shown::Made(json) => json.len(),
+            Shown::AsSaid(_) => 0,
+        });
+        made.sum::<usize>() + self.spans.len() * BARE_MESSAGE + self.told.conversation().words() * WORD
     }
 }

@@ -26,7 +26,9 @@ pub(super) fn told(json: &str, archive: &Archive, is_offered: bool) -> String {
         }
         rest = &behind[end..];
     }
-    out + rest
+    out.push_str(rest);
+    out.shrink_to_fit();
+    out
 }
 
 #[cfg(test)]

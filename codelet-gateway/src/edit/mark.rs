@@ -63,10 +63,48 @@ pub(super) fn without<'a>(item: &'a [u8], marks: &mut Vec<Value>) -> Cow<'a, [u8
     };
     let before = marks.len();
     take(&mut value, marks);
-    match marks.len() > before {
-        true => serde_json::to_vec(&value).map_or(Cow::Borrowed(item), Cow::Owned),
-        false => Cow::Borrowed(item),
+    if marks.len() == before {
+        return Cow::Borrowed(item);
     }
+    // As the client writes it where it puts none: that is how the item comes in the next request.
+    let cut = cut(item);
+    match serde_json::from_slice::<Value>(&cut) {
+        Ok(rest) if value == rest => Cow::Owned(cut),
+        _ => serde_json::to_vec(&value).map_or(Cow::Borrowed(item), Cow::Owned),
+    }
+}
+
+/// The item without what looks like a mark, and all else byte for byte.
+fn cut(item: &[u8]) -> Vec<u8> {
+    let (mut out, mut at) = (Vec::with_capacity(item.len()), 0);
+    for key in memmem::find_iter(item, KEY) {
+        let value = item[key + KEY.len()..].trim_ascii_start().strip_prefix(b":");
+        let value = value
+            .map(<[u8]>::trim_ascii_start)
+            .filter(|value| value.starts_with(b"{"));
+        let Some(end) = value.and_then(|value| Some(item.len() - value.len() + memchr::memchr(b'}', value)? + 1))
+        else {
+            continue;
+        };
+        if key < at {
+            continue;
+        }
+        let before = item[at..key].trim_ascii_end();
+        match before.strip_suffix(b",") {
+            Some(before) => {
+                out.extend_from_slice(before);
+                at = end;
+            }
+            None => {
+                out.extend_from_slice(&item[at..key]);
+                let behind = item[end..].trim_ascii_start();
+                let behind = behind.strip_prefix(b",").map_or(&item[end..], <[u8]>::trim_ascii_start);
+                at = item.len() - behind.len();
+            }
+        }
+    }
+    out.extend_from_slice(&item[at..]);
+    out
 }
 
 /// Takes the marks of an item and its blocks away; what a call was given is left alone.
@@ -76,4 +114,37 @@ fn take(value: &mut Value, marks: &mut Vec<Value>) {
         blocks.iter_mut().for_each(|block| take(block, marks));
     }
     marks.extend(fields.shift_remove(MARK));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_without_its_marks_is_as_the_client_writes_it_where_it_puts_none() {
+        let mark = r#""cache_control": {"type": "ephemeral", "ttl": "1h"}"#;
+        for (marked, plain) in [
+            (
+                format!(r#"{{"content": [{{"text": "\u00e9 \/", {mark}}}]}}"#),
+                r#"{"content": [{"text": "\u00e9 \/"}]}"#,
+            ),
+            (format!(r#"{{{mark}, "role": "user"}}"#), r#"{"role": "user"}"#),
+            (
+                format!(r#"{{"content":[{{{mark}}},{{ {mark} ,"a":1,"b":2.50}}]}}"#),
+                r#"{"content":[{},{ "a":1,"b":2.50}]}"#,
+            ),
+            // What a call was given stays, and then all is written anew.
+            (
+                format!(r#"{{"content": [{{"input": {{{mark}}}, {mark}}}]}}"#),
+                r#"{"content":[{"input":{"cache_control":{"type":"ephemeral","ttl":"1h"}}}]}"#,
+            ),
+        ] {
+            let mut marks = Vec::new();
+            let left = without(marked.as_bytes(), &mut marks);
+            assert_eq!(String::from_utf8_lossy(&left), plain);
+            assert!(marks.iter().all(|mark| mark["ttl"] == "1h") && !marks.is_empty());
+        }
+        let said = br#"{"text": "\"cache_control\": {}"}"#;
+        assert_eq!(&*without(said, &mut Vec::new()), said);
+    }
 }

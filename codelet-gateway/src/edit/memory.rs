@@ -4,8 +4,10 @@ use super::fold::Fold;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// As much of conversations is remembered as takes about so many bytes.
-const MOST_BYTES: usize = 64 << 20;
+/// As much of conversations is remembered as takes about so many bytes, if nobody says otherwise.
+const USUAL_BYTES: usize = 128 << 20;
+/// Texts are remembered as long as all takes no more than this share of it.
+const WHOLE_SHARE: f64 = 2.0 / 3.0;
 /// Of so many conversations it is remembered that they were refused.
 const MOST_SHRUNK: usize = 10_000;
 
@@ -17,8 +19,10 @@ pub(super) struct Place {
 }
 
 /// Conversations as far as they went.
-#[derive(Default)]
-pub(super) struct Memory(Mutex<Remembered>);
+pub(super) struct Memory {
+    remembered: Mutex<Remembered>,
+    most_bytes: usize,
+}
 
 #[derive(Default)]
 struct Remembered {
@@ -30,22 +34,62 @@ struct Remembered {
     shrinks: HashMap<u64, i32>,
 }
 
+impl Remembered {
+    fn remove(&mut self, place: Place) -> Option<Fold> {
+        let (_, fold) = self.folds.remove(&place)?;
+        self.bytes -= fold.bytes();
+        Some(fold)
+    }
+
+    fn forget(&mut self, place: Place) {
+        self.remove(place);
+    }
+
+    /// Leaves a conversation without its texts, or forgets it where that cannot be.
+    fn drop_texts(&mut self, place: Place) {
+        if let Some((_, fold)) = self.folds.get_mut(&place) {
+            self.bytes -= fold.bytes();
+            fold.drop_texts();
+            self.bytes += fold.bytes();
+            if !fold.is_bare() {
+                self.forget(place);
+            }
+        }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Memory::of(USUAL_BYTES)
+    }
+}
+
 impl Memory {
+    /// Remembers nothing yet, and later about so many bytes.
+    pub fn of(most_bytes: usize) -> Self {
+        Memory {
+            remembered: Mutex::default(),
+            most_bytes,
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Remembered> {
         // Whoever panicked held it between two whole changes, or lost a conversation, which is allowed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a conversation that went as far as this. It is to be put back at its new place.
     pub fn take(&self, place: Place) -> Option<Fold> {
         let mut all = self.lock();
-        let (_, fold) = all.folds.remove(&place)?;
-        all.bytes -= fold.bytes();
-        Some(fold)
+        all.remove(place)
     }
 
-    /// Remembers a conversation, and forgets those that were longest not asked for.
-    pub fn put(&self, place: Place, fold: Fold) {
+    /// Remembers a conversation. Where there is no room, those that were longest not asked for are left without their texts, and where that is
+    /// not enough, forgotten.
+    pub fn put(&self, place: Place, mut fold: Fold) {
+        if fold.is_bare() {
+            fold.drop_texts();
+        }
         let mut all = self.lock();
         all.clock += 1;
         let clock = all.clock;
@@ -53,24 +97,41 @@ impl Memory {
         if let Some((_, other)) = all.folds.insert(place, (clock, fold)) {
             all.bytes -= other.bytes();
         }
-        while all.bytes > MOST_BYTES && all.folds.len() > 1 {
-            let oldest = all
-                .folds
-                .iter()
-                .min_by_key(|(_, (put, _))| *put)
-                .map(|(place, _)| *place);
-            let Some((_, gone)) = oldest.and_then(|oldest| all.folds.remove(&oldest)) else {
-                break;
+        let most_whole = (self.most_bytes as f64 * WHOLE_SHARE) as usize;
+        loop {
+            let oldest = |is_bare: bool| {
+                let others = all
+                    .folds
+                    .iter()
+                    .filter(|(_, (put, fold))| *put < clock && fold.is_bare() == is_bare);
+                others.min_by_key(|(_, (put, _))| *put).map(|(place, _)| *place)
             };
-            all.bytes -= gone.bytes();
+            match (oldest(false), oldest(true)) {
+                (Some(whole), _) if all.bytes > most_whole => all.drop_texts(whole),
+                (None, Some(bare)) if all.bytes > self.most_bytes => all.forget(bare),
+                // The one that was asked for last keeps its texts as long as there is anything else to let go of.
+                (None, None) if all.bytes > most_whole => {
+                    all.drop_texts(place);
+                    break;
+                }
+                _ => break,
+            }
         }
     }
 
-    /// The text that was removed from a conversation under this handle.
+    /// The text that was removed from a conversation under this handle. Where the text was dropped, the conversation is forgotten, so that its
+    /// next request brings it again.
     pub fn recall(&self, handle: &str) -> Option<String> {
-        let all = self.lock();
-        let mut folds = all.folds.values();
-        folds.find_map(|(_, fold)| fold.recall(handle).map(str::to_owned))
+        let mut all = self.lock();
+        let has_it = |(place, (_, fold)): (&Place, &(u64, Fold))| Some((*place, fold.recall(handle)?.to_owned()));
+        let mut found = all.folds.iter().filter_map(has_it);
+        let whole = found.find_map(|(_, text)| Some(text).filter(|text| !text.is_empty()));
+        if whole.is_some() {
+            return whole;
+        }
+        let dropped: Vec<Place> = all.folds.iter().filter_map(has_it).map(|(place, _)| place).collect();
+        dropped.into_iter().for_each(|place| all.forget(place));
+        None
     }
 
     /// How many times the window of a conversation was made smaller, since it was refused as too long: that one, and none that only begins

@@ -5,6 +5,7 @@ use super::mark::{self, Marks};
 use super::{Asked, Edited, Editor, Facts};
 use crate::Api;
 use bytes::Bytes;
+use codelet_context::policy::CompactionConfig;
 use codelet_context::tokens::{self, Tokens};
 use codelet_text::unseen;
 use codelet_transcript::{Listed, is_reply_item, vendor};
@@ -19,6 +20,10 @@ const LONGEST_NAME: usize = 100;
 const USUAL_WINDOW: Tokens = 200_000;
 /// What a reply may have where the request does not say it, in tokens.
 const USUAL_REPLY: Tokens = 16_000;
+/// Room for the reply is counted in steps: so many tokens, or four times as many, and so on. A client that asks for a shorter reply now and then,
+/// where it falls back to an answer without a stream for example, would have the conversation edited anew for that.
+const REPLY_STEP: Tokens = 8_192;
+const REPLY_STEPS: Tokens = 4;
 /// What stands beside the conversation (tools, a system prompt) is counted in steps of so many estimated tokens, so that a date in it
 /// does not make another conversation of this one.
 const OVERHEAD_STEP: Tokens = 2_048;
@@ -72,7 +77,7 @@ impl<'a> Request<'a> {
                 api: asked.api,
                 preset: settings.preset,
                 window,
-                reserved: reserved(listed),
+                reserved: CompactionConfig::new(window).reserving(reserved(listed)).reserved(),
                 overhead,
                 offers_recall: settings.offers_recall,
                 drops_thinking: vendor::wants_unbound(&model, listed.json("thinking").as_ref()),
@@ -142,7 +147,7 @@ pub(super) fn shortened(name: &str) -> String {
     unseen::plain(name).chars().take(LONGEST_NAME).collect()
 }
 
-/// The most that the reply may have, in tokens, as the request says it.
+/// The most that the reply may have, in tokens, as the request says it, about.
 fn reserved(listed: &Listed<'_>) -> Tokens {
     let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
     let nested = || {
@@ -150,5 +155,12 @@ fn reserved(listed: &Listed<'_>) -> Tokens {
         config.get("maxOutputTokens")?.as_u64()
     };
     let said = names.into_iter().find_map(|name| listed.json(name)?.as_u64());
-    said.or_else(nested).unwrap_or(USUAL_REPLY)
+    let said = said.or_else(nested);
+    said.map_or(USUAL_REPLY, |said| {
+        let mut step = REPLY_STEP;
+        while step < said {
+            step = step.saturating_mul(REPLY_STEPS);
+        }
+        step
+    })
 }

@@ -680,3 +680,62 @@ async fn gateways_in_a_row_pass_a_request_on() {
         .unwrap();
     assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
 }
+
+/// Asks for a page's head through a connection; whether it was answered.
+async fn is_answered(connection: &mut TcpStream) -> bool {
+    let page = "HEAD /codelet/figures HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let asked = async {
+        connection.write_all(page.as_bytes()).await.ok()?;
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(connection.read_u8().await.ok()?);
+        }
+        Some(head.starts_with(b"HTTP/1.1 200"))
+    };
+    tokio::time::timeout(crate::PATIENCE, asked).await.unwrap() == Some(true)
+}
+
+#[tokio::test]
+async fn a_new_client_takes_the_place_of_the_one_that_was_longest_idle_and_of_none_that_waits_for_an_answer() {
+    let (rest, frames) = tokio::sync::mpsc::channel::<Result<Frame<Bytes>, Infallible>>(1);
+    let frames = Mutex::new(Some(frames));
+    let provider = Provider::answering(move |_| {
+        let mut frames = frames.lock().unwrap().take().unwrap();
+        let stream = futures_util::stream::poll_fn(move |context| frames.poll_recv(context));
+        Response::new(StreamBody::new(stream).boxed_unsync())
+    })
+    .await;
+    let options = options(provider.address, editor(32_000));
+    let gateway = Gateway::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
+    let address = gateway.address();
+    tokio::spawn(gateway.holding(3).serve(std::future::pending()));
+    let url = format!("http://{address}/v1/messages");
+    let asked = client().post(&url).body(conversation(1)).send();
+    let (answer, _) = tokio::join!(asked, rest.send(Ok(Frame::data(Bytes::from_static(b"one ")))));
+    let mut answer = answer.unwrap();
+    assert_eq!(answer.chunk().await.unwrap().unwrap(), "one ");
+    // Some ask nothing, others have been answered.
+    let mut before: Vec<TcpStream> = Vec::new();
+    for number in 0..40 {
+        let mut new = TcpStream::connect(address).await.unwrap();
+        if number % 4 == 3 {
+            assert!(is_answered(&mut new).await, "{number}");
+        }
+        before.push(new);
+    }
+    let mut last = TcpStream::connect(address).await.unwrap();
+    assert!(is_answered(&mut last).await);
+    // Two have their places beside the one that waits.
+    let closed = async {
+        for old in &mut before[..38] {
+            let mut rest = Vec::new();
+            let _ = old.read_to_end(&mut rest).await;
+        }
+    };
+    tokio::time::timeout(crate::PATIENCE, closed).await.unwrap();
+    assert!(is_answered(&mut last).await);
+    rest.send(Ok(Frame::data(Bytes::from_static(b"two")))).await.unwrap();
+    drop(rest);
+    assert_eq!(answer.chunk().await.unwrap().unwrap(), "two");
+    assert_eq!(answer.chunk().await.unwrap(), None);
+}

@@ -10,7 +10,7 @@ use crate::compact::trim;
 use crate::message::tokens;
 use crate::message::view::View;
 use crate::message::{Message, Part};
-use crate::strategy::{self, thinking_prune};
+use crate::strategy::thinking_prune;
 use crate::text::body::Body;
 use std::sync::Arc;
 
@@ -66,11 +66,7 @@ impl Conversation {
             return Ok(Notice::trimmed(0, before, before, false));
         }
         for (at, old) in &changed {
-            let new = &self.view.messages[*at];
-            self.shown.tokens =
-                (self.shown.tokens + tokens::estimate_message(new)).saturating_sub(tokens::estimate_message(old));
-            self.shown.bytes =
-                (self.shown.bytes + strategy::bytes(new) as u64).saturating_sub(strategy::bytes(old) as u64);
+            self.shown = self.shown.with(old, &self.view.messages[*at]);
         }
         let removed = self.economy.trimmed(reason, &cut, &self.view.messages);
         self.occupancy.removed(removed);

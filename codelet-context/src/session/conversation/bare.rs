@@ -1,0 +1,295 @@
+//! A conversation without its texts: what is left decides when an edit is due, and nothing that an edit reads is.
+
+use super::Conversation;
+use super::undo::Before;
+use crate::compact::Archived;
+use crate::message::{Action, Extra, Message, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
+use crate::text::body::Body;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Messages that lost their texts, by what they were: a message that several lists show stays one.
+#[derive(Default)]
+struct Bare {
+    known: HashMap<*const Message, Arc<Message>>,
+    nothing: Nothing,
+}
+
+/// What stands in place of all that is alike, once.
+struct Nothing {
+    text: Body,
+    parameters: Parameters,
+}
+
+impl Default for Nothing {
+    fn default() -> Self {
+        Nothing {
+            text: Body::new(""),
+            parameters: Parameters::new(Map::new()),
+        }
+    }
+}
+
+impl Bare {
+    fn of(&mut self, messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+        let bare = |message: &Arc<Message>| {
+            let bare = self.known.entry(Arc::as_ptr(message));
+            bare.or_insert_with(|| Arc::new(self.nothing.but_for(message))).clone()
+        };
+        messages.iter().map(bare).collect()
+    }
+}
+
+impl Conversation {
+    /// Drops what was said before the last reply, what was removed, and what is known of the lines of both. That is nearly all that a
+    /// conversation takes. It can go on: what is appended from here on is weighed as before, and it is [decided](Self::decide) as before
+    /// whether an edit is due. To be edited, to go back or to read something back, it has to be told again from its beginning.
+    pub fn drop_texts(&mut self) {
+        // What a provider has refused is compared with what is said.
+        if self.told.is_some() {
+            return;
+        }
+        let last = |messages: &[Arc<Message>]| messages.iter().rposition(|message| message.role == Role::Assistant);
+        let (said, shown) = (self.history.messages(), &mut self.view.messages);
+        // What was appended since texts were dropped last stands at the end of both.
+        let since = said.len() - self.bare_until;
+        let until = last(said).unwrap_or(0).max(self.bare_until);
+        let mut bare = Bare::default();
+        let said = bare.of(&said[self.bare_until..until]);
+        let first = if self.is_bare {
+            shown.len().saturating_sub(since)
+        } else {
+            0
+        };
+        let places = first..last(shown).unwrap_or(0).max(first);
+        let fresh = bare.of(&shown[places.clone()]);
+        shown.splice(places, fresh);
+        self.history.drop_texts(self.bare_until, said);
+        self.economy.drop_texts();
+        self.view.archive.forget_all();
+        for snapshot in &mut self.snapshots {
+            match &mut snapshot.before {
+                Before::Whole { messages, .. } => *messages = Arc::default(),
+                Before::Messages(messages) => *messages = Vec::new(),
+            }
+        }
+        (self.masks, self.removed_by) = Default::default();
+        (self.archived, self.valid) = (Archived::default(), None);
+        (self.is_bare, self.bare_until) = (true, until);
+    }
+
+    /// Number of different words that were said, numbers among them: with the messages most of what is left without the texts.
+    pub fn words(&self) -> usize {
+        self.history.ranking().known.len()
+    }
+
+    /// True once [texts were dropped](Self::drop_texts).
+    pub fn is_bare(&self) -> bool {
+        self.is_bare
+    }
+}
+
+impl Nothing {
+    /// A message that plays the same part in every decision. Of the user's own words it is asked whether the same are shown somewhere.
+    fn but_for(&self, message: &Message) -> Message {
+        let is_said = message.role == Role::User;
+        let same = |body: &Body| match is_said && !body.is_blank() {
+            true => Body::new(format!("{:016x}", body.hash())),
+            false => self.text.clone(),
+        };
+        let bare = |part: &Part| match part {
+            Part::Text(text) => {
+                let is_own = part.is_own_words();
+                let body = if is_own { same(&text.body) } else { self.text.clone() };
+                Part::Text(Text::new(body, text.origin))
+            }
+            Part::Thinking(thinking) => Part::Thinking(Thinking {
+                body: self.text.clone(),
+                signature: None,
+                redacted: None,
+                is_wanted_back: thinking.is_wanted_back,
+                extra: Extra::default(),
+            }),
+            Part::Image(image) => {
+                let mut bare = image.clone();
+                (bare.data, bare.extra) = (same(&image.data), Extra::default());
+                Part::Image(bare)
+            }
+            Part::ToolCall(call) => Part::ToolCall(ToolCall {
+                id: call.id.clone(),
+                tool: call.tool.clone(),
+                parameters: self.parameters.clone(),
+                action: Action::default(),
+                cut: None,
+                spoken: None,
+                extra: Extra::default(),
+            }),
+            Part::ToolResult(result) => Part::ToolResult(ToolResult {
+                call_id: result.call_id.clone(),
+                success: result.success,
+                pipe: Box::default(),
+                output: Vec::new(),
+                bare: true,
+                error: None,
+                refusal: None,
+                is_apart: result.is_apart,
+                head: None,
+                extra: Extra::default(),
+            }),
+            Part::Opaque(opaque) => {
+                let json = same(opaque.json());
+                let bare = Opaque::new(opaque.kind.clone(), Value::from(json.as_str()));
+                Part::Opaque(bare.that_is(opaque.nature.clone()))
+            }
+        };
+        Message {
+            role: message.role,
+            parts: message.parts.iter().map(bare).collect(),
+            bare: message.bare,
+            extra: Extra::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::economics::Economics;
+    use crate::budget::policy::CompactionConfig;
+    use crate::budget::price;
+    use crate::budget::usage::Usage;
+    use crate::message::{ActionKind, Image, Nature, Origin, ReminderKind, ToolResult};
+    use crate::session::conversation::{Report, Signals};
+    use proptest::prelude::*;
+
+    fn lines(seed: usize, bytes: usize) -> String {
+        let mut text = String::new();
+        while text.len() < bytes {
+            let number = (seed + text.len()).wrapping_mul(0x9E37_79B9) % 1_000_000;
+            text.push_str(&format!("let name_{number} = other_{};\n", number * 7 % 1_000_000));
+        }
+        text
+    }
+
+    /// The messages of a step: a reply that reads one of some files, with words of an earlier output now and then, and what it gives; or
+    /// what the user or a harness says.
+    fn step((kind, which, bytes): (u8, u8, u16), number: usize) -> Vec<Message> {
+        let user = |part| vec![Message::new(Role::User, vec![part])];
+        let image = Image {
+            media_type: "image/png".into(),
+            data: format!("data{}", which % 2).into(),
+            is_url: false,
+            extra: Extra::default(),
+        };
+        match kind % 24 {
+            0 | 1 => user(Part::text(format!("Do the {}. part of it.", which % 3))),
+            2 => user(Part::Image(image)),
+            3 => user(Part::text_from(
+                Origin::Reminder(ReminderKind::GitStatus),
+                lines(number, 200),
+            )),
+            4 => user(Part::Opaque(Opaque::new(
+                "document",
+                Value::from(lines(usize::from(which % 2), 300)),
+            ))),
+            5 => vec![Message::assistant("Done.")],
+            6 => {
+                let begun = Opaque::new("server_tool_use", Value::from(number)).that_is(Nature::Pending);
+                vec![Message::new(
+                    Role::Assistant,
+                    vec![Part::text("I look."), Part::Opaque(begun)],
+                )]
+            }
+            7 => user(Part::text(" ")),
+            _ => {
+                let action = Action {
+                    kind: [ActionKind::Read, ActionKind::Change, ActionKind::Other][usize::from(which % 3)],
+                    paths: vec![format!("src/{}.rs", which % 8).into()],
+                    ..Action::default()
+                };
+                let call = ToolCall::new(format!("call_{number}"), "Look", Map::new()).doing(action);
+                let words = match which % 5 {
+                    0 => lines(number.saturating_sub(usize::from(which)) * 10_000, 400),
+                    _ => format!("I look at part {which}."),
+                };
+                let result = ToolResult::new(
+                    format!("call_{number}"),
+                    Some(which % 11 != 0),
+                    lines(number * 10_000, usize::from(bytes % 6_000)),
+                );
+                vec![
+                    Message::new(Role::Assistant, vec![Part::text(words), Part::ToolCall(call)]),
+                    Message::results(vec![result]),
+                ]
+            }
+        }
+    }
+
+    fn tell(conversation: &mut Conversation, message: &Message) {
+        if message.role == Role::Assistant {
+            let prompt = conversation.pressure(Signals::default()).occupancy;
+            let usage = Usage::from_exclusive(prompt / 10, prompt - prompt / 10, 0, 50);
+            let report = Report {
+                usage,
+                reasoning: 0,
+                is_whole: true,
+            };
+            conversation.replied(message.clone(), report);
+        } else {
+            conversation.append(message.clone());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn without_texts_it_is_decided_alike(steps in prop::collection::vec((any::<u8>(), any::<u8>(), any::<u16>()), 20..90)) {
+            let card = price::find("claude-opus-4-5").cloned().unwrap_or_else(price::usual);
+            let config = CompactionConfig::new(40_000).reserving(2_000);
+            let mut whole = Conversation::new(config, 500).under(Economics::new(card));
+            let mut bare = whole.clone();
+            whole.append(Message::system("You are careful."));
+            bare.append(Message::system("You are careful."));
+            for (number, step) in steps.into_iter().enumerate() {
+                for message in self::step(step, number) {
+                    tell(&mut whole, &message);
+                    tell(&mut bare, &message);
+                }
+                if step.1 % 3 > 0 {
+                    bare.drop_texts();
+                }
+                prop_assert_eq!(bare.pressure(Signals::default()), whole.pressure(Signals::default()));
+                prop_assert_eq!(bare.shown(), whole.shown());
+                let due = whole.decide(Signals::default());
+                prop_assert_eq!(bare.decide(Signals::default()), due);
+                if let Some(due) = due {
+                    let _ = whole.compact(due);
+                    bare = whole.clone();
+                }
+                prop_assert_eq!(bare.sending(false), whole.sending(false));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_that_was_said_before_the_last_reply_is_left() {
+        let mut conversation = Conversation::new(CompactionConfig::new(20_000), 0);
+        for number in 0..40 {
+            for message in step((8, number as u8, 3_000), number) {
+                tell(&mut conversation, &message);
+            }
+            if let Some(due) = conversation.decide(Signals::default()) {
+                conversation.compact(due).unwrap();
+            }
+        }
+        let handle = conversation.archive().newest().next().unwrap().0.clone();
+        assert_ne!(conversation.recall(handle.as_str(), None), Some(""));
+        conversation.drop_texts();
+        assert_eq!(conversation.recall(handle.as_str(), None), Some(""));
+        let said = format!("{conversation:?}");
+        assert!(said.contains(&lines(390_000, 30)[..25]), "the last step is there");
+        let lost = (0..39).filter(|number| said.contains(&lines(number * 10_000, 30)[..25]));
+        assert_eq!(lost.count(), 0, "{said}");
+    }
+}
