@@ -1,13 +1,13 @@
-"""One file of Parquet, or some of its row groups, compacted to files of its own: what a worker of a job does."""
+"""Rows of a file of Parquet, compacted to files of their own: what a worker of a job does."""
 
 from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -24,23 +24,34 @@ _BLOCK = 8 << 20
 _BUFFER = 1 << 20
 
 
-def pieces(metadata: pq.FileMetaData, size: int) -> list[tuple[list[int], int]]:
-    """The row groups of a file in pieces of at most so many bytes, or of one group. At least one piece; each with its bytes."""
-    found: list[tuple[list[int], int]] = [([], 0)]
-    for group in range(metadata.num_row_groups):
-        more = metadata.row_group(group).total_byte_size
-        groups, held = found[-1]
-        if groups and held + more > size:
-            found.append(([group], more))
-        else:
-            found[-1] = [*groups, group], held + more
+class Piece(NamedTuple):
+    """Rows of a file: of these row groups, those from one to another, and how many bytes they are."""
+
+    groups: list[int]
+    start: int
+    stop: int
+    size: int
+
+
+def pieces(metadata: pq.FileMetaData, size: int, cores: int) -> list[Piece]:
+    """A file in pieces of at most so many bytes. A row group that is larger becomes one for each core, since each has to read what is before it."""
+    found: list[Piece] = []
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        rows, held = group.num_rows, group.total_byte_size
+        if found and found[-1].size + held <= size:
+            last = found[-1]
+            found[-1] = Piece([*last.groups, number], 0, last.stop + rows, last.size + held)
+            continue
+        count = max(1, min(cores, rows, -(-held // size)))
+        found += [Piece([number], rows * at // count, rows * (at + 1) // count, held // count) for at in range(count)]
     return found
 
 
-def compact_file(
-    source: Path, file: str, groups: Sequence[int], out: Path, name: str, column: str, keep: bool, how: dict[str, Any]
+def compact_piece(
+    source: Path, file: str, piece: Piece, out: Path, name: str, column: str, keep: bool, how: dict[str, Any]
 ) -> dict[str, int]:
-    """Compacts these row groups of a file below `source` to `out/rows/name` and, those that cannot be compacted, to `out/failed/name`.
+    """Compacts rows of a file below `source` to `out/rows/name` and, those that cannot be compacted, to `out/failed/name`.
 
     Either file appears whole or not at all; there is none without rows. Doing it once more makes the same files in their place.
     keep: also the column of the conversations. how: what `compact_batch` takes. Returns what was counted.
@@ -51,11 +62,8 @@ def compact_file(
     drafts: dict[str, tuple[Path, pq.ParquetWriter]] = {}
     with ExitStack() as stack:
         reader = stack.enter_context(pq.ParquetFile(source / file, buffer_size=_BUFFER))
-        metadata = reader.metadata
-        held = [metadata.row_group(group) for group in groups]
-        size, rows = sum(group.total_byte_size for group in held), sum(group.num_rows for group in held)
         folders = [(key, value) for key, value in _folders(file) if key not in reader.schema_arrow.names]
-        for batch in reader.iter_batches(max(1, rows * _BLOCK // max(1, size)), row_groups=list(groups), use_threads=False):
+        for batch in _batches(reader, piece):
             table = pa.Table.from_batches([batch])
             for key, value in folders:
                 table = table.append_column(key, pa.repeat(value, len(table)))
@@ -78,6 +86,20 @@ def compact_file(
     for kind, (draft, _) in drafts.items():
         os.replace(draft, out / kind / name)
     return told
+
+
+def _batches(reader: pq.ParquetFile, piece: Piece) -> Iterator[pa.RecordBatch]:
+    """The rows of a piece, some megabytes at a time."""
+    groups = [reader.metadata.row_group(group) for group in piece.groups]
+    rows, size = sum(group.num_rows for group in groups), sum(group.total_byte_size for group in groups)
+    at = 0
+    for batch in reader.iter_batches(max(1, rows * _BLOCK // max(1, size)), row_groups=piece.groups, use_threads=False):
+        first, last = max(piece.start, at), min(piece.stop, at + len(batch))
+        if first < last:
+            yield batch.slice(first - at, last - first)
+        at += len(batch)
+        if at >= piece.stop:
+            return
 
 
 def _folders(file: str) -> list[tuple[str, str]]:

@@ -35,12 +35,13 @@ except ModuleNotFoundError as error:
     sys.exit(f"python -m codelet.ray needs {error.name}: install codelet with its extra `ray`")
 
 from . import CodeletError
-from ._parquet import COUNTS, compact_file, pieces
+from ._parquet import COUNTS, Piece, compact_piece, pieces
 from .arrow import compact_batch
 
 _HOW, _FILES, _UNFINISHED = "_codelet.json", "_files.json", "_unfinished-"
 _KINDS = ("failed", "rows")  #: A part is finished with its rows, so they appear last.
 _PIECE, _PART = 32 << 20, 256 << 20  #: Bytes of rows, before Parquet makes them smaller, that a task compacts, and that make a part.
+_MOST_FILES = 1_000  #: Of small ones that make a part.
 _AHEAD = 4  #: Tasks that are handed out for each core.
 _WORKERS = {"MIMALLOC_PURGE_DELAY": "0"}  #: What Arrow gives back goes to the system at once: a third less memory.
 
@@ -89,27 +90,27 @@ class Job:
         done = {file for part in self._parts() for file in part["files"]}
         files = [file for file in self._files() if file not in done]
         self._finished, self._all = 0, len(files)
-        ahead = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
         under_way: list[_Part] = []
         for part in self._begun(files):
             under_way.append(part)
-            self._settle(under_way, ahead)
+            self._settle(under_way, _AHEAD * self._cores)
         self._settle(under_way, 0)
         return {key: sum(part[key] for part in self._parts()) for key in COUNTS}
 
     def _begun(self, files: list[str]) -> Iterator[_Part]:
         """The files in parts, each with tasks for what can be read of it."""
         # An error of the disk or the network may not come again; what breaks a worker is tried again without being asked for.
-        task = ray.remote(retry_exceptions=[OSError])(compact_file)
+        task: Any = ray.remote(retry_exceptions=[OSError])(compact_piece)
         part, size = None, 0
         for number, file in enumerate(files):
             part = part or self._empty_part()
             part.files.append(file)
-            for at, (groups, held) in enumerate(self._pieces(file)):
-                name, size = f"{number:06}-{at:04}.parquet", size + held
-                made = task.remote(self.source, file, groups, part.folder, name, self.column, self.keep, self.how)
+            for at, piece in enumerate(self._pieces(file)):
+                name, size = f"{number:06}-{at:04}.parquet", size + piece.size
+                made = task.remote(self.source, file, piece, part.folder, name, self.column, self.keep, self.how)
                 part.tasks[made] = file, name
-            if len(part.files) == self.part_files or not self.part_files and size >= _PART:
+            if len(part.files) >= (self.part_files or _MOST_FILES) or (size >= _PART and not self.part_files):
                 yield part
                 part, size = None, 0
         if part:
@@ -172,13 +173,13 @@ class Job:
         names = (Path(folder, name) for folder, _, names in os.walk(self.source) for name in names)
         return sorted(str(file.relative_to(self.source)) for file in names if file.suffix == ".parquet" and not file.is_symlink())
 
-    def _pieces(self, file: str) -> list[tuple[list[int], int]]:
-        """The row groups of a file in pieces, each with its bytes; none where it cannot be read."""
+    def _pieces(self, file: str) -> list[Piece]:
+        """A file in pieces; none where it cannot be read."""
         try:
             metadata = pq.read_metadata(self.source / file)
             names = metadata.schema.to_arrow_schema().names
             if self.column in names:
-                return pieces(metadata, _PIECE)
+                return pieces(metadata, _PIECE, self._cores)
             self.bad[file] = f"there is no column {self.column!r}, only {', '.join(names)}"
         except (OSError, pa.ArrowException) as error:
             self.bad[file] = str(error)
