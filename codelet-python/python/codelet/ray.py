@@ -43,7 +43,6 @@ _KINDS = ("failed", "rows")  #: A part is finished with its rows, so they appear
 _PIECE, _PART = 32 << 20, 256 << 20  #: Bytes of rows, before Parquet makes them smaller, that a task compacts, and that make a part.
 _MOST_FILES = 1_000  #: Of small ones that make a part.
 _AHEAD = 4  #: Tasks that are handed out for each core.
-_WORKERS = {"MIMALLOC_PURGE_DELAY": "0"}  #: What Arrow gives back goes to the system at once: a third less memory.
 
 
 @dataclass
@@ -203,12 +202,9 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--workers", type=int, metavar="N", help="cores to use on this machine [default: all]")
     args = vars(parser.parse_args(argv))
     address, workers = args.pop("address"), args.pop("workers")
-    if address and not ray.is_initialized():
-        ray.init(address, runtime_env={"env_vars": _WORKERS})
-    elif not ray.is_initialized():
-        # Workers that are started in advance take their environment from here; with a `runtime_env` Ray would pass them over.
-        os.environ.update(_WORKERS)
-        ray.init("local", num_cpus=workers, include_dashboard=False)
+    if not ray.is_initialized():
+        # A `runtime_env` would make Ray pass over the workers that it starts in advance.
+        ray.init(address or "local", **({} if address else {"num_cpus": workers, "include_dashboard": False}))
     job, began = Job(**args), time.monotonic()
     try:
         told = job.run()
