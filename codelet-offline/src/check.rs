@@ -7,6 +7,9 @@ use serde_json::Value;
 /// Why something is not a request that could be checked: a sentence.
 pub type NotARequest = String;
 
+/// Whose rules are known.
+pub(crate) const VENDORS: &str = "anthropic, openai, responses or gemini";
+
 /// The places of a request at which it breaks a vendor's rule. `form` is the vendor's; with `None` it is the one that the request's
 /// structure shows.
 ///
@@ -20,7 +23,7 @@ pub fn check(request: &[u8], form: Option<Format>) -> Result<Vec<Fault>, NotAReq
                 "is a recording ({form}), not a request; `codelet compact --to V` converts it"
             ));
         }
-        None => return Err("is not a known kind of request; name its vendor with --vendor".to_owned()),
+        None => return Err(format!("is not recognized as a request; name its vendor: {VENDORS}")),
     };
     let request: Value = serde_json::from_slice(request)
         .map_err(|error| format!("is not JSON ({error}); expected a request of {form}"))?;

@@ -94,7 +94,8 @@ def replay_batch(
     """What the session of each row would have cost under other ways of editing its history: `replay` (JSON of `codelet.replay`), `error`."""
 
     def work(rows: _codelet.Column) -> _Rows:
-        return _codelet.replay_rows(rows, threads, window, prices, list(policies), form, force)
+        names = [policies] if isinstance(policies, str) else list(policies)
+        return _codelet.replay_rows(rows, threads, window, prices, names, form, force)
 
     return _with(batch, column, prefix, work)
 
