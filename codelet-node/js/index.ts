@@ -96,12 +96,13 @@ export async function check(request: Conversation, options: { vendor?: string } 
 
 /**
  * The text that a handle stands for, or `undefined` where there is no such handle. A whole marker may be given in its place.
- * `removed`: that of a result, or what `codelet compact --removed` wrote.
+ * `removed`: a result, its `removed`, or what `codelet compact --removed` wrote.
  */
 export async function restore(
-  removed: Readonly<Record<string, string>> | string | Uint8Array,
+  removed: Result | Readonly<Record<string, string>> | string | Uint8Array,
   handle: string,
 ): Promise<string | undefined> {
+  if (removed instanceof Compacted) return restore(removed.removed, handle);
   if (typeof removed === "string" || removed instanceof Uint8Array) {
     return (await outcome((engine) => engine.restore(bytes(removed), handle))) ?? undefined;
   }

@@ -102,6 +102,8 @@ def replay_batch(
 
 def _with(batch: B, column: str, prefix: str, work: Callable[[_codelet.Column], _Rows]) -> B:
     """The batch with what came of one of its columns behind all others."""
+    if not isinstance(batch, (pa.Table, pa.RecordBatch)):
+        raise TypeError(f"expected a pyarrow Table or RecordBatch, not {type(batch).__name__}")
     if column not in batch.schema.names:
         raise ValueError(f"there is no column {column!r}, only {', '.join(map(repr, batch.schema.names))}; name one with column=")
     rows = batch.column(column)
