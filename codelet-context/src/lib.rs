@@ -126,6 +126,7 @@ pub mod compact;
 mod evidence;
 pub mod history;
 pub mod message;
+#[doc(hidden)] // For the training of the weights alone.
 pub mod ranking;
 mod session;
 pub mod strategy;
@@ -155,7 +156,7 @@ pub mod note {
 
 /// The notice: what the user is told of a compaction, on one line, with warnings below it.
 pub mod notice {
-    pub use crate::compact::notice::{NOTHING, Notice, smaller, took};
+    pub use crate::compact::notice::{Notice, smaller, took};
 }
 
 /// What the user wants to stay, whatever is compacted; and the notes that the user wants gone.

@@ -12,7 +12,7 @@ const DONE: &str = "Context compacted:";
 /// How the notice of a light edit begins.
 const TRIMMED: &str = "Context trimmed:";
 /// How that of a compaction with nothing to do begins.
-pub const NOTHING: &str = "Nothing to compact:";
+const NOTHING: &str = "Nothing to compact:";
 /// How the user takes a compaction back.
 const UNDO: &str = "/undo-compact";
 /// How much of an anchor's description is quoted, in characters.
