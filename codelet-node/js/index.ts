@@ -117,13 +117,13 @@ export interface ReplayOptions extends ReadOptions {
   /** A model whose prices count. */
   prices?: string;
   /** The ways of editing; by default the usual ones. */
-  policies?: readonly string[];
+  policies?: string | readonly string[];
 }
 
 /** What a session would have cost under other ways of editing its history, for each policy in dollars, tokens and cache breaks. */
 export async function replay(conversation: Conversation, options: ReplayOptions = {}): Promise<Item> {
   const { window = 200_000, prices, policies = [], form = "auto", force = false } = options;
-  const asked = { window: count("window", window), ...(prices !== undefined && { prices }), policies: [...policies], form, force };
+  const asked = { window: count("window", window), ...(prices !== undefined && { prices }), policies: [policies].flat(), form, force };
   return JSON.parse(await outcome((engine) => engine.replay(bytes(conversation), asked)));
 }
 
