@@ -129,6 +129,7 @@ pub mod compact;
 mod evidence;
 pub mod history;
 pub mod message;
+#[doc(hidden)] // For the training of the weights alone.
 pub mod ranking;
 mod session;
 pub mod strategy;
@@ -158,7 +159,7 @@ pub mod note {
 
 /// The notice: the report of a compaction to the user, on one line, with warnings below it.
 pub mod notice {
-    pub use crate::compact::notice::{NOTHING, Notice, smaller, took};
+    pub use crate::compact::notice::{Notice, smaller, took};
 }
 
 /// The user's pins, which every compaction keeps, and the notes that the user dropped.

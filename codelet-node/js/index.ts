@@ -96,12 +96,13 @@ export async function check(request: Conversation, options: { vendor?: string } 
 
 /**
  * The text that a handle stands for, or `undefined` where there is no such handle. A whole marker may be given in its place.
- * `removed`: that of a result, or what `codelet compact --removed` wrote.
+ * `removed`: a result, its `removed`, or what `codelet compact --removed` wrote.
  */
 export async function restore(
-  removed: Readonly<Record<string, string>> | string | Uint8Array,
+  removed: Result | Readonly<Record<string, string>> | string | Uint8Array,
   handle: string,
 ): Promise<string | undefined> {
+  if (removed instanceof Compacted) return restore(removed.removed, handle);
   if (typeof removed === "string" || removed instanceof Uint8Array) {
     return (await outcome((engine) => engine.restore(bytes(removed), handle))) ?? undefined;
   }
@@ -116,13 +117,13 @@ export interface ReplayOptions extends ReadOptions {
   /** A model whose prices count. */
   prices?: string;
   /** The ways of editing; by default the usual ones. */
-  policies?: readonly string[];
+  policies?: string | readonly string[];
 }
 
 /** What a session would have cost under other ways of editing its history, for each policy in dollars, tokens and cache breaks. */
 export async function replay(conversation: Conversation, options: ReplayOptions = {}): Promise<Item> {
   const { window = 200_000, prices, policies = [], form = "auto", force = false } = options;
-  const asked = { window: count("window", window), ...(prices !== undefined && { prices }), policies: [...policies], form, force };
+  const asked = { window: count("window", window), ...(prices !== undefined && { prices }), policies: [policies].flat(), form, force };
   return JSON.parse(await outcome((engine) => engine.replay(bytes(conversation), asked)));
 }
 

@@ -39,13 +39,15 @@ test("import and require give the same", () => {
 
 test("a conversation becomes smaller and nothing is lost", async () => {
   const long = session(60);
-  const { messages, report, removed } = await compact(long, { budget: 4_000 });
+  const result = await compact(long, { budget: 4_000 });
+  const { messages, report, removed } = result;
   assert.ok(report.tokens.after <= 4_000 && report.tokens.before > 4_000, JSON.stringify(report.tokens));
   assert.deepEqual(messages[0], long[0]);
   assert.deepEqual(await check({ messages, model: "m" }, { vendor: "openai" }), []);
   const [handle, text] = Object.entries(removed)[0];
   assert.equal(await restore(removed, handle), text);
   assert.equal(await restore(removed, `[recall ${handle}]`), text);
+  assert.equal(await restore(result, handle), text);
   assert.equal(await restore(removed, "nothing"), undefined);
   assert.equal(await restore(JSON.stringify({ handle, content: text }), handle), text);
 });
@@ -85,7 +87,9 @@ test("what cannot be done is told", async () => {
     [() => compact(undefined), "ERR_ARGUMENT", /undefined/],
     [() => compact(circle), "ERR_ARGUMENT", /circular/],
     [() => compact([{ role: "user", content: 1n }]), "ERR_ARGUMENT", /BigInt/],
-    [() => check("{}"), "ERR_UNREADABLE", /./],
+    [() => check("{}"), "ERR_UNREADABLE", /name its vendor: anthropic/],
+    [() => check(long, { vendor: "klingon" }), "ERR_ARGUMENT", /expected auto, anthropic/],
+    [() => replay(long, { policies: "sometimes" }), "ERR_ARGUMENT", /"sometimes" is no policy/],
     [() => replay(long, { prices: "no-such-model" }), "ERR_ARGUMENT", /not known/],
     [() => replay(long, { policies: ["sometimes"] }), "ERR_ARGUMENT", /no policy/],
     [() => replay(long.slice(0, 2)), "ERR_UNREADABLE", /no model reply/],

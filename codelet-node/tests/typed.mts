@@ -26,6 +26,7 @@ const messages: Message[] = result.messages;
 const before: number = result.report.tokens.before;
 const converted: Result = await compact(said, { to: "anthropic" });
 const text: string | undefined = await restore(result.removed, "k3f9a2");
+const whole: string | undefined = await restore(result, "k3f9a2");
 const faults: Fault[] = await check({ messages });
 const names: string[] = formats().map((form) => form.name);
 const fitted: Message[] = (await fit(messages, { window: 1000, isDue: true })).messages;
@@ -54,4 +55,4 @@ try {
     console.error(code, known);
   }
 }
-export { before, converted, text, faults, names, fitted, sent, answer, wrong };
+export { before, converted, text, whole, faults, names, fitted, sent, answer, wrong };

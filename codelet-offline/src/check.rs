@@ -7,6 +7,9 @@ use serde_json::Value;
 /// The reason why something is not a request that can be checked: a sentence.
 pub type NotARequest = String;
 
+/// The providers whose rules are known.
+pub(crate) const VENDORS: &str = "anthropic, openai, responses or gemini";
+
 /// Returns the places at which a request breaks a provider's rules. `form` is the provider's format; with `None` it is
 /// the one that the request's structure identifies.
 ///
@@ -20,7 +23,7 @@ pub fn check(request: &[u8], form: Option<Format>) -> Result<Vec<Fault>, NotAReq
                 "is a recording ({form}), not a request; `codelet compact --to V` converts it"
             ));
         }
-        None => return Err("is not a known kind of request; name its vendor with --vendor".to_owned()),
+        None => return Err(format!("is not recognized as a request; name its vendor: {VENDORS}")),
     };
     let request: Value = serde_json::from_slice(request)
         .map_err(|error| format!("is not JSON ({error}); expected a request of {form}"))?;

@@ -64,7 +64,24 @@ pub fn conversations(input: &[u8]) -> Vec<&[u8]> {
 /// # Errors
 /// If there is no such provider, or it is not a request to that provider.
 pub fn check(request: &[u8], vendor: &str) -> Result<Vec<Fault>, OptionsError> {
-    check::check(request, form_or_auto(vendor)?).map_err(OptionsError::Unreadable)
+    check_as(request, vendor_or_auto(vendor)?)
+}
+
+/// The same for a vendor's form, or the one that the request shows.
+///
+/// # Errors
+/// When it is no request of a vendor.
+pub fn check_as(request: &[u8], vendor: Option<Format>) -> Result<Vec<Fault>, OptionsError> {
+    check::check(request, vendor).map_err(|why| OptionsError::Unreadable(format!("the input {why}")))
+}
+
+/// The form of the vendor of that name; none for `auto`.
+///
+/// # Errors
+/// When there is none.
+pub fn vendor_or_auto(name: &str) -> Result<Option<Format>, OptionsError> {
+    let known = check::VENDORS;
+    form_or_auto(name).map_err(|_| OptionsError::Argument(format!("{name:?} is no vendor; expected auto, {known}")))
 }
 
 /// The options for reading a conversation.
@@ -244,7 +261,11 @@ mod tests {
         assert_eq!(refused(unknown), "\"klingon\" is no format; formats() lists them");
         assert_eq!(
             refused(check(b"{}", "klingon")),
-            "\"klingon\" is no format; formats() lists them"
+            "\"klingon\" is no vendor; expected auto, anthropic, openai, responses or gemini"
+        );
+        assert_eq!(
+            refused(check(b"[]", "auto")),
+            "the input is not recognized as a request; name its vendor: anthropic, openai, responses or gemini"
         );
     }
 

@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -74,37 +73,54 @@ def generate(folder: Path, count: int) -> tuple[int, int]:
     return size, bad
 
 
-class Memory(threading.Thread):
-    """The most that any worker of Ray had for itself, and with what it shares, in megabytes; the processor time of all, in seconds."""
+class Watch(threading.Thread):
+    """The most memory that any worker of Ray had for itself, and with what it shares, in megabytes; the processor time of all that a process has started."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: int) -> None:
         super().__init__(daemon=True)
-        self.own, self.shared, self.ticks, self.ended = 0.0, 0.0, dict[str, int](), threading.Event()
+        self.root, self.own, self.shared, self.ticks, self.ended = str(root), 0.0, 0.0, dict[str, int](), threading.Event()
 
     def run(self) -> None:
         while not self.ended.wait(0.2):
+            seen = {}
             for process in Path("/proc").glob("[0-9]*"):
                 try:
-                    if (process / "cmdline").read_bytes().startswith(b"ray::"):
-                        rows = dict(line.split(":", 1) for line in (process / "smaps_rollup").read_text().splitlines()[1:])
-                        kilobytes = {name: int(value.split()[0]) for name, value in rows.items()}
-                        self.own = max(self.own, (kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]) / 1000)
-                        self.shared = max(self.shared, kilobytes["Rss"] / 1000)
-                        used = (process / "stat").read_text().rpartition(")")[2].split()[11:13]
-                        self.ticks[process.name] = sum(map(int, used))
-                except (OSError, ValueError, KeyError):
+                    fields = (process / "stat").read_text().rpartition(")")[2].split()
+                    seen[process.name] = fields[1], sum(map(int, fields[11:13]))
+                except OSError:
                     pass
+            for name, (parent, ticks) in seen.items():
+                while parent != self.root and parent in seen:
+                    parent = seen[parent][0]
+                if self.root in (name, parent):
+                    self.ticks[name] = ticks
+                    self.look(Path("/proc", name))
+
+    def look(self, process: Path) -> None:
+        try:
+            if (process / "cmdline").read_bytes().startswith(b"ray::"):
+                rows = dict(line.split(":", 1) for line in (process / "smaps_rollup").read_text().splitlines()[1:])
+                kilobytes = {name: int(value.split()[0]) for name, value in rows.items()}
+                self.own = max(self.own, (kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]) / 1000)
+                self.shared = max(self.shared, kilobytes["Rss"] / 1000)
+        except (OSError, ValueError, KeyError):
+            pass
 
     @property
     def processor(self) -> float:
         return sum(self.ticks.values()) / os.sysconf("SC_CLK_TCK")
 
 
-def timed(command: list[str], status: int) -> tuple[float, str]:
+def timed(command: list[str], status: int) -> tuple[float, str, Watch]:
     began = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == status, done.stderr[-3000:]
-    return time.monotonic() - began, done.stderr
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    watch = Watch(child.pid)
+    watch.start()
+    _, told = child.communicate()
+    watch.ended.set()
+    watch.join()
+    assert child.returncode == status, told[-3000:]
+    return time.monotonic() - began, told, watch
 
 
 def main() -> None:
@@ -125,19 +141,12 @@ def main() -> None:
     for _ in range(args.rounds):
         for out in (plain, rows):
             shutil.rmtree(out, ignore_errors=True)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        alone, _ = timed(by_program, 1)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        memory = Memory()
-        memory.start()
-        with_ray, told = timed(by_ray, 1)
-        memory.ended.set()
-        memory.join()
+        alone, _, program = timed(by_program, 1)
+        with_ray, told, job = timed(by_ray, 1)
         work = float(next(line for line in told.splitlines() if line.endswith("without the start of Ray")).split(" ")[0])
-        speeds = f"speed {alone / with_ray:.2f}, without its start {alone / work:.2f}"
-        used = f"a worker {memory.own:.0f} MB of its own, {memory.shared:.0f} MB with what it shares"
-        used += f" · processor time {processor:.1f} s, of Ray's workers {memory.processor:.1f} s"
+        speeds = f"speed {alone / with_ray:.2f}, without its start {alone / work:.2f}, by processor time {program.processor / job.processor:.2f}"
+        used = f"a worker {job.own:.0f} MB of its own, {job.shared:.0f} MB with what it shares"
+        used += f" · processor time {program.processor:.1f} s, of Ray and all that it starts {job.processor:.1f} s"
         print(f"program {alone:.1f} s · Ray {with_ray:.1f} s, without its start {work:.1f} s · {speeds} · {used}", flush=True)
     check(plain, rows, args.conversations, bad)
     shutil.rmtree(rows)

@@ -92,9 +92,9 @@ pub fn check_rows<'py>(
     threads: Option<usize>,
     vendor: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let vendor = options::form_or_auto(vendor).map_err(failed)?;
+    let vendor = options::vendor_or_auto(vendor).map_err(failed)?;
     let work = |input: &[u8]| {
-        let faults = check::check(input, vendor)?;
+        let faults = options::check_as(input, vendor)?;
         let list = faults
             .iter()
             .map(|fault| json!({"place": fault.place, "sentence": fault.sentence}));

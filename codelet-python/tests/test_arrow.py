@@ -88,6 +88,8 @@ def test_lists_of_structs_are_read_as_their_json() -> None:
     result = json.loads(made["compacted"][0].as_py())
     assert (result["model"], result["temperature"], result["stream"], result["n"]) == ("m", 0.5, True, 1)
     assert "top_p" not in result
+    with pytest.raises(TypeError, match="not list"):
+        compact_batch([])  # type: ignore[type-var]
     with pytest.raises(TypeError, match="int64"):
         compact_batch(pa.table({"messages": [1, 2]}))
 

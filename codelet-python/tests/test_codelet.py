@@ -37,7 +37,7 @@ def test_a_conversation_becomes_smaller_and_nothing_is_lost(long: list[dict[str,
     assert codelet.check({"messages": result.messages, "model": "m"}, vendor="openai") == []
     handle, text = next(iter(result.removed.items()))
     assert codelet.restore(result.removed, handle) == text
-    assert codelet.restore(result.removed, f"[recall {handle}]") == text
+    assert codelet.restore(result.removed, f"[recall {handle}]") == codelet.restore(result, handle) == text
     with pytest.raises(KeyError):
         codelet.restore(result.removed, "nothing")
 
@@ -66,6 +66,10 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
         (lambda: codelet.compact(long, to="codex"), "codex"),
         (lambda: codelet.replay(long, prices="no-such-model"), "not known"),
         (lambda: codelet.replay(long, policies=["sometimes"]), "no policy"),
+        (lambda: codelet.replay(long, policies="sometimes"), '"sometimes" is no policy'),
+        (lambda: codelet.check(long, vendor="klingon"), "expected auto, anthropic"),
+        (lambda: codelet.check([]), "name its vendor: anthropic"),
+        (lambda: codelet.inspect(str(FIXTURES / "session.jsonl")), "name of a file"),
     ]:
         with pytest.raises(codelet.CodeletError, match=words):
             wrong()
@@ -73,6 +77,9 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
         codelet.compact([{"role": "user", "content": object()}])
     with pytest.raises(ValueError):
         codelet.compact([{"role": "user", "content": float("nan")}])
+    for odd in (None, 5, (message for message in long)):
+        with pytest.raises(TypeError, match="expected a list of messages"):
+            codelet.compact(odd)  # type: ignore[arg-type]
     with pytest.raises(FileNotFoundError):
         codelet.compact(Path("/no/such/file"))
     assert codelet.check({"messages": [{"role": "tool", "tool_call_id": "a", "content": "x"}]}, vendor="openai")

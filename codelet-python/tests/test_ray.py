@@ -97,19 +97,78 @@ def test_a_file_that_breaks_off_within_its_rows_is_told_and_the_others_are_done(
     assert not list(out.glob("_unfinished-*"))
 
 
-def test_what_a_repeated_task_left_is_no_result(tmp_path: Path) -> None:
-    from types import SimpleNamespace
+def test_a_task_that_is_repeated_makes_the_same_once_more(tmp_path: Path) -> None:
+    from codelet._parquet import compact_piece, pieces
 
-    from codelet.ray import _Sink
+    write(tmp_path / "in.parquet", range(4), (2,))
+    (piece,) = pieces(pq.read_metadata(tmp_path / "in.parquet"), 1 << 20, 2)
+    out = tmp_path / "out"
+    for kind in ("rows", "failed"):
+        (out / kind).mkdir(parents=True)
+    once = []
+    for _ in range(2):
+        told = compact_piece(tmp_path, "in.parquet", piece, out, "a.parquet", "messages", False, {"budget": BUDGET})
+        assert (told["rows"], told["failed"]) == (3, 1)
+        once.append(parts(out))
+    assert once[0] == once[1] and sorted(once[0]) == ["failed/a.parquet", "rows/a.parquet"]
 
-    table = compact_batch(write(tmp_path / "in.parquet", range(4), (2,)), budget=BUDGET)
-    folder = tmp_path / "out"
-    sink = _Sink(folder, "messages")
-    sink.write([table], SimpleNamespace(task_idx=0))
-    told = sink.write([table], SimpleNamespace(task_idx=0))
-    assert len(list(folder.glob("*/*"))) == 4
-    sink.on_write_complete(SimpleNamespace(write_returns=[told]))
-    assert len(list(folder.glob("*/*"))) == 2 and (sink.told["rows"], sink.told["failed"]) == (3, 1)
+
+@pytest.mark.parametrize("group", [1, 3, 30])
+@pytest.mark.parametrize("size", [1, 1_000, 1 << 30])
+def test_the_pieces_of_a_file_are_all_of_its_rows_once(tmp_path: Path, group: int, size: int) -> None:
+    from codelet._parquet import _batches, pieces
+
+    file = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"id": range(30), "messages": [str(at) * 500 for at in range(30)]}), file, row_group_size=group)
+    with pq.ParquetFile(file) as reader:
+        found = pieces(reader.metadata, size, 4)
+        rows = [row for piece in found for batch in _batches(reader, piece) for row in batch["id"].to_pylist()]
+        assert rows == list(range(30))
+        assert len(found) == 1 if size == 1 << 30 else len(found) >= 4
+
+
+def test_folders_that_are_columns_are_columns_of_the_result(job: Any, tmp_path: Path) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    for day in ("2026-11-28", "a b"):
+        write(source / f"day={day.replace(' ', '%20')}" / "rows.parquet", range(3), (1,))
+    assert job(source, out) == 1
+    assert sorted((row["day"], row["id"]) for row in rows(out)) == [("2026-11-28", 0), ("2026-11-28", 2), ("a b", 0), ("a b", 2)]
+    assert {row["day"] for row in rows(out, "failed")} == {"2026-11-28", "a b"}
+
+
+def test_a_pipeline_of_ray_data_makes_the_same(job: Any, tmp_path: Path) -> None:
+    """As the documentation shows it."""
+    import ray.data
+
+    table = write(tmp_path / "in" / "a.parquet", range(8), (5,))
+    made = ray.data.read_parquet(str(tmp_path / "in")).map_batches(
+        compact_batch, batch_format="pyarrow", batch_size=None, fn_kwargs={"budget": BUDGET, "threads": 1}
+    )
+    assert sorted(made.take_all(), key=lambda row: row["id"]) == compact_batch(table, budget=BUDGET).to_pylist()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are found in /proc")
+def test_what_a_worker_did_that_was_killed_is_done_by_another(tmp_path: Path) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    for file in range(4):
+        write(source / f"{file}.parquet", range(file * 100, file * 100 + 100))
+    command = [sys.executable, "-m", "codelet.ray", "compact", str(source), str(out), "--budget", str(BUDGET), "--workers", "2"]
+    # What is started by this run alone bears its name.
+    child = subprocess.Popen(command, env={**os.environ, "CODELET_TEST": str(tmp_path)}, stderr=subprocess.PIPE, text=True)
+    deadline, killed = time.monotonic() + 120, 0
+    while not killed:
+        assert child.poll() is None and time.monotonic() < deadline
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                is_ours = str(tmp_path).encode() in (process / "environ").read_bytes()
+                if is_ours and not killed and (process / "cmdline").read_bytes().startswith(b"ray::compact_piece"):
+                    os.kill(int(process.name), signal.SIGKILL)
+                    killed = int(process.name)
+            except OSError:
+                pass
+    _, told = child.communicate(timeout=300)
+    assert child.returncode == 0, told
+    assert sorted(row["id"] for row in rows(out)) == list(range(400))
 
 
 def test_a_job_that_was_killed_goes_on_without_doubles_and_without_losses(tmp_path: Path) -> None:

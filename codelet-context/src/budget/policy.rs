@@ -2,7 +2,9 @@
 
 mod guard;
 
-pub use guard::{Fixed, Guard, Heaviest, Progress, Stuck};
+pub use guard::{Fixed, Heaviest, Stuck};
+#[doc(hidden)] // How a session keeps from compacting in a loop; nobody else needs them.
+pub use guard::{Guard, Progress};
 
 use crate::budget::usage::{DISCOUNT, Usage};
 use crate::message::tokens::Tokens;

@@ -12,7 +12,7 @@ const DONE: &str = "Context compacted:";
 /// The start of the notice of a light edit.
 const TRIMMED: &str = "Context trimmed:";
 /// The start of the notice of a compaction with nothing to do.
-pub const NOTHING: &str = "Nothing to compact:";
+const NOTHING: &str = "Nothing to compact:";
 /// The command that undoes a compaction.
 const UNDO: &str = "/undo-compact";
 /// The maximum characters of an anchor's description in a notice.

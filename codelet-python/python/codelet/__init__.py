@@ -90,7 +90,7 @@ def compact(
 
     Raises CodeletError when it is no conversation, or cannot be written in that form.
     """
-    if not isinstance(messages, (str, bytes, os.PathLike)) and not messages:
+    if isinstance(messages, (Sequence, Mapping)) and not isinstance(messages, (str, bytes)) and not messages:
         return Result(json.dumps(messages), {"tokens": {"before": 0, "after": 0}, "removed": [], "warnings": []}, {})
     text, report, removed = _codelet.compact(_bytes(messages), budget, window, form, to, force, reading_back)
     return Result(text, _object(report), dict(removed))
@@ -106,11 +106,13 @@ def check(request: Conversation, *, vendor: str = "auto") -> list[Fault]:
     return [Fault(*fault) for fault in _codelet.check(_bytes(request), vendor)]
 
 
-def restore(removed: Mapping[str, str] | str | bytes | os.PathLike[str], handle: str) -> str:
+def restore(removed: Result | Mapping[str, str] | str | bytes | os.PathLike[str], handle: str) -> str:
     """The text that a handle stands for. A whole marker may be given in its place.
 
-    removed: `Result.removed`, or the text or file that `codelet compact --removed` wrote. Raises KeyError when there is no such handle.
+    removed: a result, its `removed`, or the text or file that `codelet compact --removed` wrote. Raises KeyError when there is no such handle.
     """
+    if isinstance(removed, Result):
+        removed = removed.removed
     if isinstance(removed, Mapping) and handle in removed:
         return removed[handle]
     lines = removed_lines(removed) if isinstance(removed, Mapping) else _bytes(removed)
@@ -131,9 +133,10 @@ def replay(
 ) -> dict[str, Any]:
     """What a session would have cost under other ways of editing its history, for each policy in dollars, tokens and cache breaks.
 
-    window: the model's context window in tokens. prices: a model whose prices count.
+    window: the model's context window in tokens. prices: a model whose prices count. policies: by default all.
     """
-    return _object(_codelet.replay(_bytes(messages), window, prices, list(policies), form, force))
+    names = [policies] if isinstance(policies, str) else list(policies)
+    return _object(_codelet.replay(_bytes(messages), window, prices, names, form, force))
 
 
 def conversations(text: str | bytes | os.PathLike[str]) -> list[bytes]:
@@ -152,11 +155,15 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _bytes(conversation: Conversation) -> bytes:
-    if isinstance(conversation, bytes):
-        return conversation
+    if isinstance(conversation, (bytes, bytearray, memoryview)):
+        return bytes(conversation)
     if isinstance(conversation, str):
+        if not conversation.lstrip().startswith(("{", "[")) and os.path.isfile(conversation):
+            raise CodeletError(f"{conversation!r} is the name of a file; a string is read as text: pass pathlib.Path({conversation!r})")
         return conversation.encode("utf-8", "surrogatepass")
     if isinstance(conversation, os.PathLike):
         with open(conversation, "rb") as file:
             return file.read()
+    if not isinstance(conversation, (Sequence, Mapping)) and not hasattr(conversation, "model_dump"):
+        raise TypeError(f"expected a list of messages, a request, text or a path, not {type(conversation).__name__}")
     return to_json(conversation)

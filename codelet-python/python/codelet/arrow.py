@@ -94,13 +94,16 @@ def replay_batch(
     """What the session of each row would have cost under other ways of editing its history: `replay` (JSON of `codelet.replay`), `error`."""
 
     def work(rows: _codelet.Column) -> _Rows:
-        return _codelet.replay_rows(rows, threads, window, prices, list(policies), form, force)
+        names = [policies] if isinstance(policies, str) else list(policies)
+        return _codelet.replay_rows(rows, threads, window, prices, names, form, force)
 
     return _with(batch, column, prefix, work)
 
 
 def _with(batch: B, column: str, prefix: str, work: Callable[[_codelet.Column], _Rows]) -> B:
     """The batch with what came of one of its columns behind all others."""
+    if not isinstance(batch, (pa.Table, pa.RecordBatch)):
+        raise TypeError(f"expected a pyarrow Table or RecordBatch, not {type(batch).__name__}")
     if column not in batch.schema.names:
         raise ValueError(f"there is no column {column!r}, only {', '.join(map(repr, batch.schema.names))}; name one with column=")
     rows = batch.column(column)

@@ -1,10 +1,10 @@
-"""Compacts Parquet files of conversations with Ray Data, on this machine or on a cluster.
+"""Compacts Parquet files of conversations with Ray, on this machine or on a cluster.
 
     python -m codelet.ray compact IN OUT --budget 20000
 
 OUT/rows is the result, in parts (`part-00000`, …). Each holds the rows of some files of IN and appears whole or not at all, so the same command
-goes on where it was, without doubles and without losses. OUT/failed has the rows that could not be compacted, with their `error`. OUT is a
-folder that all workers see.
+goes on where it was, without doubles and without losses. OUT/failed has the rows that could not be compacted, with their `error`. IN and OUT are
+folders that all workers see: a task reads, compacts and writes some row groups by itself, so that no rows are handed from worker to worker.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import shutil
 import sys
 import time
 import uuid
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,59 +27,50 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 try:
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.parquet as pq
     import ray
-    import ray.data
-    from ray.data.block import BlockAccessor
 except ModuleNotFoundError as error:
     if __name__ != "__main__":
         raise
     sys.exit(f"python -m codelet.ray needs {error.name}: install codelet with its extra `ray`")
 
 from . import CodeletError
+from ._parquet import COUNTS, Piece, compact_piece, pieces
 from .arrow import compact_batch
 
 _HOW, _FILES, _UNFINISHED = "_codelet.json", "_files.json", "_unfinished-"
-_COUNTS = ("rows", "failed", "tokens_before", "tokens_after")
-_BLOCK = 8 << 20  #: Bytes of a block of rows. Each worker holds some, since Ray reads eight ahead.
-_WORKERS = {"MIMALLOC_PURGE_DELAY": "0"}  #: What Arrow gives back goes to the system at once: a third less memory.
+_KINDS = ("failed", "rows")  #: A part is finished with its rows, so they appear last.
+_PIECE, _PART = 32 << 20, 256 << 20  #: Bytes of rows, before Parquet makes them smaller, that a task compacts, and that make a part.
+_MOST_FILES = 1_000  #: Of small ones that make a part.
+_AHEAD = 4  #: Tasks that are handed out for each core.
 
 
-class _Sink(ray.data.Datasink[dict[str, Any]]):
-    """Writes the rows of a task to files of its own, good and bad ones apart. What a task left that was repeated is taken away."""
+@dataclass
+class _Part:
+    """Files whose results appear together."""
 
-    def __init__(self, folder: Path, without: str | None) -> None:
-        self.folder, self.without, self.told = folder, without, dict.fromkeys(_COUNTS, 0)
-        for kind in ("rows", "failed"):
-            (folder / kind).mkdir(parents=True)
+    #: Where the results are made.
+    folder: Path
+    files: list[str]
+    #: The tasks that are not finished: of which file, and the name of what each makes.
+    tasks: dict[Any, tuple[str, str]] = field(default_factory=dict)
+    #: What those that are finished have made of each file: names, and what was counted.
+    made: list[tuple[str, str, dict[str, int]]] = field(default_factory=list)
 
-    def write(self, blocks: Iterable[Any], ctx: Any) -> dict[str, Any]:
-        name, told = f"{ctx.task_idx:06}-{uuid.uuid4().hex}.parquet", dict.fromkeys(_COUNTS, 0)
-        writers: dict[Any, pq.ParquetWriter] = {}
-        with ExitStack() as stack:
-            for block in blocks:
-                table = BlockAccessor.for_block(block).to_arrow()
-                is_good = table["error"].is_null()
-                good = table.filter(is_good).drop_columns([self.without, "error"] if self.without else ["error"])
-                bad = table.filter(pc.invert(is_good)).drop_columns(["compacted", "tokens_before", "tokens_after"])
-                found = (good.num_rows, bad.num_rows, *(pc.sum(good[name]).as_py() or 0 for name in _COUNTS[2:]))
-                told = {key: told[key] + count for key, count in zip(_COUNTS, found)}
-                for key, rows in ((("rows", good.schema), good), (("failed", bad.schema), bad)):
-                    if rows.num_rows and key not in writers:
-                        writer = pq.ParquetWriter(self.folder / key[0] / f"{len(writers)}-{name}", rows.schema)
-                        writers[key] = stack.enter_context(writer)
-                    if rows.num_rows:
-                        writers[key].write_table(rows)
-        return {**told, "name": name}
-
-    def on_write_complete(self, write_result: Any) -> None:
-        told = write_result.write_returns
-        names = {one["name"] for one in told}
-        for file in self.folder.glob("*/*"):
-            if file.name.partition("-")[2] not in names:
-                file.unlink()
-        self.told = {key: sum(one[key] for one in told) for key in _COUNTS}
+    def finish(self, out: Path, bad: Container[str]) -> None:
+        """Lets the results appear, if there are any; nothing of a file that could not be read to its end."""
+        for file, name, _ in self.made:
+            if file in bad:
+                for kind in _KINDS:
+                    (self.folder / kind / name).unlink(missing_ok=True)
+        if files := [file for file in self.files if file not in bad]:
+            told = {key: sum(counts[key] for file, _, counts in self.made if file not in bad) for key in COUNTS}
+            (self.folder / "rows" / _FILES).write_text(json.dumps({"files": files, **told}))
+            name = f"part-{max((int(part.name[5:]) for part in out.glob('rows/part-*')), default=-1) + 1:05}"
+            for kind in _KINDS:
+                (out / kind).mkdir(exist_ok=True)
+                (self.folder / kind).rename(out / kind / name)
+        shutil.rmtree(self.folder)
 
 
 class Job:
@@ -96,13 +87,57 @@ class Job:
         compact_batch(pa.table({self.column: pa.array([], pa.string())}), column=self.column, **self.how)
         self._lock = self._hold()
         done = {file for part in self._parts() for file in part["files"]}
-        files = [file for file in self._files() if file not in done and self._is_readable(file)]
-        ray.data.DataContext.get_current().target_max_block_size = _BLOCK
-        size = self.part_files or 16 * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        for start in range(0, len(files), size):
-            self._do(files[start : start + size])
-            print(f"{min(start + size, len(files))} of {len(files)} files", file=sys.stderr, flush=True)
-        return {key: sum(part[key] for part in self._parts()) for key in _COUNTS}
+        files = [file for file in self._files() if file not in done]
+        self._finished, self._all = 0, len(files)
+        self._cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        under_way: list[_Part] = []
+        for part in self._begun(files):
+            under_way.append(part)
+            self._settle(under_way, _AHEAD * self._cores)
+        self._settle(under_way, 0)
+        return {key: sum(part[key] for part in self._parts()) for key in COUNTS}
+
+    def _begun(self, files: list[str]) -> Iterator[_Part]:
+        """The files in parts, each with tasks for what can be read of it."""
+        # An error of the disk or the network may not come again; what breaks a worker is tried again without being asked for.
+        task: Any = ray.remote(retry_exceptions=[OSError])(compact_piece)
+        part, size = None, 0
+        for number, file in enumerate(files):
+            part = part or self._empty_part()
+            part.files.append(file)
+            for at, piece in enumerate(self._pieces(file)):
+                name, size = f"{number:06}-{at:04}.parquet", size + piece.size
+                made = task.remote(self.source, file, piece, part.folder, name, self.column, self.keep, self.how)
+                part.tasks[made] = file, name
+            if len(part.files) >= (self.part_files or _MOST_FILES) or (size >= _PART and not self.part_files):
+                yield part
+                part, size = None, 0
+        if part:
+            yield part
+
+    def _empty_part(self) -> _Part:
+        folder = self.out.resolve() / f"{_UNFINISHED}{uuid.uuid4().hex}"
+        for kind in _KINDS:
+            (folder / kind).mkdir(parents=True)
+        return _Part(folder, [])
+
+    def _settle(self, under_way: list[_Part], at_most: int) -> None:
+        """Waits until at most so many tasks are under way, and finishes the parts that have none."""
+        while True:
+            for part in [part for part in under_way if not part.tasks]:
+                part.finish(self.out, self.bad)
+                under_way.remove(part)
+                self._finished += len(part.files)
+                print(f"{self._finished} of {self._all} files", file=sys.stderr, flush=True)
+            tasks = {task: part for part in under_way for task in part.tasks}
+            if len(tasks) <= at_most:
+                return
+            (ready, *_), _ = ray.wait(list(tasks))
+            file, name = tasks[ready].tasks.pop(ready)
+            try:
+                tasks[ready].made.append((file, name, ray.get(ready)))
+            except ray.exceptions.RayError as error:
+                self.bad[file] = str(error).strip().splitlines()[-1]
 
     def _hold(self) -> Any:
         """Takes the lock of the output, says there how it is made, and takes away what was not finished."""
@@ -125,7 +160,6 @@ class Job:
             if not is_new:
                 raise ValueError(f"{self.out} holds results of other options ({before}); repeat those, or name a new folder")
             (out / _HOW).write_text(how)
-        # A part is finished with its rows.
         failed = (part for part in out.glob("failed/*") if not (out / "rows" / part.name).exists())
         for left in (*out.glob(_UNFINISHED + "*"), *failed):
             shutil.rmtree(left)
@@ -138,41 +172,21 @@ class Job:
         names = (Path(folder, name) for folder, _, names in os.walk(self.source) for name in names)
         return sorted(str(file.relative_to(self.source)) for file in names if file.suffix == ".parquet" and not file.is_symlink())
 
-    def _is_readable(self, file: str) -> bool:
+    def _pieces(self, file: str) -> list[Piece]:
+        """A file in pieces; none where it cannot be read."""
         try:
-            names = pq.read_schema(self.source / file).names
+            metadata = pq.read_metadata(self.source / file)
+            names = metadata.schema.to_arrow_schema().names
             if self.column in names:
-                return True
+                return pieces(metadata, _PIECE, self._cores)
             self.bad[file] = f"there is no column {self.column!r}, only {', '.join(names)}"
         except (OSError, pa.ArrowException) as error:
             self.bad[file] = str(error)
-        return False
-
-    def _do(self, files: list[str]) -> None:
-        """Makes a part of these files; where that fails, of as many of them as can be read."""
-        folder = self.out / f"{_UNFINISHED}{uuid.uuid4().hex}"
-        sink = _Sink(folder, None if self.keep else self.column)
-        try:
-            rows = ray.data.read_parquet([str(self.source / file) for file in files])
-            how = {"column": self.column, "threads": 1, **self.how}
-            rows.map_batches(compact_batch, batch_format="pyarrow", batch_size=None, fn_kwargs=how).write_datasink(sink)
-        except (ray.exceptions.RayError, pa.ArrowException, OSError, ValueError) as error:
-            shutil.rmtree(folder)
-            if len(files) == 1:
-                self.bad[files[0]] = str(error).strip().splitlines()[-1]
-                return
-            self._do(files[: len(files) // 2])
-            return self._do(files[len(files) // 2 :])
-        (folder / "rows" / _FILES).write_text(json.dumps({"files": files, **sink.told}))
-        name = f"part-{max((int(part.name[5:]) for part in self.out.glob('rows/part-*')), default=-1) + 1:05}"
-        for kind in ("failed", "rows"):
-            (self.out / kind).mkdir(exist_ok=True)
-            (folder / kind).rename(self.out / kind / name)
-        folder.rmdir()
+        return []
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m codelet.ray", description="Compacts Parquet files of conversations with Ray Data.")
+    parser = argparse.ArgumentParser(prog="python -m codelet.ray", description="Compacts Parquet files of conversations with Ray.")
     command = parser.add_subparsers(required=True).add_parser("compact", help="compact the conversations of all rows")
     command.add_argument("source", metavar="IN", type=Path, help="a folder of Parquet files")
     command.add_argument("out", metavar="OUT", type=Path, help="a folder that all workers see; the same command goes on where it was")
@@ -183,13 +197,14 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--from", dest="form", default="auto", help="input format [default: auto]")
     command.add_argument("--to", help="output format [default: the input format if it can be written, else anthropic]")
     command.add_argument("--force", action="store_true", help="continue although less than 90 %% of the messages could be read")
-    command.add_argument("--part-files", type=int, metavar="N", help="files that make a part [default: 16 for each core]")
+    command.add_argument("--part-files", type=int, metavar="N", help="files that make a part [default: as many as hold 256 MB]")
     command.add_argument("--address", help="a cluster [default: this machine]")
     command.add_argument("--workers", type=int, metavar="N", help="cores to use on this machine [default: all]")
     args = vars(parser.parse_args(argv))
     address, workers = args.pop("address"), args.pop("workers")
     if not ray.is_initialized():
-        ray.init(address or "local", runtime_env={"env_vars": _WORKERS}, **({} if address else {"num_cpus": workers, "include_dashboard": False}))
+        # A `runtime_env` would make Ray pass over the workers that it starts in advance.
+        ray.init(address or "local", **({} if address else {"num_cpus": workers, "include_dashboard": False}))
     job, began = Job(**args), time.monotonic()
     try:
         told = job.run()
