@@ -1,11 +1,13 @@
-//! Test support for this workspace, never shipped: conversations that are generated, written in shape notation, or recorded.
+//! Test support for this workspace, never shipped: conversations that are generated, written in shape notation, or
+//! recorded.
 //!
-//! - [`check`] compares a conversation before and after a change, in shape notation; [`messages`] and [`assert_shape`] are
-//!   its halves.
+//! - [`check`] compares a conversation before and after a change, in shape notation; [`messages`] and [`assert_shape`]
+//!   are its halves.
 //! - [`conversation()`], [`tidy`], [`broken`] and [`long`] are strategies for property tests; [`target`] generates
 //!   compaction targets.
 //! - [`conversation_from_bytes`] decodes conversations from a fuzzer's bytes.
-//! - [`session`] generates long, plausible sessions for benchmarks; [`larder_session`] is the bundled, hand-written one.
+//! - [`session`] generates long, plausible sessions for benchmarks; [`larder_session`] is the bundled, hand-written
+//!   one.
 //! - [`invariants`] checks the invariants of every compaction.
 //! - `server` (with the feature of that name) imitates a provider on loopback, with pacing, faults and request checks.
 //! - [`mcp`] imitates an MCP server, over pipes and over HTTP, including faults.

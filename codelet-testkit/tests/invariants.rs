@@ -38,8 +38,8 @@ proptest! {
     }
 }
 
-/// Found and shrunk by one of these tests: the reported minimum budget could hold the conversation in fewer words than
-/// the compaction then used.
+/// Found and shrunk by one of these tests: the reported minimum budget fitted a shorter form of the conversation than
+/// the one that the compaction then produced.
 const BARE: &str = r"call call_0: Read src/lib.rs
 user: Please check the cursor before we render it.\s
 + result call_0: Please check the cursor before we render it.\s

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const MANNER: &str = "MCP_MANNER";
 /// The environment variable that names a file to which each received method is appended.
 const LOG: &str = "MCP_LOG";
-/// Number of changes after which the list stays empty.
+/// The number of changes from which `tools/list` fails.
 const SULKS: usize = 1_000_000;
 /// The name of the test that runs the server.
 pub const TEST: &str = "server";

@@ -1,8 +1,8 @@
 //! A provider on loopback: a scripted model behind the real protocols of four vendors, for tests of their clients.
 //!
 //! It sends the vendors' responses, fails as scripted, enforces a context window, checks every request against the
-//! vendor's rules, reports usage from a cache that follows the vendor's rules, and records everything. It is independent
-//! of the code under test: nothing here is shared with the crates that talk to providers.
+//! vendor's rules, reports usage from a cache that follows the vendor's rules, and records everything. It is
+//! independent of the code under test: nothing here is shared with the crates that talk to providers.
 //!
 //! - [`Server`] and [`Behaviour`] start it; [`Reply`] is a response, [`Fault`] a failure, [`Gate`] a point to wait at.
 //! - [`Record`] holds what happened; [`Request`] is what was sent.
