@@ -117,7 +117,7 @@ pub struct Agent<'a> {
     written: &'a Written<'a>,
     between: Between<'a>,
     pub bill: Bill<'a>,
-    /// The conversation as the agent holds it, its last item, and the number of messages in it.
+    /// The conversation as the agent holds it, its last item, and the number of recorded messages added so far.
     text: String,
     last: String,
     told: usize,
