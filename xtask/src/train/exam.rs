@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Questions about the first part of a conversation.
 pub struct Exam {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The file of the conversation, relative to the directory of the recorded conversations.
     pub file: String,
