@@ -49,7 +49,7 @@ enum Asked {
 }
 
 /// Serves an editor until it closes `input`, or `stop` is thrown. Processes started for its sessions are ended before
-/// this returns, for at most a second.
+/// this returns, waiting at most a second.
 ///
 /// # Errors
 /// If the pipes fail, in a sentence.

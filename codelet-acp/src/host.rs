@@ -79,11 +79,11 @@ pub struct Begun {
     pub reach: Reach,
     /// Notices about it.
     pub notices: Vec<String>,
-    /// Why the continued conversation was compacted at once, and the result.
+    /// The reason and result of a compaction at the start, for a continued conversation.
     pub compacted: Option<(Reason, Notice)>,
 }
 
-/// Why a session cannot start, in a sentence.
+/// The reason why a session cannot start, in a sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unopened {
     /// The recorded session does not exist or cannot be read.

@@ -19,7 +19,7 @@ pub(crate) struct Said {
     pub images: Vec<String>,
     /// Attached texts of others.
     pub attached: Vec<Attachment>,
-    /// What could not be attached, and why.
+    /// Attachments that were left out, with the reasons.
     pub warnings: Vec<String>,
     /// The last block was text: the next one is separated from it.
     is_text: bool,

@@ -65,7 +65,7 @@ struct Running {
     /// The end of its output so far.
     tail: String,
     begun: Instant,
-    /// When the output was shown last.
+    /// The time of the last update.
     shown: Option<Instant>,
     /// Some of the output was not shown yet.
     is_behind: bool,

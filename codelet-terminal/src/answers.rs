@@ -346,7 +346,7 @@ pub fn summary(look: &Look, session: &Session, words: &str) -> Result<Vec<Line<'
     Ok(lines)
 }
 
-/// When and why something was removed from the context.
+/// The step and reason of a removal from the context.
 pub fn why(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>> {
     if words.is_empty() {
         return unknown_handle(look, words, "why");

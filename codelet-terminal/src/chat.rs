@@ -72,7 +72,7 @@ pub struct Attached {
     pub prompt: Prompt,
     /// A message about the attached images, if any.
     pub told: Option<String>,
-    /// What could not be attached, and why.
+    /// Attachments that were left out, with the reasons.
     pub warnings: Vec<String>,
 }
 
@@ -108,17 +108,17 @@ pub struct Reach {
 
 /// A finished session.
 pub struct Lived {
-    /// How the user left it.
+    /// The way in which the user left it.
     pub left: Left,
-    /// How its last prompt ended; none without a prompt.
+    /// The end of its last prompt; none without a prompt.
     pub ending: Option<Ending>,
-    /// Why the last command was not done, if the user then did nothing but leave.
+    /// The failure of the last command, if the user then did nothing but leave.
     pub missed: Option<Missed>,
     /// The session.
     pub session: Session,
 }
 
-/// Why a command was not done.
+/// The reason why a command was not done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Missed {
     /// The command was invalid or impossible.
@@ -127,7 +127,7 @@ pub enum Missed {
     Failed,
 }
 
-/// How a session was left.
+/// The way in which a session was left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
     /// Its user has left.

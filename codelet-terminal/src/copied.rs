@@ -11,6 +11,9 @@ pub(crate) const MOST: usize = 74_000;
 
 /// Returns the last answer as the model wrote it, or its code block with this number, counted from 1, with a
 /// description.
+///
+/// # Errors
+/// If there is none; the message is for the user.
 pub(crate) fn of(session: &Session, number: &str) -> Result<(String, String), String> {
     let messages = session.conversation().history().messages();
     let mut answers = messages.iter().rev().map(|message| words(message));

@@ -20,9 +20,9 @@ pub struct Earlier {
     pub prompt: String,
     /// The model's last answer; empty if there is none.
     pub answer: String,
-    /// What was taken over from it.
+    /// Notices about the parts that were taken over.
     pub told: Vec<String>,
-    /// What the user should know before going on.
+    /// Warnings to be read before going on.
     pub warnings: Vec<String>,
 }
 

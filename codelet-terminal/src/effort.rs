@@ -38,6 +38,9 @@ pub fn taken(session: &Session) -> Vec<String> {
 }
 
 /// Changes the effort to the one of this name. Returns a message and the effort.
+///
+/// # Errors
+/// If there is no such effort or the model does not support it; nothing is changed then.
 pub fn change(session: &mut Session, wanted: &str) -> Result<(String, Option<Effort>), String> {
     let effort = match wanted.to_ascii_lowercase().as_str() {
         DEFAULT => None,

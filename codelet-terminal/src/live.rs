@@ -75,7 +75,7 @@ pub struct Outfit {
     pub past: Option<Past>,
     /// The user's editor.
     pub edit: Edit,
-    /// How the user is notified when a question waits or a turn is over.
+    /// The notification method for when a question waits or a turn is over.
     pub notify: Notify,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Live {
     /// No frame is drawn before this time, as the window was just resized.
     rests: Option<Instant>,
     escape: Option<Instant>,
-    /// When pending input that might have continued was interpreted as it was.
+    /// The time at which pending input that might have continued was interpreted as it was.
     settled: Option<Instant>,
     /// Keys of an unbracketed paste, and when it ends if nothing follows.
     burst: Vec<Typed>,
@@ -111,7 +111,7 @@ pub(crate) struct Live {
     is_gone: bool,
     /// Ctrl-Z was pressed: the terminal is taken back on SIGCONT, or at this time if the process was never stopped.
     suspended: Option<Instant>,
-    /// When that timeout was reached.
+    /// The time at which that timeout was reached.
     awake: Option<Instant>,
     attention: Attention,
     /// The look, shared with the session's side, which lays out lines too.

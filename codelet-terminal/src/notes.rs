@@ -12,6 +12,9 @@ pub fn added(session: &Session) -> Vec<Pin> {
 }
 
 /// Carries out `add SENTENCE` or `drop NUMBER`; returns a sentence that reports it.
+///
+/// # Errors
+/// Returns why nothing was done, in a sentence.
 pub fn change(session: &mut Session, words: &str) -> Result<String, String> {
     let (verb, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     match (verb, rest.trim()) {

@@ -11,7 +11,7 @@ const AWAY: Duration = Duration::from_secs(10);
 /// Maximum characters of a notification.
 const LONGEST: usize = 120;
 
-/// How the terminal notifies its user.
+/// A notification method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Notify {
     /// Not at all.
@@ -56,7 +56,7 @@ impl Notify {
 #[derive(Clone, Debug)]
 pub(crate) struct Attention {
     how: Notify,
-    /// Whether the terminal has the focus; none until it has reported it.
+    /// True while the terminal has the focus; none until it has reported it.
     has_focus: Option<bool>,
     /// The time of the last key.
     key: Instant,

@@ -53,7 +53,7 @@ pub(crate) struct Plain {
     offered: VecDeque<String>,
     /// Index of the next folded text, counted back from the newest.
     unfolded: usize,
-    /// When the current or last run began.
+    /// The start of the current or last run.
     run: Option<Instant>,
     /// The input that is being handled.
     said: String,
@@ -65,7 +65,7 @@ pub(crate) struct Plain {
     signals: [Heeded; 4],
     parting: Option<Instant>,
     is_prompted: bool,
-    /// Why output can no longer be written.
+    /// The error after which output can no longer be written.
     closed: Option<io::ErrorKind>,
     /// A person types and wants to see when the next input is expected.
     is_typed: bool,

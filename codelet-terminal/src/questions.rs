@@ -101,7 +101,7 @@ pub(crate) struct Stand<'a> {
     pub waiting: usize,
 }
 
-/// What "always" would permit, to be printed if there may be no room below.
+/// The patterns that "always" would permit, to be printed if there may be no room below.
 pub(crate) fn extent(look: &Look, question: &Question) -> Vec<Line<'static>> {
     if question.grants.is_empty() {
         return Vec::new();

@@ -77,6 +77,9 @@ impl<W: Write> Screen<W> {
     }
 
     /// Prints finished lines above the rows, each with its line end, and draws the rows.
+    ///
+    /// # Errors
+    /// If the terminal cannot be written to.
     pub fn draw(&mut self, finished: &str, frame: Frame) -> io::Result<()> {
         if finished.is_empty() && self.shown.as_ref() == Some(&frame) {
             return Ok(());
@@ -146,6 +149,9 @@ impl<W: Write> Screen<W> {
     }
 
     /// Removes the rows and leaves the cursor at the beginning of a free line.
+    ///
+    /// # Errors
+    /// If the terminal cannot be written to.
     pub fn wipe(&mut self) -> io::Result<()> {
         let mut out = String::from("\r");
         if self.at > 0 {
@@ -159,12 +165,18 @@ impl<W: Write> Screen<W> {
     }
 
     /// Copies a text to the terminal's clipboard (OSC 52, which also works over ssh).
+    ///
+    /// # Errors
+    /// If the terminal cannot be written to.
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
         write!(self.out, "\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text))?;
         self.out.flush()
     }
 
     /// Sends the bytes of a notification and draws nothing.
+    ///
+    /// # Errors
+    /// If the terminal cannot be written to.
     pub fn call(&mut self, bytes: &str) -> io::Result<()> {
         self.out.write_all(bytes.as_bytes())?;
         self.out.flush()

@@ -11,6 +11,9 @@ pub struct Heeded(Option<Signal>);
 
 impl Heeded {
     /// Starts to listen.
+    ///
+    /// # Errors
+    /// If no handler can be installed.
     pub fn of(kind: SignalKind) -> io::Result<Self> {
         if is_ignored(kind) {
             return Ok(Heeded(None));

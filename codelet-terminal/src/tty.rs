@@ -86,6 +86,9 @@ impl Tty {
     }
 
     /// Takes the terminal back.
+    ///
+    /// # Errors
+    /// If the terminal is gone.
     pub fn take_back(&mut self) -> io::Result<()> {
         self.enter()
     }

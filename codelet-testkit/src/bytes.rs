@@ -1,15 +1,15 @@
-//! Conversations spelt in bytes, for fuzzers: any bytes are a conversation.
+//! Conversations decoded from bytes, for fuzzers: any byte string is a conversation.
 
 use crate::plan::{self, Fault, Lead, Op, Seal, Use};
 use crate::words::{Kind, Words};
 use codelet_context::message::Message;
 
-/// Bytes of text that one conversation may unfold to: enough for every threshold, little enough for a fast fuzzer.
+/// Maximum bytes of text in one conversation: enough for every threshold, and small enough for a fast fuzzer.
 const MOST_TEXT: usize = 256 << 10;
-/// Decisions in one conversation.
+/// Maximum operations in one conversation.
 const MOST_OPS: usize = 400;
 
-/// The conversation that these bytes spell. Never fails, and is bounded in size whatever the bytes.
+/// Decodes a conversation. Never fails, and its size is bounded.
 pub fn conversation_from_bytes(bytes: &[u8]) -> Vec<Message> {
     let mut reader = Reader { bytes, text: MOST_TEXT };
     let mut plan = Vec::new();
@@ -25,7 +25,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The next byte; zeros when they are at an end.
+    /// The next byte; zero at the end.
     fn byte(&mut self) -> u8 {
         let (first, rest) = self.bytes.split_first().unwrap_or((&0, &[]));
         self.bytes = rest;
@@ -35,7 +35,7 @@ impl Reader<'_> {
     fn words(&mut self) -> Words {
         let kind = Kind::ALL[usize::from(self.byte()) % Kind::ALL.len()];
         let size = usize::from(self.byte());
-        // Small sizes by the byte, larger ones squared: up to 16 KB.
+        // Small sizes are linear, larger ones squared: up to 16 KB.
         let size = if size < 128 { size } else { (size - 127) * (size - 127) };
         let size = size.min(self.text);
         self.text -= size;
@@ -103,7 +103,7 @@ mod tests {
         fn any_bytes_are_a_bounded_conversation(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
             let messages = conversation_from_bytes(&bytes);
             let text: usize = messages.iter().map(|m| format!("{m:?}").len()).sum();
-            // Calls to `Write` say their text twice, debug output escapes it.
+            // Calls to `Write` contain their text twice, and debug output escapes it.
             prop_assert!(text < 64 * MOST_TEXT, "{}", text);
         }
     }

@@ -1,4 +1,4 @@
-//! Tests that look like the thing they are about: a conversation before, a change, the conversation after.
+//! Tests in shape notation: a conversation before, a change, the conversation after.
 
 use codelet_context::message::Message;
 use codelet_context::view::View;
@@ -18,7 +18,7 @@ use codelet_transcript::shape;
 /// ```
 ///
 /// # Panics
-/// When it does not, or when a shape cannot be read; the message shows both conversations.
+/// If it does not, or a shape cannot be parsed; the message shows both conversations.
 #[track_caller]
 pub fn check(before: &str, change: impl FnOnce(&mut View), after: &str) {
     let mut view = View::new(messages(before));
@@ -26,10 +26,10 @@ pub fn check(before: &str, change: impl FnOnce(&mut View), after: &str) {
     assert_shape(view.messages.iter().map(|message| &**message), after);
 }
 
-/// The conversation that a shape writes.
+/// Parses a conversation in shape notation.
 ///
 /// # Panics
-/// When the shape cannot be read.
+/// If the shape cannot be parsed.
 #[track_caller]
 pub fn messages(text: &str) -> Vec<Message> {
     match shape::parse(text) {
@@ -41,7 +41,7 @@ pub fn messages(text: &str) -> Vec<Message> {
 /// Checks that messages have this shape.
 ///
 /// # Panics
-/// When they do not; the message shows both, and the first line that differs.
+/// If they do not; the message shows both, and the first line that differs.
 #[track_caller]
 pub fn assert_shape<'a>(found: impl IntoIterator<Item = &'a Message>, expected: &str) {
     let found = shape::exact(found);

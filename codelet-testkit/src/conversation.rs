@@ -1,4 +1,4 @@
-//! Strategies for property tests: conversations as agents should record them, as some do, and targets to compact them to.
+//! Strategies for property tests: conversations as agents should record them, as some do, and compaction targets.
 
 use crate::plan::{self, Fault, Lead, Op, Seal, Use};
 use crate::words::{Kind, Words};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::ops::Deref;
 
-/// A conversation that shows itself in shape notation, so that a failing case can be read and made a test.
+/// A conversation whose `Debug` output is shape notation, so that a failing case is readable and can become a test.
 #[derive(Clone, PartialEq)]
 pub struct Conversation(pub Vec<Message>);
 
@@ -43,26 +43,26 @@ pub fn conversation() -> impl Strategy<Value = Conversation> {
     prop_oneof![5 => tidy(), 4 => broken(), 1 => long()]
 }
 
-/// A conversation as an agent should record it: begins with a prompt (after system prompt and reminders), and each call is
-/// answered once, directly after.
+/// A well-formed conversation: begins with a prompt (after system prompt and reminders), and each call is answered
+/// once, directly after it.
 pub fn tidy() -> impl Strategy<Value = Conversation> {
     (head(), vec(turn(0..5), 1..5))
         .prop_map(|(head, turns)| Conversation(plan::build(&[head, turns.concat()].concat())))
 }
 
-/// The usual long session: one or two prompts and many steps.
+/// A typical long session: one or two prompts and many steps.
 pub fn long() -> impl Strategy<Value = Conversation> {
     (head(), vec(turn(10..40), 1..3))
         .prop_map(|(head, turns)| Conversation(plan::build(&[head, turns.concat()].concat())))
 }
 
-/// Anything in any order, faults among it.
+/// Anything in any order, including faults.
 pub fn broken() -> impl Strategy<Value = Conversation> {
     let any = prop_oneof![3 => ordinary(), 2 => step(&Kind::ALL), 3 => fault()];
     vec(any, 0..14).prop_map(|plan| Conversation(plan::build(&plan)))
 }
 
-/// What to compact to: often less than can be reached, often more than is needed.
+/// A compaction target: often smaller than achievable, often larger than necessary.
 pub fn target() -> impl Strategy<Value = Target> {
     prop_oneof![
         1 => Just(Target::Select),
@@ -72,23 +72,23 @@ pub fn target() -> impl Strategy<Value = Target> {
     ]
 }
 
-/// A text of any kind, blank ones too.
+/// A text of any kind, including blank ones.
 pub fn any_words() -> impl Strategy<Value = Words> {
     words(&Kind::ALL)
 }
 
-/// A text that says something.
+/// A text that is not blank.
 pub fn telling_words() -> impl Strategy<Value = Words> {
     words(&Kind::ALL[..Kind::TELLING])
 }
 
 fn words(kinds: &'static [Kind]) -> impl Strategy<Value = Words> {
-    // Few seeds, so that outputs repeat; most texts short, some beyond every threshold.
+    // Few seeds, so that outputs repeat; most texts are short, some exceed every threshold.
     let size = prop_oneof![60 => 0usize..200, 25 => 200usize..2_000, 13 => 3_500usize..9_000, 2 => 20_000usize..60_000];
     (select(kinds), size, 0u8..5).prop_map(|(kind, size, seed)| Words { kind, size, seed })
 }
 
-/// Words of a person: seldom beyond a few lines.
+/// A person's text: rarely more than a few lines.
 fn spoken() -> impl Strategy<Value = Words> {
     let short = (select(&Kind::ALL[..Kind::TELLING]), 1usize..300, 0u8..=255);
     let short = short.prop_map(|(kind, size, seed)| Words { kind, size, seed });
@@ -119,7 +119,7 @@ fn prompt() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What stands between steps without being one.
+/// An operation between steps that is not a step.
 fn aside() -> impl Strategy<Value = Op> {
     prop_oneof![
         (0u8..4, spoken()).prop_map(|(kind, words)| Op::Reminder(kind, words)),
@@ -164,7 +164,7 @@ fn one(outputs: &'static [Kind]) -> impl Strategy<Value = Use> {
         tool,
         target,
         status,
-        // Most answers are plain strings.
+        // Most results are plain strings.
         form: form.saturating_add(if form >= 5 { 200 } else { 0 }),
         output,
     })

@@ -1,5 +1,5 @@
-//! What every reader, every compaction and every run of the strategies must keep, whatever the input. Property tests and
-//! fuzzers ask the same questions; a broken promise comes back as a sentence.
+//! Invariants of every reader, every compaction and every run of the strategies, whatever the input. Property tests and
+//! fuzzers check the same ones; a violation is reported as a sentence.
 
 use codelet_context::compact::{Compaction, Frame, Target, Warning, compact, frame};
 use codelet_context::history::History;
@@ -12,20 +12,20 @@ use codelet_context::view::View;
 use codelet_transcript::{Format, read, shape, write};
 use std::collections::{HashMap, HashSet};
 
-/// A promise, kept or broken.
+/// The result of a check; the error describes the violation.
 pub type Kept = Result<(), String>;
 
-/// What mending one place of a broken conversation may cost: an answer for a call, or a word for a blank.
+/// Maximum cost of repairing one place of a broken conversation: a result for a call, or a word for a blank text.
 const MENDING_TOKENS: Tokens = 64;
 
-/// The forms that are written as well as read.
+/// The formats that can be written as well as read.
 const WRITTEN: [Format; 4] = [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini];
 
-/// Reads bytes in a form, or in the one that they show: they are refused, or a conversation that is told one line a
-/// message, and that each form which is written reads again as it was written.
+/// Reads bytes in a format, or in the detected one. They must be rejected, or yield a conversation that can be
+/// summarised in one line per message and that survives a round trip through every writable format.
 ///
 /// # Errors
-/// The first promise that is broken.
+/// The first violation.
 pub fn is_read_or_refused(bytes: &[u8], format: Option<Format>) -> Kept {
     let Ok(document) = read(bytes, format) else {
         return Ok(());
@@ -48,10 +48,10 @@ pub fn is_read_or_refused(bytes: &[u8], format: Option<Format>) -> Kept {
     Ok(())
 }
 
-/// Puts a conversation through all that the engine does: compactions from gentle to impossible, and the strategies.
+/// Runs a conversation through the whole engine: compactions from gentle to impossible, and the strategies.
 ///
 /// # Errors
-/// The first promise that is broken.
+/// The first violation.
 pub fn goes_through_everything(messages: &[Message]) -> Kept {
     let tokens: Tokens = messages.iter().map(estimate_message).sum();
     let targets = [
@@ -68,18 +68,18 @@ pub fn goes_through_everything(messages: &[Message]) -> Kept {
     strategies_keep_their_promises(messages)
 }
 
-/// Compacts, and asks everything that can be asked of one compaction.
+/// Compacts once and checks every invariant of a compaction.
 ///
 /// # Errors
-/// The first promise that is broken.
+/// The first violation.
 pub fn keeps_its_promises(messages: &[Message], target: Target) -> Kept {
     compacted(messages, target).map(drop)
 }
 
-/// Compacts, asks everything, and compacts what came of it, for half the work of asking one after the other.
+/// Compacts, checks every invariant, and does the same with the result; takes half the work of two separate checks.
 ///
 /// # Errors
-/// The first promise that is broken.
+/// The first violation.
 pub fn keeps_its_promises_twice(messages: &[Message], target: Target) -> Kept {
     compacted_again(&compacted(messages, target)?, target)
 }
@@ -102,10 +102,10 @@ fn compacted(messages: &[Message], target: Target) -> Result<Compaction, String>
     Ok(done)
 }
 
-/// Compacts what a compaction made, as a session does.
+/// Compacts the result of a compaction, as a session does.
 ///
 /// # Errors
-/// The first promise that is broken.
+/// The first violation.
 pub fn can_be_compacted_again(messages: &[Message], target: Target) -> Kept {
     compacted_again(&compact(&history(messages), target), target)
 }
@@ -125,10 +125,10 @@ fn compacted_again(once: &Compaction, target: Target) -> Kept {
     budget_is_kept_or_the_warning_is_true(&history, target, &twice)
 }
 
-/// Runs the strategies, and asks everything that can be asked of them.
+/// Runs the strategies and checks every invariant of them.
 ///
 /// # Errors
-/// The first promise that is broken.
+/// The first violation.
 pub fn strategies_keep_their_promises(messages: &[Message]) -> Kept {
     let before = View::new(messages.to_vec());
     let mut once = before.clone();
@@ -148,7 +148,7 @@ pub fn strategies_keep_their_promises(messages: &[Message]) -> Kept {
     ensure(summed == saved, || {
         format!("the strategies report {summed} bytes together, {saved} were saved")
     })?;
-    // Pairing alone may add: an answer for a call that has none.
+    // Only pairing may add: a result for a call without one.
     for (name, count) in stats.per_strategy.iter().filter(|(name, _)| **name != "pairing") {
         ensure(count.bytes_saved >= 0, || {
             format!("{name} made the view larger by {}", -count.bytes_saved)
@@ -166,7 +166,7 @@ pub fn strategies_keep_their_promises(messages: &[Message]) -> Kept {
     ensure(other == once, || "the same input gave another result".to_owned())
 }
 
-/// Every vendor accepts the view; that of an empty conversation is empty.
+/// Checks that every vendor accepts the view; that of an empty conversation is empty.
 ///
 /// # Errors
 /// The first violation, with the conversation.
@@ -180,8 +180,8 @@ pub fn is_valid(view: &View, what: &str) -> Kept {
     Ok(())
 }
 
-/// The result as it would be sent. A conversation that was left as it was may end with an answer, as it did before; the
-/// next prompt is then still to come.
+/// The result as it would be sent. An unchanged conversation may end with an answer, as it did before; then the next
+/// prompt is added.
 fn with_last_word(done: &Compaction, messages: &[Message]) -> View {
     let mut view = done.view.clone();
     let answered = messages.last().is_some_and(|message| message.role != Role::User);
@@ -256,7 +256,7 @@ fn budget_is_kept_or_the_warning_is_true(history: &History, target: Target, done
     })
 }
 
-/// The system prompt, and the words of the prompt that is being answered, stand in the view byte for byte.
+/// The system prompt and the text of the current prompt are in the view byte for byte.
 fn what_is_answered_stays_whole(messages: &[Message], view: &View) -> Kept {
     let system = messages.iter().filter(|message| message.role == Role::System);
     let answered = messages.iter().rfind(|message| message.is_prompt());
@@ -272,7 +272,7 @@ fn what_is_answered_stays_whole(messages: &[Message], view: &View) -> Kept {
     Ok(())
 }
 
-/// Each text of the user's own stands in the view, verbatim or cut or folded with a handle that has it.
+/// Each text of the user is in the view: verbatim, or cut or folded with a handle to the full text.
 fn prompts_survive(messages: &[Message], view: &View) -> Kept {
     let shown: Vec<&codelet_context::message::Text> = view
         .messages
@@ -300,7 +300,7 @@ fn prompts_survive(messages: &[Message], view: &View) -> Kept {
                 _ => continue,
             };
             let stands = view.messages.iter().any(|shown| shown.parts.contains(part));
-            // What stands for it may have folded with the prompt.
+            // Its replacement may have been folded together with the prompt.
             let is_named = |handle: &Handle| cut.iter().any(|whole| whole.contains(handle.as_str()));
             let is_folded = || {
                 let mut kept = view.archive.iter();
@@ -320,7 +320,7 @@ fn own_texts(message: &Message) -> impl Iterator<Item = &codelet_context::messag
     })
 }
 
-/// Every text, call, picture, thinking and file stands in the view as it was, or can be read back.
+/// Every text, call, image, thinking block and file is unchanged in the view, or can be recalled.
 fn nothing_is_lost(messages: &[Message], view: &View) -> Kept {
     let mut there = HashSet::new();
     for part in view.messages.iter().flat_map(|message| &message.parts) {
@@ -330,7 +330,7 @@ fn nothing_is_lost(messages: &[Message], view: &View) -> Kept {
     for message in messages {
         let mut said = HashSet::new();
         message.parts.iter().for_each(|part| bodies(part, &mut said));
-        // Blanks say nothing, and no vendor takes them.
+        // Blank texts carry no content, and no vendor accepts them.
         let lost = said
             .into_iter()
             .find(|text| !text.trim().is_empty() && !there.contains(text));
@@ -345,10 +345,11 @@ fn nothing_is_lost(messages: &[Message], view: &View) -> Kept {
     Ok(())
 }
 
-/// Each handle beside a shown part restores what stood there, and each in a heading of the summary something that was kept.
+/// Each handle next to a shortened part restores the original, and each in a heading of the summary restores something
+/// that was removed.
 fn handles_restore(messages: &[Message], view: &View) -> Kept {
     let mut original = HashSet::new();
-    // What was said in each call, and what came back, where ids tell calls apart.
+    // The texts of each call and its result, if ids are unambiguous.
     let mut of_call: HashMap<&str, HashSet<&str>> = HashMap::new();
     let mut calls: HashMap<&str, usize> = HashMap::new();
     let mut is_clear = true;
@@ -368,7 +369,7 @@ fn handles_restore(messages: &[Message], view: &View) -> Kept {
     for part in view.messages.iter().flat_map(|message| &message.parts) {
         for handle in handles(part) {
             let text = kept(handle.as_str())?;
-            // What a fold gives back is all the prompts that it stands for.
+            // A fold restores all the prompts that it replaces.
             let is_fold = view
                 .archive
                 .get(handle.as_str())
@@ -386,7 +387,7 @@ fn handles_restore(messages: &[Message], view: &View) -> Kept {
             })?;
         }
     }
-    // The summary that a compaction has made, which stands last of those; one that somebody brought along may name anything.
+    // The summary of the last compaction, which is the last one; a summary in the input may contain any handle.
     let summaries = view
         .messages
         .iter()
@@ -405,7 +406,7 @@ fn handles_restore(messages: &[Message], view: &View) -> Kept {
     Ok(())
 }
 
-/// The handle behind a call in a record, such as `> Read src/date.rs [8ag4y7]`.
+/// The handle after a call in a record, such as `> Read src/date.rs [8ag4y7]`.
 fn heading(line: &str) -> Option<&str> {
     let inner = line.strip_prefix("> ")?.strip_suffix(']')?;
     inner.rsplit_once(" [").map(|(_, handle)| handle)

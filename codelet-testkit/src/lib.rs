@@ -1,14 +1,17 @@
-//! For the tests of this workspace, never shipped: conversations made up, written down and found.
+//! Test support for this workspace, never shipped: conversations that are generated, written in shape notation, or
+//! recorded.
 //!
-//! - [`check`] compares a conversation before and after a change, in shape notation; [`messages`] and [`assert_shape`] are
-//!   its halves.
-//! - [`conversation()`], [`tidy`], [`broken`] and [`long`] are strategies for property tests; [`target`] is what to compact to.
-//! - [`conversation_from_bytes`] spells conversations in a fuzzer's bytes.
-//! - [`session`] makes long, plausible sessions for benchmarks; [`larder_session`] is the bundled one, told by hand.
-//! - [`invariants`] asks of a compaction what every compaction must keep.
-//! - `server` (behind the feature of that name) plays a provider on loopback: paced, cut, refused and checked.
-//! - [`mcp`] plays a server of tools, over pipes and over HTTP, with its faults.
-//! - [`Stopwatch`] measures how long something takes, whatever else the machine does.
+//! - [`check`] compares a conversation before and after a change, in shape notation; [`messages`] and [`assert_shape`]
+//!   are its halves.
+//! - [`conversation()`], [`tidy`], [`broken`] and [`long`] are strategies for property tests; [`target`] generates
+//!   compaction targets.
+//! - [`conversation_from_bytes`] decodes conversations from a fuzzer's bytes.
+//! - [`session`] generates long, plausible sessions for benchmarks; [`larder_session`] is the bundled, hand-written
+//!   one.
+//! - [`invariants`] checks the invariants of every compaction.
+//! - `server` (with the feature of that name) imitates a provider on loopback, with pacing, faults and request checks.
+//! - [`mcp`] imitates an MCP server, over pipes and over HTTP, including faults.
+//! - [`Stopwatch`] measures elapsed time, excluding other load on the machine.
 //! - [`corpus()`] finds the recorded conversations, [`fixture`] reads a fixture.
 
 mod bytes;

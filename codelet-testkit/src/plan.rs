@@ -1,5 +1,5 @@
-//! A conversation as a list of small decisions, which turn into messages. Property tests shrink the list, fuzzers spell
-//! it in bytes.
+//! A conversation as a list of small operations, which are built into messages. Property tests shrink the list, fuzzers
+//! decode it from bytes.
 
 use crate::words::Words;
 use codelet_context::body::Body;
@@ -10,45 +10,45 @@ use codelet_context::message::{
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// One decision.
+/// One operation.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Op {
     /// A system prompt.
     System(Words),
     /// A user's prompt.
     Prompt(Words),
-    /// A prompt with more in the same message.
+    /// A prompt with other parts in the same message.
     RichPrompt {
-        /// A reminder before it, by its number.
+        /// A reminder before it, by index.
         reminder: Option<u8>,
         /// The prompt.
         words: Words,
-        /// A picture after it.
+        /// An image after it.
         image: bool,
     },
-    /// A reminder in a message of its own, by its number.
+    /// A reminder in its own message, by index.
     Reminder(u8, Words),
-    /// What a harness puts in.
+    /// A text injected by a harness.
     Injected(Words),
     /// A summary of an earlier compaction.
     Summary(Words),
     /// A notice of an earlier compaction.
     Notice(Words),
-    /// The assistant speaks.
+    /// Assistant text.
     Say(Words),
-    /// The assistant thinks and then speaks.
+    /// Assistant thinking followed by text.
     Think(Seal, Words),
-    /// The assistant calls tools, and they answer.
+    /// Tool calls of the assistant with their results.
     Step(Lead, Vec<Use>),
-    /// A block that nobody knows.
+    /// A block of unknown type.
     Strange(Words),
-    /// The assistant called tools, and the recording ends or goes on without their answers.
+    /// Tool calls whose results are missing, because the recording ends or continues without them.
     Unanswered(Vec<Use>),
-    /// Something that no agent should record and some do.
+    /// Something that no agent should record but some do.
     Fault(Fault, Use),
 }
 
-/// How a thinking block is bound to its vendor.
+/// The way in which a thinking block is bound to its vendor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Seal {
     /// Not at all.
@@ -59,67 +59,67 @@ pub enum Seal {
     Redacted,
 }
 
-/// What the assistant says before it calls.
+/// The content before the assistant's calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lead {
     /// Nothing.
     Nothing,
-    /// Words.
+    /// Text.
     Says(Words),
     /// Thinking.
     Thinks(Seal, Words),
 }
 
-/// A call and its answer.
+/// A call and its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Use {
-    /// Which tool, modulo how many there are.
+    /// The tool, modulo the number of tools.
     pub tool: u8,
-    /// Which file or command, modulo how many there are.
+    /// The file or command, modulo their number.
     pub target: u8,
-    /// What the tool's answer reports: success, failure, nothing.
+    /// The reported status: success, failure, none.
     pub status: u8,
-    /// The form of the answer: a string (mostly), several blocks, a picture, no block, an error beside the output.
+    /// The form of the result: a string (mostly), several blocks, an image, no block, an error beside the output.
     pub form: u8,
-    /// What it prints.
+    /// The output.
     pub output: Words,
 }
 
-/// Things that are wrong with recordings.
+/// Faults of recordings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// An answer without a call.
+    /// A result without a call.
     Orphan,
     /// A call answered twice.
     AnsweredTwice,
     /// A new call under an id used before.
     ReusedId,
-    /// Two calls under one id in one message.
+    /// Two calls with the same id in one message.
     TwinCalls,
-    /// The answer stands before its call.
+    /// A result precedes its call.
     AnswerFirst,
-    /// Words stand between a call and its answer.
+    /// A text separates a call from its result.
     AnswerLate,
-    /// A message without parts, of the user.
+    /// A user message without parts.
     EmptyUser,
-    /// A message without parts, of the assistant.
+    /// An assistant message without parts.
     EmptyAssistant,
-    /// White space in place of words, of the user.
+    /// A user message of only white space.
     BlankUser,
-    /// White space in place of words, of the assistant.
+    /// An assistant message of only white space.
     BlankAssistant,
-    /// A call in a user's message and an answer in the assistant's.
+    /// A call in a user message and a result in an assistant message.
     WrongSpeaker,
     /// A call with an empty id and an empty name.
     Nameless,
-    /// A call whose id and name are too long for some vendors, with characters that some refuse.
+    /// A call whose id and name are too long for some vendors, and contain characters that some reject.
     OddNames,
-    /// A prompt in the same message as answers, before them.
+    /// A prompt in the same message as results, before them.
     PromptBeforeAnswers,
 }
 
 impl Fault {
-    /// All of them.
+    /// All faults.
     pub const ALL: [Fault; 14] = [
         Fault::Orphan,
         Fault::AnsweredTwice,
@@ -138,7 +138,7 @@ impl Fault {
     ];
 }
 
-/// The messages that a plan makes.
+/// Builds the messages of a plan.
 pub fn build(plan: &[Op]) -> Vec<Message> {
     let mut builder = Builder::default();
     for op in plan {
@@ -147,7 +147,7 @@ pub fn build(plan: &[Op]) -> Vec<Message> {
     builder.messages
 }
 
-/// Patterns, most of them without a letter.
+/// Search patterns, most of them without a letter.
 const PATTERNS: [&str; 8] = ["*", "", ".", "**/*", "é", "日本", "[0-9]", "*.rs"];
 
 const REMINDERS: [ReminderKind; 4] = [
@@ -156,7 +156,7 @@ const REMINDERS: [ReminderKind; 4] = [
     ReminderKind::GitStatus,
     ReminderKind::TokenStatus,
 ];
-/// Few files, so that they are read again, and read again after an edit.
+/// Few files, so that they are read repeatedly, also after an edit.
 const FILES: [&str; 6] = [
     "src/lib.rs",
     "src/shelf.rs",
@@ -300,7 +300,7 @@ impl Builder {
         self.messages.last_mut().expect("called after a push")
     }
 
-    /// A call under an id of its own.
+    /// A call with a unique id.
     fn call(&mut self, one: &Use) -> ToolCall {
         let id = match self.calls % 3 {
             0 => format!("call_{}", self.calls),
@@ -424,7 +424,7 @@ fn thinking(seal: Seal, words: Words) -> Part {
     })
 }
 
-/// A picture or a document.
+/// An image or a document.
 fn sent_along(words: Words) -> Part {
     if words.seed % 4 != 1 {
         return picture(words);

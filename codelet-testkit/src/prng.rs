@@ -1,6 +1,6 @@
-//! A small generator of numbers that is the same on every machine and in every version.
+//! A small pseudorandom number generator with the same output on every machine and in every version.
 
-/// SplitMix64 (Steele, Lea and Flood 2014; public domain): plenty for test data.
+/// SplitMix64 (Steele, Lea and Flood 2014; public domain): sufficient for test data.
 #[derive(Clone, Debug)]
 pub struct Prng(u64);
 
@@ -19,17 +19,17 @@ impl Prng {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, or 0 where that is 0.
+    /// A number below `end`, or 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next_u64() % (end.max(1) as u64)) as usize
     }
 
-    /// Whether something that happens in `percent` of the cases happens.
+    /// True with a probability of `percent`.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of several.
+    /// One of the items.
     pub fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
         items[self.below(items.len())]
     }

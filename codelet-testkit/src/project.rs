@@ -1,10 +1,10 @@
-//! An invented project that can be read, searched, changed and tested, without a disk.
+//! An invented project that can be read, searched, edited and tested in memory.
 
 use crate::prng::Prng;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Files by path. Nothing in it comes from a real project.
+/// Files by path. None of them comes from a real project.
 #[derive(Clone, Debug, Default)]
 pub struct Project {
     files: BTreeMap<String, String>,
@@ -50,7 +50,7 @@ impl Project {
                 0 => noun.to_owned(),
                 more => format!("{noun}_{verb}_{more}"),
             };
-            // Real files differ much in size: from a third to more than twice.
+            // Real files vary in size: from a third to more than twice the average.
             let size = bytes / 3 + prng.below(bytes * 2 + 1);
             project.put(&format!("src/{name}.rs"), source(&name, size, prng));
         }
@@ -62,17 +62,17 @@ impl Project {
         self.files.insert(path.to_owned(), text);
     }
 
-    /// The paths, in order.
+    /// The paths, sorted.
     pub fn paths(&self) -> Vec<&str> {
         self.files.keys().map(String::as_str).collect()
     }
 
-    /// A file's text; empty where there is none.
+    /// The text of a file; empty if it does not exist.
     pub fn text(&self, path: &str) -> &str {
         self.files.get(path).map_or("", String::as_str)
     }
 
-    /// Lines `from` to `to` (counted from 1, both included) as a reading tool shows them.
+    /// Lines `from` to `to` (counted from 1, inclusive) in the format of a read tool.
     pub fn numbered(&self, path: &str, from: usize, to: usize) -> String {
         let mut shown = String::new();
         let lines = self.text(path).lines().enumerate();
@@ -83,12 +83,12 @@ impl Project {
         shown
     }
 
-    /// How many lines a file has.
+    /// The number of lines of a file.
     pub fn line_count(&self, path: &str) -> usize {
         self.text(path).lines().count()
     }
 
-    /// Lines that contain a word, as `path:line:text`.
+    /// The lines that contain a word, as `path:line:text`.
     pub fn grep(&self, word: &str) -> String {
         let mut found = String::new();
         for (path, text) in &self.files {
@@ -99,7 +99,7 @@ impl Project {
         found
     }
 
-    /// Replaces the first occurrence of a text; says whether there was one.
+    /// Replaces the first occurrence of a text; returns whether there was one.
     pub fn edit(&mut self, path: &str, old: &str, new: &str) -> bool {
         match self.files.get_mut(path) {
             Some(text) if text.contains(old) => {
@@ -132,7 +132,7 @@ impl Project {
     }
 }
 
-/// A generated module of about this many bytes: a struct, functions that look at it, tests.
+/// A generated module of about this many bytes: a struct, functions on it, tests.
 fn source(name: &str, bytes: usize, prng: &mut Prng) -> String {
     let kind = camel(name);
     let mut text = format!("//! The {name}: what is known of it, and how it is kept in order.\n\n");

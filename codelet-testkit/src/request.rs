@@ -1,10 +1,10 @@
-//! A conversation as an Anthropic Messages request, for fixtures: simple on purpose, and independent of the writers under
-//! test.
+//! A conversation as an Anthropic Messages request, for fixtures: deliberately simple, and independent of the writers
+//! under test.
 
 use codelet_context::message::{Message, Origin, Part, ReminderKind, Role};
 use serde_json::{Value, json};
 
-/// The request: model, limit, system prompt, messages. Reminders are written with their tag.
+/// The request: model, limit, system prompt, messages. Reminders are written with their tags.
 pub fn anthropic(messages: &[Message]) -> Value {
     let system: Vec<Value> = messages
         .iter()

@@ -1,4 +1,4 @@
-//! Writes down what an agent would have done with a project: each tool really reads or changes it.
+//! Records an agent's session on a project: each tool call really reads or changes it.
 
 use crate::project::Project;
 use codelet_context::body::Body;
@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// A session in the making.
+/// A session being recorded.
 #[derive(Debug, Default)]
 pub struct Scribe {
-    /// What was said so far.
+    /// The messages so far.
     pub messages: Vec<Message>,
-    /// The project as it stands now.
+    /// The current project.
     pub project: Project,
     calls: usize,
     lead: Vec<Part>,
@@ -22,7 +22,7 @@ pub struct Scribe {
 }
 
 impl Scribe {
-    /// A session on a project.
+    /// A new session on a project.
     pub fn new(project: Project) -> Self {
         Scribe {
             project,
@@ -30,31 +30,31 @@ impl Scribe {
         }
     }
 
-    /// The system prompt.
+    /// Adds the system prompt.
     pub fn system(&mut self, text: &str) {
         self.messages.push(Message::system(text));
     }
 
-    /// The user prompts; a reminder may stand before the prompt.
+    /// Adds a user prompt, with an optional reminder before it.
     pub fn prompt(&mut self, reminder: Option<(ReminderKind, &str)>, text: &str) {
         let reminder = reminder.map(|(kind, text)| Part::text_from(Origin::Reminder(kind), text));
         let parts = reminder.into_iter().chain([Part::text(text)]).collect();
         self.messages.push(Message::new(Role::User, parts));
     }
 
-    /// The assistant ends its turn.
+    /// Ends the assistant's turn.
     pub fn answer(&mut self, text: &str) {
         let mut parts = std::mem::take(&mut self.lead);
         parts.push(Part::text(text));
         self.messages.push(Message::new(Role::Assistant, parts));
     }
 
-    /// What the assistant says before its next call.
+    /// Adds text before the assistant's next call.
     pub fn say(&mut self, text: &str) {
         self.lead.push(Part::text(text));
     }
 
-    /// What the assistant thinks before its next call.
+    /// Adds thinking before the assistant's next call.
     pub fn think(&mut self, text: &str) {
         self.lead.push(Part::Thinking(Thinking {
             body: Body::from(text),
@@ -67,7 +67,7 @@ impl Scribe {
         }));
     }
 
-    /// Calls that the assistant makes in one message.
+    /// Puts several calls into one message.
     pub fn together(&mut self, calls: impl FnOnce(&mut Scribe)) {
         self.together = Some(Vec::new());
         calls(self);
@@ -94,7 +94,7 @@ impl Scribe {
         self.step("Read", parameters, Action::on(ActionKind::Read, [path]), true, output);
     }
 
-    /// Looks for a word.
+    /// Searches for a word.
     pub fn grep(&mut self, word: &str) {
         let output = self.project.grep(word);
         let parameters = json!({ "pattern": word, "path": "src", "output_mode": "content" });
@@ -107,7 +107,7 @@ impl Scribe {
         );
     }
 
-    /// Changes a file; fails as the tool would when the text is not there.
+    /// Edits a file; fails like the tool if the text is not there.
     pub fn edit(&mut self, path: &str, old: &str, new: &str) {
         let done = self.project.edit(path, old, new);
         let output = match done {
@@ -139,13 +139,13 @@ impl Scribe {
         self.step("Bash", json!({ "command": command }), action, success, output.into());
     }
 
-    /// Runs the tests whose names contain `filter`; those in `failing` fail with what they say.
+    /// Runs the tests whose names contain `filter`; those in `failing` fail with their message.
     pub fn test(&mut self, command: &str, filter: &str, failing: &[(&str, &str)]) {
         let output = run_tests(&self.project, filter, failing);
         self.run(command, failing.is_empty(), output);
     }
 
-    /// Keeps the list of what is to be done: `x` done, `>` doing, anything else open.
+    /// Sets the to-do list: `x` done, `>` in progress, anything else open.
     pub fn todo(&mut self, items: &[(char, &str)]) {
         let status = |mark| match mark {
             'x' => "completed",
@@ -189,7 +189,7 @@ impl Scribe {
     }
 }
 
-/// What `cargo test` would print.
+/// The output of `cargo test`.
 fn run_tests(project: &Project, filter: &str, failing: &[(&str, &str)]) -> String {
     let tests: Vec<String> = project
         .tests()

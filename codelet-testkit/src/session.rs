@@ -1,20 +1,20 @@
-//! Long sessions of plausible work, the same on every machine: for benchmarks and limits.
+//! Long, plausible sessions, the same on every machine, for benchmarks and limits.
 
 use crate::prng::Prng;
 use crate::project::Project;
 use crate::scribe::Scribe;
 use codelet_context::message::Message;
 
-/// How long a session is to be.
+/// The parameters of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spec {
-    /// Steps of the assistant; each is two messages.
+    /// The number of the assistant's steps; each is two messages.
     pub steps: usize,
-    /// Bytes of a result of a file read on average; other results are smaller.
+    /// Average bytes of a file read; other results are smaller.
     pub result_bytes: usize,
-    /// Prompts of the user, spread evenly; at least one.
+    /// The number of user prompts, spread evenly; at least one.
     pub prompts: usize,
-    /// Which of such sessions.
+    /// The seed.
     pub seed: u64,
 }
 
@@ -39,7 +39,7 @@ const SAYINGS: [&str; 8] = [
     "Good. On to the next.",
 ];
 
-/// A session of this length: reading, searching, changing and testing an invented project.
+/// A session of this length: reading, searching, editing and testing an invented project.
 pub fn session(spec: Spec) -> Vec<Message> {
     let mut prng = Prng::new(spec.seed);
     let modules = (spec.steps / 8).clamp(6, 200);
@@ -55,7 +55,7 @@ pub fn session(spec: Spec) -> Vec<Message> {
             work.step(&mut scribe, &mut prng, at, spec.result_bytes);
             at += 1;
         }
-        // The last turn is still under way.
+        // The last turn is unfinished.
         if prompt + 1 < prompts {
             scribe.answer("Done: the tests pass, and the change is small.");
         }
@@ -63,7 +63,7 @@ pub fn session(spec: Spec) -> Vec<Message> {
     scribe.messages
 }
 
-/// What the assistant is at: work stays with one file for a while.
+/// The state of the assistant's work, which stays with one file for a while.
 #[derive(Default)]
 struct Work {
     path: String,
@@ -157,7 +157,7 @@ impl Work {
     }
 }
 
-/// A build that draws its progress over itself.
+/// The output of a build whose progress overwrites itself.
 fn progress(prng: &mut Prng, bytes: usize) -> String {
     let mut text = String::new();
     let mut done = 0;
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(messages, session(SPEC));
         let prompts = messages.iter().filter(|m| m.is_prompt()).count();
         assert_eq!(prompts, 3);
-        // A system prompt, prompts, two answers at the end of turns, two messages a step.
+        // A system prompt, prompts, two answers at the end of turns, two messages per step.
         assert_eq!(messages.len(), 1 + 3 + 2 + 400);
         let tokens: u64 = messages.iter().map(estimate_message).sum();
         assert!((50_000..400_000).contains(&tokens), "{tokens}");

@@ -1,15 +1,16 @@
-//! The time that a test takes, without what else the machine does.
+//! Measures a test's time, excluding other load on the machine.
 
 use std::time::{Duration, Instant};
 
-/// Measures the time that this thread works, where the system tells, so that a busy machine fails no test; else the time that passes.
+/// Measures this thread's CPU time if the system reports it, so that a busy machine fails no test; otherwise wall-clock
+/// time.
 pub struct Stopwatch {
     began: Instant,
     worked: Option<Duration>,
 }
 
 impl Stopwatch {
-    /// Begins now.
+    /// Starts measuring.
     pub fn begin() -> Self {
         Stopwatch {
             began: Instant::now(),
@@ -17,7 +18,7 @@ impl Stopwatch {
         }
     }
 
-    /// How long it was since then. To be asked by the thread that has begun it.
+    /// The elapsed time. Must be called on the thread that started the stopwatch.
     pub fn elapsed(&self) -> Duration {
         match self.worked.zip(worked()) {
             Some((then, now)) => now.saturating_sub(then),
@@ -26,7 +27,7 @@ impl Stopwatch {
     }
 }
 
-/// The processor time of this thread since it began.
+/// The CPU time of this thread since it started.
 fn worked() -> Option<Duration> {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds = told.split_whitespace().next()?.parse().ok()?;

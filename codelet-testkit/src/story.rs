@@ -1,5 +1,5 @@
-//! The bundled session: twelve prompts on an invented pantry program, with faults that are really in its sources, edits
-//! that really mend them, a plan, rules of the user, and one piece of work still open at the end.
+//! The bundled session: twelve prompts on an invented pantry program, with actual faults in its sources, edits that
+//! actually fix them, a plan, rules of the user, and one task still unfinished at the end.
 
 use crate::prng::Prng;
 use crate::project::Project;
@@ -30,7 +30,7 @@ pub fn larder_session() -> Vec<Message> {
 }
 
 fn project() -> Project {
-    // A fixed seed: the fixture made from it is checked in.
+    // A fixed seed, since the fixture generated from it is checked in.
     let mut project = Project::generate(7, 6_000, &mut Prng::new(11));
     project.put("Cargo.toml", MANIFEST.to_owned());
     project.put(
@@ -391,7 +391,7 @@ fn shopping_list(s: &mut Scribe) {
     });
 }
 
-/// A build that draws its progress over itself.
+/// The output of a build whose progress overwrites itself.
 fn build_output(crates: usize) -> String {
     let mut text = String::new();
     for number in 0..crates {

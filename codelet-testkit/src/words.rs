@@ -1,16 +1,16 @@
-//! Texts of every kind that a conversation meets, made from three small numbers so that a failing case shrinks.
+//! Texts of every kind that occurs in conversations, generated from three small numbers so that a failing case shrinks.
 
 use crate::prng::Prng;
 use std::fmt::Write as _;
 
-/// A text to be made: what kind, about how long, and which of its kind. Equal words make equal texts.
+/// A text to be generated. Equal values give equal texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Words {
-    /// What kind of text.
+    /// The kind of text.
     pub kind: Kind,
-    /// Bytes that it has at least, but for [`Kind::Empty`]; few kinds go beyond by more than a line.
+    /// Minimum length in bytes, except for [`Kind::Empty`]; few kinds exceed it by more than a line.
     pub size: usize,
-    /// Which of its kind.
+    /// The seed.
     pub seed: u8,
 }
 
@@ -21,11 +21,11 @@ pub enum Kind {
     Prose,
     /// A source file.
     Code,
-    /// A source file as a reading tool shows it, with line numbers.
+    /// A source file in the format of a read tool, with line numbers.
     Numbered,
-    /// A test run that succeeds, many lines alike.
+    /// A successful test run with many similar lines.
     Passed,
-    /// A test run that fails.
+    /// A failing test run.
     Failed,
     /// A progress bar that overwrites itself.
     Progress,
@@ -43,11 +43,11 @@ pub enum Kind {
     Json,
     /// A unified diff.
     Diff,
-    /// What a build says of an error.
+    /// A build error.
     Trace,
-    /// Tags of a harness, as an output or a user may contain them.
+    /// Tags of a harness, as an output or a user's text may contain them.
     Tags,
-    /// What a compaction itself writes, or something that looks like it: markers, handles, summaries.
+    /// Output of a compaction, or something similar: markers, handles, summaries.
     Markers,
     /// White space only.
     Blank,
@@ -56,7 +56,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds; those that say something come first.
+    /// All kinds; those that are never blank come first.
     pub const ALL: [Kind; 18] = [
         Kind::Prose,
         Kind::Code,
@@ -78,7 +78,7 @@ impl Kind {
         Kind::Empty,
     ];
 
-    /// How many of [`Kind::ALL`] are never blank.
+    /// The number of kinds in [`Kind::ALL`] that are never blank.
     pub const TELLING: usize = 16;
 }
 
@@ -141,12 +141,12 @@ const UNICODE: [&str; 12] = [
 ];
 
 impl Words {
-    /// The text.
+    /// Generates the text.
     pub fn text(self) -> String {
         let mut prng = Prng::new(u64::from(self.seed) << 8 | self.kind as u64);
         let mut text = String::with_capacity(self.size + 64);
         if self.kind == Kind::Unicode {
-            // Some of its pieces are white space: with this it always says something.
+            // Some of its pieces are white space: this ensures that it is never blank.
             text.push('é');
         }
         let mut line = 0;
@@ -162,7 +162,7 @@ impl Words {
     }
 }
 
-/// Appends one line, or one piece, of a kind.
+/// Appends one line or piece.
 fn one(text: &mut String, kind: Kind, line: usize, prng: &mut Prng) {
     let (noun, verb, kind_of) = (prng.pick(&NOUNS), prng.pick(&VERBS), prng.pick(&TYPES));
     let number = prng.below(1000);

@@ -1,4 +1,4 @@
-//! What the made-up conversations promise, and that the shape notation carries all of them.
+//! Guarantees of the generated conversations, and that shape notation can express all of them.
 
 use codelet_context::message::{Message, Role};
 use codelet_testkit::{broken, conversation, conversation_from_bytes, tidy};
@@ -85,7 +85,7 @@ fn the_mixture_holds_small_and_large_and_every_fault() {
     }
     assert!(orphans > 100 && unanswered > 100 && empty > 100 && no_prompt > 50);
     sizes.sort_unstable();
-    // Fast in the middle, long at the end.
+    // Small in the middle, large at the end.
     assert!(sizes[1_000] < 8_000, "{}", sizes[1_000]);
     assert!(sizes[1_950] > 20_000, "{}", sizes[1_950]);
 }

@@ -1,4 +1,5 @@
-//! Every fixture goes through everything: all readers and writers, compactions from gentle to impossible, the strategies.
+//! Runs every fixture through everything: all readers and writers, compactions from gentle to impossible, the
+//! strategies.
 #![allow(clippy::unwrap_used)]
 
 use codelet_context::message::Message;
@@ -11,7 +12,7 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
     files("fixtures")
 }
 
-/// The files of a folder of the workspace, by name.
+/// The files of a directory of the workspace, by name.
 fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(workspace().join(folder))
         .unwrap()
@@ -28,7 +29,7 @@ fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
     paths.into_iter().map(named).collect()
 }
 
-/// The conversation of a fixture; what no reader takes has none.
+/// The conversation of a fixture; empty if no reader accepts it.
 fn conversation(name: &str, bytes: &[u8]) -> Vec<Message> {
     if name.ends_with(".shape") {
         let text = std::str::from_utf8(bytes).unwrap();
@@ -65,7 +66,7 @@ fn every_fixture_keeps_the_promises_of_compaction_and_strategies() {
     assert!(conversations >= 15, "{conversations}");
 }
 
-/// The small session in this form that the table of the forms is made from.
+/// The small session in this format from which the table of formats is generated.
 fn small_session(form: Format) -> Option<(String, Vec<u8>)> {
     let folder = workspace().join("codelet-transcript/tests/forms");
     let mut paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -1,4 +1,4 @@
-//! The promises of the engine on made-up conversations: 1,500 of them in a test run, `CODELET_CASES` on demand.
+//! The engine's invariants on generated conversations: 1,500 per test run, or `CODELET_CASES`.
 #![allow(clippy::unwrap_used)]
 
 use codelet_context::compact::Target;
@@ -38,8 +38,8 @@ proptest! {
     }
 }
 
-/// Made up and shrunk by one of these tests: the budget that was named held the conversation in fewer words than it was then
-/// given.
+/// Found and shrunk by one of these tests: the reported minimum budget fitted a shorter form of the conversation than
+/// the one that the compaction then produced.
 const BARE: &str = r"call call_0: Read src/lib.rs
 user: Please check the cursor before we render it.\s
 + result call_0: Please check the cursor before we render it.\s

@@ -1,4 +1,4 @@
-//! Hostile sizes take time in proportion to their bytes: one long line, nesting, very many tiny pieces.
+//! Hostile inputs take time proportional to their size: one long line, nesting, very many tiny pieces.
 #![allow(clippy::unwrap_used)]
 
 use codelet_context::compact::{Target, compact};
@@ -13,13 +13,13 @@ use codelet_transcript::{Document, Format, read, shape, write};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// What is quadratic takes longer at these sizes, most of it minutes; what is linear, less than a second in a test build on a
-/// slow machine.
+/// A quadratic algorithm takes longer at these sizes, usually minutes; a linear one takes less than a second in a test
+/// build on a slow machine.
 const LONGEST: Duration = Duration::from_secs(4);
-/// The same for the reading of a small file, which takes some milliseconds.
+/// The same for reading a small file, which takes some milliseconds.
 const LONGEST_FILE: Duration = Duration::from_millis(500);
 
-/// Puts a conversation through the engine, and fails where that takes too long.
+/// Runs a conversation through the engine, and fails if that takes too long.
 #[track_caller]
 fn is_done_in_time(what: &str, messages: &[Message]) {
     let mut steps = Vec::new();
@@ -325,7 +325,7 @@ fn parameters_of_every_shape() {
     }
 }
 
-/// A check that fails, and then passes.
+/// A failing check that later passes.
 fn checked(line: &str, failed: &str) -> Vec<Message> {
     let run = |id: &str, success, output: &str| {
         let call = call(id, "Bash", json!({ "command": line })).doing(Action::command(line));

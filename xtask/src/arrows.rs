@@ -1,4 +1,4 @@
-//! Which way imports point: down, never sideways. An arrow is an entry with a reason; an entry without its arrow is stale.
+//! Import directions: down, never sideways. An arrow is an entry with a reason; an entry without its arrow is stale.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -371,11 +371,11 @@ const ARROWS: &[Arrow] = &[
     },
 ];
 
-/// Crates that help tests; any crate may use them there, and none may ship them.
+/// Crates for tests; any crate may use them in its tests, and none may ship them.
 const FOR_TESTS: &[&str] = &["codelet-testkit"];
 
-/// What the pure crates may use from outside the workspace. Nothing here opens a file or a connection, asks for the time
-/// or starts a thread.
+/// External dependencies allowed for the pure crates. None of them opens a file or a connection, reads the clock or
+/// starts a thread.
 const OUTSIDE: &[Arrow] = &[
     Arrow {
         from: "codelet-text",
@@ -474,7 +474,7 @@ const OUTSIDE: &[Arrow] = &[
     },
 ];
 
-/// Crates whose dependencies outside are counted.
+/// Crates whose external dependencies are restricted.
 const PURE: &[&str] = &[
     "codelet-text",
     "codelet-context",
@@ -482,7 +482,7 @@ const PURE: &[&str] = &[
     "codelet-replay",
 ];
 
-/// Checks the workspace at `root`; the errors are one line each.
+/// Checks the workspace at `root`; each error is one line.
 pub fn check_workspace(root: &Path) -> Result<String, Vec<String>> {
     let packages = metadata(root).map_err(|error| vec![error])?;
     let troubles = check(&packages, ARROWS, OUTSIDE);
@@ -496,12 +496,12 @@ pub fn check_workspace(root: &Path) -> Result<String, Vec<String>> {
     }
 }
 
-/// What a crate uses.
+/// The dependencies of a crate.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Uses {
-    /// As shipped: for itself or its build script.
+    /// As shipped: of itself or its build script.
     shipped: Vec<String>,
-    /// In tests, examples and benchmarks.
+    /// Of tests, examples and benchmarks.
     tests: Vec<String>,
 }
 
@@ -542,7 +542,7 @@ fn check(packages: &Packages, arrows: &[Arrow], outside: &[Arrow]) -> Vec<String
     troubles
 }
 
-/// Crates that reach themselves over shipped imports.
+/// Crates that reach themselves through shipped imports.
 fn circles(packages: &Packages) -> Vec<String> {
     let mut found = Vec::new();
     for start in packages.keys() {

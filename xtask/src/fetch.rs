@@ -1,13 +1,14 @@
-//! Everything that other chores need from a package index, at once, while there is other work to do.
+//! Fetches everything that other chores need from a package index in advance.
 
 use crate::venv::Missing;
 use crate::{conformance, deny, program, python, real_model};
 use std::path::Path;
 
-/// Brings what is not there yet.
+/// Fetches whatever is missing.
 ///
 /// # Errors
-/// Where what comes is not what was pinned. What cannot be had is said, and no error: the chore that needs it says so again.
+/// If a package is not the pinned one. An unavailable package is reported without an error: the chore that needs it
+/// reports it again.
 pub fn run(root: &Path) -> Result<String, Vec<String>> {
     let target = program::target(root);
     let told = |brought: Result<(), Missing>| match brought {

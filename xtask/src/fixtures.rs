@@ -1,5 +1,5 @@
-//! The fixtures that are generated, so that nobody mends them by hand: the bundled session and one small file for each
-//! thing that recordings do.
+//! Generated fixtures, not to be edited by hand: the bundled session, and one small file for each peculiarity of
+//! recordings.
 
 use codelet_testkit::plan::{Fault, Lead, Op, Use, build};
 use codelet_testkit::words::{Kind, Words};
@@ -7,7 +7,7 @@ use codelet_testkit::{larder_session, request};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A generated file: its name in `fixtures/`, what it shows, and its bytes.
+/// A generated file: its name in `fixtures/`, its description, and its bytes.
 struct Fixture {
     name: &'static str,
     shows: &'static str,
@@ -27,7 +27,7 @@ pub fn write(root: &Path) -> Result<String, Vec<String>> {
     Ok(format!("{} fixtures written", all.len()))
 }
 
-/// Says which fixtures differ from what would be written.
+/// Reports fixtures that differ from their generated content.
 pub fn check(root: &Path) -> Result<String, Vec<String>> {
     let folder = root.join("fixtures");
     let all = all();
@@ -50,7 +50,7 @@ pub fn check(root: &Path) -> Result<String, Vec<String>> {
     }
 }
 
-/// Rows of files that are not generated: finds of the fuzzers and the like, kept in `fixtures/by-hand.md`.
+/// Rows for files that are not generated, such as fuzzer findings, kept in `fixtures/by-hand.md`.
 fn by_hand(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("by-hand.md")).unwrap_or_default()
 }
@@ -207,7 +207,7 @@ fn requests() -> Vec<Fixture> {
         .collect()
 }
 
-/// Files that are broken as files, around the lines of a Claude Code session.
+/// Malformed files, based on the lines of a Claude Code session.
 fn session_files() -> Vec<Fixture> {
     let lines: Vec<String> = claude_lines().iter().map(Value::to_string).collect();
     let whole = lines.join("\n") + "\n";
@@ -342,7 +342,7 @@ fn tool(tool: u8, kind: Kind, size: usize) -> Use {
     }
 }
 
-/// One message a line: a change of one message changes one line.
+/// One message per line: a change of one message changes one line.
 fn pretty(request: &Value) -> Vec<u8> {
     let mut text = String::from("{\n");
     let fields: Vec<String> = request

@@ -1,9 +1,9 @@
-//! Floors within a crate: folders of which each imports only those below it.
+//! Layers within a crate ("floors"): each directory imports only those below it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A crate whose folders are floors, the lowest first.
+/// A crate whose directories are layers, the lowest first.
 struct Floors {
     krate: &'static str,
     names: &'static [&'static str],
@@ -33,7 +33,7 @@ const FLOORS: &[Floors] = &[
     },
 ];
 
-/// Checks all crates with floors; the errors are one line each.
+/// Checks all crates with layers; each error is one line.
 pub fn check(root: &Path) -> Result<String, Vec<String>> {
     let mut troubles = Vec::new();
     let mut told = Vec::new();
@@ -94,10 +94,10 @@ pub fn check(root: &Path) -> Result<String, Vec<String>> {
     }
 }
 
-/// What stands above the tests of a file.
+/// The beginning of a file's tests.
 const TESTS: &str = "\n#[cfg(test)]\n";
 
-/// What of a file is shipped: what stands before its tests, and nothing of a file of tests.
+/// The shipped part of a file: everything before its tests, and nothing of a test file.
 pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
     let is_tests = path
         .components()
@@ -105,7 +105,7 @@ pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
     match is_tests {
         true => "",
         false => {
-            // Other attributes may stand between the two.
+            // Other attributes may come between the two.
             let is_tests = |at: &usize| {
                 let mut rest = text[at + TESTS.len()..]
                     .lines()
@@ -118,7 +118,7 @@ pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
     }
 }
 
-/// The first names behind `crate::` in code; what comments link to is no import.
+/// The first names after `crate::` in code; links in comments are no imports.
 fn used(code: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for line in code.lines() {
@@ -136,7 +136,7 @@ fn used(code: &str) -> BTreeSet<String> {
     found
 }
 
-/// The files of a folder and of those in it that are Rust, in the order of their paths.
+/// The Rust files of a directory and its subdirectories, sorted by path.
 pub fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,5 +1,5 @@
-//! What conversations cost through the gateway, beside being passed through: recorded sessions, request by request, as their agents
-//! would have sent them.
+//! Compares the cost of conversations with and without the gateway: recorded sessions, request by request, as their
+//! agents would have sent them.
 
 mod agent;
 mod beside;
@@ -18,13 +18,13 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Requests that a session has at least, to say anything.
+/// Minimum requests of a meaningful session.
 const LEAST: usize = 20;
 
-/// Plays the recorded sessions. With `each`, a line for each session follows.
+/// Replays the recorded sessions. With `each`, adds a line for each session.
 ///
 /// # Errors
-/// When the recordings cannot be read.
+/// If the recordings cannot be read.
 pub fn run(_root: &Path, each: bool) -> Result<String, Vec<String>> {
     let Some(folder) = codelet_testkit::corpus() else {
         return Ok("skipped: no recorded conversations".to_owned());
@@ -59,10 +59,11 @@ fn head() -> String {
     )
 }
 
-/// The same for other programs, at a window of 200k and five minutes; `python` is one that has their libraries.
+/// The same for other programs, with a window of 200k and a cache lifetime of five minutes; `python` is an interpreter
+/// with their libraries.
 ///
 /// # Errors
-/// When the recordings cannot be read.
+/// If the recordings cannot be read.
 pub fn beside(python: &Path) -> Result<String, Vec<String>> {
     let Some(folder) = codelet_testkit::corpus() else {
         return Ok("skipped: no recorded conversations".to_owned());
@@ -142,15 +143,15 @@ fn sum_up(window: Tokens, name: &str, part: &str, played: &[Played], of: fn(&Pla
     )
 }
 
-/// What a session came to, in dollars passed through and through the gateway.
+/// The result of a session: costs in dollars without the gateway and with it.
 struct Played {
     name: String,
     requests: usize,
-    /// Up to where the agent would have compacted by itself.
+    /// Up to the point where the agent would have compacted by itself.
     fitting: (f64, f64),
     whole: (f64, f64),
     edits: usize,
-    /// The agent's own compactions, passed through and through the gateway.
+    /// The agent's own compactions, without the gateway and with it.
     own: (usize, usize),
     refused: usize,
     /// Tokens of all prompts.
@@ -175,7 +176,7 @@ impl Played {
     }
 }
 
-/// Plays a session. None where too little of it fits.
+/// Replays a session. `None` if too little of it fits.
 fn play(session: &Session, api: Api, card: &PriceCard, window: Tokens, other: Option<&Beside>) -> Option<Played> {
     let editor = Editor::new(Settings {
         preset: Preset::Faithful,

@@ -1,5 +1,5 @@
-//! What the gateway adds to a request, holds in memory and gets through: the program itself, between clients and a provider that
-//! answers at once.
+//! Benchmarks the gateway's added latency, memory and throughput: the real program between clients and a provider that
+//! responds at once.
 
 use crate::process::{self, Held};
 use crate::program;
@@ -15,31 +15,32 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Conversations at once.
+/// Concurrent conversations.
 const CONVERSATIONS: [usize; 4] = [1, 20, 100, 200];
-/// Requests whose time is taken, of each kind.
+/// Measured requests, of each kind.
 const MEASURED: usize = 400;
-/// Steps of a conversation of 200,000 tokens, and of half as many, by the gateway's own estimate.
+/// Steps of a conversation of 200,000 tokens by the gateway's own estimate; half as many for half the size.
 const STEPS: usize = 128;
 /// Steps that are measured of a conversation, at least and at most: there is an edit among so many.
 const FEWEST: usize = 24;
+/// Maximum measured steps of a conversation.
 const MORE: usize = 32;
-/// Steps of the longest conversation that is drawn.
+/// Steps of the longest conversation in the screenshot.
 const DRAWN: usize = 150;
-/// Bytes that a step reads.
+/// Bytes read per step.
 const PIECE: usize = 3_800;
-/// Clients that send small requests as fast as they are answered, and for how long.
+/// Clients that send small requests as fast as possible, and for how long.
 const CLIENTS: usize = 16;
 const FAST: Duration = Duration::from_secs(4);
 
-/// The mark up to which a provider is to keep a request.
+/// The cache mark on the end of a request.
 const MARK: &str = "\"cache_control\":{\"type\":\"ephemeral\"}";
-/// What the provider says.
+/// The provider's response.
 const EVENTS: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":10,\
     \"cache_read_input_tokens\":900,\"cache_creation_input_tokens\":90,\"output_tokens\":1}}}\n\n\
     event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
-/// Measures the program as it is shipped, where it has been built so, or the one that the tests use.
+/// Measures the release build if `is_shipped`, otherwise the one that the tests use.
 pub fn run(root: &Path, is_shipped: bool) -> Result<String, Vec<String>> {
     let built = built(root, is_shipped);
     measure(root, &built).map_err(|error| vec![format!("{}: {error}", built.display())])
@@ -49,7 +50,7 @@ fn built(root: &Path, is_shipped: bool) -> PathBuf {
     program::target(root).join(if is_shipped { "dist/codelet" } else { "debug/codelet" })
 }
 
-/// Draws the gateway's page into `docs/pictures`, as a browser shows it when a few conversations have gone through.
+/// Writes a screenshot of the gateway's page after a few conversations to `docs/pictures`.
 pub fn draw(root: &Path) -> Result<String, Vec<String>> {
     let file = root.join("docs/pictures/gateway.png");
     match draw_page(root, &file) {
@@ -143,21 +144,21 @@ fn measure(root: &Path, codelet: &Path) -> std::io::Result<String> {
     Ok(told)
 }
 
-/// A time in milliseconds, of those that are sorted.
+/// The quantile of sorted times, in milliseconds.
 fn at(times: &[Duration], share: f64) -> f64 {
     let time = times.get((times.len() as f64 * share) as usize);
     time.map_or(0.0, |time| time.as_secs_f64() * 1e3)
 }
 
-/// A conversation as all have it, but for its first words.
+/// A conversation shared by all clients except for its first text.
 struct Talk {
     steps: String,
-    /// Where each step ends.
+    /// The end of each step.
     ends: Vec<usize>,
 }
 
 impl Talk {
-    /// Steps that read pieces of this workspace's own sources.
+    /// Steps that read pieces of this workspace's sources.
     fn new(root: &Path, steps: usize) -> std::io::Result<Self> {
         let sources = sources(&root.join("codelet-context/src"), steps * PIECE)?;
         let mut talk = Talk {
@@ -177,9 +178,9 @@ impl Talk {
         Ok(talk)
     }
 
-    /// So many conversations, each with a connection of its own, send one request after the other, each a step longer than the one before it;
-    /// how long the answers took, the shortest first, and what of `spent` went by meanwhile. What is sent before a conversation is known is not
-    /// counted. Where there are few, others follow them.
+    /// Runs `count` conversations, each on its own connection, one request after the other, each a step longer than the
+    /// previous one. Returns the response times in ascending order, and the increase of `spent` meanwhile. Requests
+    /// before a conversation is known are not counted. If there are few conversations, others follow them.
     fn take_turns(
         &self,
         (to, path): (SocketAddr, &str),
@@ -215,7 +216,7 @@ impl Talk {
 }
 
 impl Talk {
-    /// Many conversations ask in the same moment; how long the answers took, the shortest first; each conversation is known before.
+    /// Sends a request of many known conversations at the same moment; returns the response times in ascending order.
     fn ask_at_once(&self, to: SocketAddr, count: usize, steps: usize) -> std::io::Result<Vec<Duration>> {
         let start = Barrier::new(count);
         let one = |number: usize| -> std::io::Result<Duration> {
@@ -224,7 +225,7 @@ impl Talk {
                 it.ask("/v1/messages", &first, &self.steps[..self.ends[steps - 1]])?;
                 Ok(it)
             });
-            // Whoever has failed is waited for, too.
+            // Failed clients must reach the barrier too.
             start.wait();
             let mut connection = known?;
             let began = Instant::now();
@@ -252,7 +253,7 @@ impl Talk {
     }
 }
 
-/// At least so many bytes of sources, if there are as many, always the same.
+/// At least this many bytes of sources, if there are as many; always the same.
 fn sources(folder: &Path, least: usize) -> std::io::Result<String> {
     let (mut text, mut folders) = (String::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -298,9 +299,9 @@ impl Connection {
         })
     }
 
-    /// Sends a request whose list begins so and goes on so, and reads its answer to the end.
+    /// Sends a request whose message list consists of `first` and `steps`, and reads the response to its end.
     fn ask(&mut self, path: &str, first: &str, steps: &str) -> std::io::Result<()> {
-        // As clients do, the end is marked for the cache.
+        // The end is marked for the cache, as by clients.
         let end = "]}";
         let (steps, end) = match steps.strip_suffix("}]}") {
             Some(steps) => (steps, format!(",{MARK}}}]}}{end}")),
@@ -319,7 +320,7 @@ impl Connection {
     }
 }
 
-/// Reads a request or an answer to its end; whether there was one.
+/// Reads a request or a response to its end; returns false if there is none.
 fn read(from: &mut BufReader<TcpStream>) -> std::io::Result<bool> {
     let (mut length, mut is_chunked, mut line) = (0, false, String::new());
     loop {
@@ -346,13 +347,13 @@ fn read(from: &mut BufReader<TcpStream>) -> std::io::Result<bool> {
     skip(from, length)
 }
 
-/// Reads so many bytes; whether there were as many.
+/// Skips this many bytes; returns whether there were as many.
 fn skip(from: &mut BufReader<TcpStream>, bytes: u64) -> std::io::Result<bool> {
     let read = std::io::copy(&mut from.by_ref().take(bytes), &mut std::io::sink())?;
     Ok(read == bytes)
 }
 
-/// A provider that answers each request at once.
+/// Starts a provider that responds to each request at once.
 fn provider() -> std::io::Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
@@ -372,7 +373,7 @@ fn provider() -> std::io::Result<SocketAddr> {
     Ok(address)
 }
 
-/// The program, while it is measured.
+/// The program while it is measured.
 struct Gateway {
     process: Held,
     address: SocketAddr,
@@ -403,16 +404,16 @@ impl Gateway {
         Ok(Gateway { process, address })
     }
 
-    /// The time that it has had processors for.
+    /// Its CPU time.
     fn processor_time(&self) -> std::io::Result<Duration> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.0.id()))?;
-        // Behind the name: of its own and of the system's, in hundredths of a second.
+        // After the name: user and system time, in hundredths of a second.
         let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
         let ticks = fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok());
         Ok(Duration::from_millis(10 * ticks.sum::<u64>()))
     }
 
-    /// The memory that it holds, in megabytes.
+    /// Its resident memory, in megabytes.
     fn resident(&self) -> std::io::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.0.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -421,7 +422,7 @@ impl Gateway {
     }
 }
 
-/// How many small requests are answered in a second.
+/// The number of small requests answered per second.
 fn fast(to: SocketAddr) -> std::io::Result<f64> {
     let count = Arc::new(AtomicUsize::new(0));
     let began = Instant::now();

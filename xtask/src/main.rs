@@ -69,7 +69,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What keeps a chore from being done.
+/// The reason why a chore was not done.
 enum Trouble {
     Usage,
     Found(Vec<String>),
@@ -85,7 +85,7 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["seeds"] => seeds::write(root),
         ["shape"] => shape::tell(root),
         ["bench-agent"] => bench_agent::run(root),
-        // What the one before starts beside the agent.
+        // Started by the previous one beside the agent.
         ["bare-loop", address] => bench_agent::bare_loop(address),
         ["bench-terminal"] => bench_terminal::run(root),
         ["gateway"] => gateway::run(root, false),

@@ -1,4 +1,4 @@
-//! The package for JavaScript: what is packed, and its tests as it is installed from that.
+//! The JavaScript package: packing it, and its tests as installed from there.
 
 use crate::npm::{self, Packages, npm};
 use crate::program;
@@ -17,21 +17,21 @@ const LIGHT: Packages = Packages {
     lock: Some(include_str!("../node/light/package-lock.json")),
 };
 
-/// The same with the programs and libraries that it plugs into.
+/// The same with the programs and libraries that it has plugins for.
 const HOSTS: Packages = Packages {
     name: "what tests the plugs",
     manifest: include_str!("../node/hosts/package.json"),
     lock: None,
 };
 
-/// The tests of the plugs.
+/// The tests of the plugins.
 const PLUGS: &str = "ai.plug.mjs opencode.plug.mjs pi.plug.mjs openclaw.plug.mjs claude-code.plug.mjs";
 
-/// A platform, in npm's words.
+/// A platform, in npm's terms.
 struct Platform {
     system: &'static str,
     processor: &'static str,
-    /// The C library that the addon needs, where there are several.
+    /// The C library that the addon needs, if there are several.
     library: Option<&'static str>,
 }
 
@@ -44,12 +44,12 @@ impl Platform {
         }
     }
 
-    /// The package that holds what was built for it.
+    /// The name of the package with its binaries.
     fn package(&self) -> String {
         format!("codelet-{}-{}", self.system, self.processor)
     }
 
-    /// That of this program.
+    /// The platform of this program.
     fn this() -> Result<&'static Self, String> {
         let system = match std::env::consts::OS {
             "macos" => "darwin",
@@ -66,7 +66,7 @@ impl Platform {
     }
 }
 
-/// Those that a release is built for, which are those of the program.
+/// The platforms that a release is built for, the same as for the program.
 const PLATFORMS: &[Platform] = &[
     Platform::new("linux", "x64", Some("glibc")),
     Platform::new("linux", "arm64", Some("glibc")),
@@ -74,17 +74,18 @@ const PLATFORMS: &[Platform] = &[
     Platform::new("darwin", "arm64", None),
 ];
 
-/// What goes into the packages.
+/// The contents of the packages.
 struct Built<'a> {
     program: PathBuf,
     addon: PathBuf,
     repository: Option<&'a str>,
 }
 
-/// Packs what the tests have built, installs it into an empty project and tests it there; with `all`, its plugs in the real hosts, too.
+/// Packs the test build, installs it into an empty project and tests it there; with `all`, also its plugins in the real
+/// hosts.
 ///
 /// # Errors
-/// Where a build or a test fails. Where Node or its packages cannot be had, that is said, and no error.
+/// If a build or a test fails. If Node or its packages are unavailable, returns a message and no error.
 pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
     let target = program::target(root);
     let (name, packages) = if all { ("node-all", HOSTS) } else { ("node", LIGHT) };
@@ -122,12 +123,12 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
     tested().map_err(|error| vec![error])
 }
 
-/// Packs what is shipped for this platform, and says where it is. A registry believes where a package was built if the package names that
-/// `repository` itself. Without one, it is for installing from where it is: the other platforms' packages are not named, as npm would ask a
-/// registry for them.
+/// Packs the release build for this platform and returns its path. With a `repository`, the package names it, which a
+/// registry requires to accept its provenance. Without one, the package is for local installation: it does not name the
+/// other platforms' packages, as npm would request them from a registry.
 ///
 /// # Errors
-/// Where a build fails, or TypeScript's compiler cannot be had.
+/// If a build fails, or the TypeScript compiler is unavailable.
 pub fn package(root: &Path, repository: Option<&str>) -> Result<String, Vec<String>> {
     let target = program::target(root);
     let shipped = || -> Result<String, String> {
@@ -164,7 +165,7 @@ fn addon_in(folder: &Path) -> PathBuf {
     folder.join(format!("{DLL_PREFIX}codelet_node{DLL_SUFFIX}"))
 }
 
-/// Packs the package, which names these platforms, and the one of this platform that it needs.
+/// Packs the package, which names these platforms, and the one for this platform that it needs.
 fn packed(
     root: &Path,
     built: &Built<'_>,
@@ -223,7 +224,7 @@ fn name_repository(manifest: &mut Value, repository: Option<&str>) {
     }
 }
 
-/// The compiler, for all but what it is to compile.
+/// The TypeScript compiler, without its input files.
 fn tsc(modules: &Path) -> Command {
     let mut tsc = Command::new("node");
     tsc.arg(modules.join("typescript/bin/tsc"))
@@ -232,7 +233,7 @@ fn tsc(modules: &Path) -> Command {
     tsc
 }
 
-/// Begins a package.
+/// Writes a package's manifest.
 fn write(root: &Path, folder: &Path, manifest: &Value) -> Result<(), String> {
     let wrong = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(wrong)?;
@@ -249,14 +250,14 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
     std::fs::copy(from, to).map(drop).map_err(wrong)
 }
 
-/// A project that the package is installed into, beneath what its tests need.
+/// A project into which the package is installed, together with what its tests need.
 struct Project {
     folder: PathBuf,
     modules: PathBuf,
 }
 
 impl Project {
-    /// Installs what was packed, and puts the tests beside it.
+    /// Installs the packed packages, and copies the tests.
     fn install(&self, root: &Path, packed: &[PathBuf]) -> Result<(), String> {
         let Self { folder, .. } = self;
         let wrong = |error: std::io::Error| format!("{}: {error}", folder.display());
@@ -272,7 +273,7 @@ impl Project {
         Ok(())
     }
 
-    /// Compiles a test that says what is taken and returned.
+    /// Compiles a test of argument and return types.
     fn check_types(&self, file: &str, more: &[&str]) -> Result<(), String> {
         let strict = "--noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2022 --types node";
         let mut tsc = tsc(&self.modules);
@@ -280,7 +281,7 @@ impl Project {
         output(tsc.current_dir(&self.folder)).map(drop)
     }
 
-    /// Runs tests, and says how many passed.
+    /// Runs tests and reports how many passed.
     fn test(&self, node: impl AsRef<OsStr>, files: &str, root: &Path) -> Result<String, String> {
         let mut node = Command::new(node);
         node.args(["--test", "--test-reporter=tap"])
@@ -295,12 +296,12 @@ impl Project {
         )
     }
 
-    /// Tests the plugs, with a Node that is as new as their hosts want it.
+    /// Tests the plugins with a Node that is new enough for their hosts.
     fn test_plugs(&self, this: &Platform, root: &Path) -> Result<String, String> {
         let newer = format!("node-{}-{}/bin/node", this.system, this.processor);
         let newer = self.modules.join(newer);
         let node = if newer.is_file() { newer } else { PathBuf::from("node") };
-        // The hosts' own types are their affair.
+        // The hosts' own types are not checked.
         self.check_types("plugs.mts", &["--skipLibCheck"])?;
         self.test(node, PLUGS, root)
     }

@@ -1,23 +1,23 @@
-//! Packages of npm's under `target`, as a locked list names them, and npm itself.
+//! npm packages under `target`, pinned by a lock file, and npm itself.
 
 use crate::venv::{Missing, output};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What goes into a folder.
+/// Packages to be installed into a directory.
 pub struct Packages {
-    /// For messages: what cannot be had.
+    /// The name in messages.
     pub name: &'static str,
     /// The manifest.
     pub manifest: &'static str,
-    /// The lock, which names the hash of everything; without one, the manifest names versions of what is asked for alone.
+    /// The lock file with all hashes; without one, the manifest pins only direct dependencies.
     pub lock: Option<&'static str>,
 }
 
-/// Puts packages into a folder of their own, unless they are there already, and says where they are.
+/// Installs packages into their own directory, unless they are already there, and returns its path.
 ///
 /// # Errors
-/// Where there is no Node, or one before 20, or no registry, and where what comes is not what it should be.
+/// If there is no Node 20 or later or no registry, or the installed packages are not the locked ones.
 pub fn install(folder: &Path, packages: &Packages) -> Result<PathBuf, Missing> {
     let Packages { name, manifest, lock } = packages;
     let (modules, list) = (folder.join("node_modules"), folder.join("installed.json"));
@@ -39,13 +39,13 @@ pub fn install(folder: &Path, packages: &Packages) -> Result<PathBuf, Missing> {
         }
         None => "install",
     };
-    // What a package would run when it is installed is nothing that a test needs.
+    // Tests need none of the packages' install scripts.
     match output(npm(command, folder).args(["--ignore-scripts", "--fetch-retries=1", "--fetch-timeout=60000"])) {
         Ok(_) => {}
         Err(said) if said.contains("EINTEGRITY") || said.contains("EUSAGE") => return Err(Missing::Wrong(said)),
         Err(_) => return Err(Missing::Skipped(format!("{name} cannot be had: there is no registry"))),
     }
-    // Last: it says that everything else is there.
+    // Written last: it marks the installation as complete.
     std::fs::write(&list, wanted).map_err(wrong)?;
     Ok(modules)
 }
@@ -62,7 +62,7 @@ fn is_new_enough() -> bool {
     version.is_ok_and(|done| is_new(&done.stdout)) && output(Command::new("npm").arg("--version")).is_ok()
 }
 
-/// npm with a command, in a folder, without all that it says and asks besides.
+/// An npm command in a directory, without its notices and audits.
 pub fn npm(command: &str, folder: &Path) -> Command {
     let mut npm = Command::new("npm");
     npm.arg(command)

@@ -1,4 +1,4 @@
-//! Processes that end when they should: after a time, or with whoever holds them.
+//! Child processes that end after a timeout, or when their handle is dropped.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -6,12 +6,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a process is asked whether it has ended.
+/// Polling interval for the end of a process.
 pub const LOOK: Duration = Duration::from_millis(10);
-/// No more of what a process says is kept, in bytes.
+/// Maximum bytes kept of a process's output.
 const KEPT: u64 = 16 << 20;
 
-/// A process that is killed when nobody holds it any more.
+/// A process that is killed on drop.
 pub struct Held(pub Child);
 
 impl Drop for Held {
@@ -22,10 +22,10 @@ impl Drop for Held {
 }
 
 impl Held {
-    /// The exit status, once it has ended; none when killed by a signal, an error when it goes on past the deadline.
+    /// Waits for the exit status; `None` if the process was killed by a signal.
     ///
     /// # Errors
-    /// When the time is over.
+    /// If the process is still running at the deadline.
     pub fn ended_by(&mut self, deadline: Instant) -> Result<Option<i32>, String> {
         loop {
             if let Some(status) = self.0.try_wait().map_err(|error| error.to_string())? {
@@ -39,7 +39,7 @@ impl Held {
     }
 }
 
-/// What a process said.
+/// The outcome of a process.
 pub struct Outcome {
     /// Its exit status.
     pub status: Option<i32>,
@@ -50,12 +50,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether it says that it did what it should.
+    /// Returns whether the exit status is 0.
     pub fn is_success(&self) -> bool {
         self.status == Some(0)
     }
 
-    /// The last line of its complaint.
+    /// The last line of standard error.
     pub fn last_words(&self) -> String {
         let line = self.errors.lines().rev().find(|line| !line.trim().is_empty());
         line.unwrap_or("no reason given").trim().to_owned()
@@ -65,7 +65,7 @@ impl Outcome {
 /// Runs a process to its end.
 ///
 /// # Errors
-/// When it cannot be started, or takes longer than the limit.
+/// If it cannot be started, or exceeds the time limit.
 pub fn run(mut command: Command, limit: Duration) -> Result<Outcome, String> {
     let deadline = Instant::now() + limit;
     command
@@ -84,7 +84,7 @@ pub fn run(mut command: Command, limit: Duration) -> Result<Outcome, String> {
     })
 }
 
-/// Reads a pipe to its end beside everything else.
+/// Reads a pipe to its end on another thread.
 pub fn gather(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {

@@ -1,21 +1,21 @@
-//! The program that the chores try.
+//! The program under test.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where cargo puts what it builds.
+/// Cargo's target directory.
 pub fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// `codelet` as the tests have built it, so that nothing is built twice; the addon for JavaScript is then there, too.
+/// Builds `codelet` like the tests, so that nothing is built twice; this includes the JavaScript addon.
 ///
 /// # Errors
-/// When it cannot be built.
+/// If the build fails.
 pub fn as_tested(root: &Path) -> Result<PathBuf, String> {
     let built = Command::new("cargo")
-        // A build by itself has fewer features of what it stands on, and would build most of it once more. One of these tests brings the
-        // program with it, the other the addon for JavaScript.
+        // A separate build has fewer features of the dependencies and would rebuild most of them. One of these tests
+        // builds the program, the other the JavaScript addon.
         .args([
             "test",
             "--quiet",

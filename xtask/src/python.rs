@@ -1,4 +1,4 @@
-//! The package for Python: its wheel, and its tests as it is installed from that.
+//! The Python package: its wheel, and its tests as installed from there.
 
 use crate::program;
 use crate::venv::{self, Missing, Packages, output};
@@ -10,14 +10,14 @@ const LIGHT: Packages = Packages {
     pins: include_str!("../python/light.txt"),
     has_hashes: true,
 };
-/// The same with the libraries that it plugs into.
+/// The same with the libraries that it has plugins for.
 const HOSTS: Packages = Packages {
     name: "what tests the plugs",
     pins: include_str!("../python/hosts.txt"),
     has_hashes: false,
 };
 
-/// Puts what tests the package under the folder of what is built, and says where its programs are.
+/// Installs the package's test dependencies under the target directory and returns the directory of their programs.
 ///
 /// # Errors
 /// Those of [`venv::install`].
@@ -25,10 +25,10 @@ pub fn install(target: &Path) -> Result<PathBuf, Missing> {
     venv::install(&target.join("python"), &LIGHT)
 }
 
-/// Builds the wheel without optimisation, installs it and tests it; with `all`, its plugs in the real libraries, too.
+/// Builds the wheel without optimisation, installs it and tests it; with `all`, also its plugins in the real libraries.
 ///
 /// # Errors
-/// Where a build or a test fails. Where Python or its packages cannot be had, that is said, and no error.
+/// If a build or a test fails. If Python or its packages are unavailable, returns a message and no error.
 pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
     let target = program::target(root);
     let installed = match all {
@@ -48,7 +48,7 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
                 .split(' '),
         );
         output(pip.arg(&wheel))?;
-        // From elsewhere, so that what is imported is what was installed.
+        // Run from another directory, so that the installed package is imported.
         let tests = root.join("codelet-python/tests");
         let mut types = Command::new(bin.join("mypy"));
         types
@@ -69,10 +69,10 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
     tested().map_err(|error| vec![error])
 }
 
-/// Builds the wheel as it is shipped, and says where it is.
+/// Builds the release wheel and returns its path.
 ///
 /// # Errors
-/// Where a build fails, or maturin cannot be had.
+/// If a build fails, or maturin is unavailable.
 pub fn wheel(root: &Path) -> Result<String, Vec<String>> {
     let target = program::target(root);
     let shipped = || -> Result<String, String> {
@@ -95,7 +95,7 @@ pub fn wheel(root: &Path) -> Result<String, Vec<String>> {
     shipped().map_err(|error| vec![error])
 }
 
-/// Builds a wheel that carries this program.
+/// Builds a wheel that contains this program.
 fn built(root: &Path, bin: &Path, codelet: &Path, out: &Path, profile: &[&str]) -> Result<PathBuf, String> {
     let wrong = |error: std::io::Error| error.to_string();
     let package = root.join("codelet-python");

@@ -1,4 +1,5 @@
-//! Real agents, unchanged, through the gateway: each does the same work against a scripted server, with the gateway and without.
+//! Real, unmodified agents through the gateway: each does the same task against a scripted server, with the gateway and
+//! without.
 
 mod client;
 mod install;
@@ -10,12 +11,12 @@ use client::{CLIENTS, Client};
 use std::path::Path;
 use trial::{Place, Seen};
 
-/// Files that are read where nobody asks for fewer.
+/// Files read by default.
 const STEPS: usize = 150;
-/// An edit may come as often as once in so many steps.
+/// Maximum rate of edits: one in this many steps.
 const STEPS_PER_EDIT: usize = 8;
 
-/// Tries the clients of these names, or all, at so many steps each.
+/// Tests the clients of these names, or all, with this many steps each.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<String, Vec<String>> {
     let broken = |error: String| vec![error];
     let (steps, names) = read(arguments).map_err(broken)?;
@@ -75,7 +76,7 @@ fn heading() -> String {
     )
 }
 
-/// Tries one client, without the gateway and with it; says what was seen, and returns what does not hold.
+/// Tests one client without the gateway and with it; prints the results and returns the complaints.
 fn attempt(client: &Client, codelet: &Path, installed: &Path, steps: usize) -> Vec<String> {
     let scratch = std::env::temp_dir().join(format!("codelet-real-clients-{}", std::process::id()));
     let mut outcomes = Vec::new();
@@ -129,7 +130,7 @@ fn line(client: &Client, name: &str, outcome: &Seen) -> String {
     )
 }
 
-/// What does not hold of a client's work through the gateway, beside the same without.
+/// The complaints about a client's run through the gateway, compared with the one without.
 fn complaints(without: &Seen, through: &Seen, steps: usize) -> Vec<String> {
     let mut told = Vec::new();
     if !without.is_answered {

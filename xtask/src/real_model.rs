@@ -1,4 +1,4 @@
-//! The real `codelet` against a real server with a real model, on this machine alone.
+//! Tests the real `codelet` with a real server and a real model, all on this machine.
 
 mod agent;
 mod fetch;
@@ -14,21 +14,21 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What the served model is called.
+/// The name of the served model.
 const MODEL: &str = "codelet-test";
 
-/// What came of a claim.
+/// The result of a check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// It holds.
+    /// The claim holds.
     Met,
-    /// The model did not do its part, so nothing can be said of ours.
+    /// The model did not do its part, so the check says nothing about codelet.
     NotMet,
-    /// It does not hold.
+    /// The claim does not hold.
     Failed,
 }
 
-/// A claim, what came of it, and the figure that says so.
+/// A claim, its result, and the supporting figure.
 struct Check {
     claim: String,
     verdict: Verdict,
@@ -57,7 +57,7 @@ impl fmt::Display for Check {
     }
 }
 
-/// Each check is said when it is done; the last line counts them.
+/// Prints each check when it is done, and finally their counts.
 struct Report {
     checks: Vec<Check>,
 }
@@ -68,7 +68,7 @@ impl Report {
         self.checks.push(check);
     }
 
-    /// Adds what a group of checks came to; where it broke off, that is a failure of its own.
+    /// Adds the checks of a group; an aborted group counts as a failure.
     fn add_all(&mut self, group: &str, checks: Result<Vec<Check>, String>) {
         match checks {
             Ok(checks) => checks.into_iter().for_each(|check| self.add(check)),
@@ -81,7 +81,7 @@ impl Report {
     }
 }
 
-/// Brings the server and the model of the small tier, under the folder of what is built.
+/// Downloads the server and the model of the small tier into the target directory.
 ///
 /// # Errors
 /// Those of [`fetch::fetch`].
@@ -89,7 +89,7 @@ pub fn fetch(target: &Path) -> Result<(), Missing> {
     fetch::fetch(&target.join("real-model"), false)
 }
 
-/// Runs the small tier, or the large one, and says what came of it.
+/// Runs the small or the large tier and returns a report.
 pub fn run(root: &Path, is_large: bool) -> Result<String, Vec<String>> {
     let broken = |error: String| vec![error];
     let began = Instant::now();
@@ -98,7 +98,7 @@ pub fn run(root: &Path, is_large: bool) -> Result<String, Vec<String>> {
     if let Err(missing) = fetch::fetch(&folder, is_large) {
         return missing.told();
     }
-    // Packaged for one kind of processor: what it dies of on another says nothing of the agent.
+    // The server is packaged for one type of processor: a crash on another says nothing about the agent.
     match Server::start(&folder, fetch::SMALL_MODEL, &[]).and_then(Server::loaded) {
         Err(fault @ Fault::Instruction) => return Ok(format!("skipped: {fault}")),
         Err(fault @ Fault::Other(_)) => return Err(broken(fault.to_string())),
@@ -133,7 +133,7 @@ pub fn run(root: &Path, is_large: bool) -> Result<String, Vec<String>> {
     }
 }
 
-/// A folder of this run, gone afterwards.
+/// A temporary directory for this run.
 struct Scratch(PathBuf);
 
 impl Scratch {

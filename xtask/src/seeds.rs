@@ -1,24 +1,25 @@
-//! First inputs for the fuzzers: the fixtures and small files of each form for the readers, spelt conversations for the rest.
+//! Seed inputs for the fuzzers: the fixtures and small files of each format for the readers, encoded conversations for
+//! the rest.
 
 use codelet_testkit::Prng;
 use std::fs;
 use std::path::Path;
 
-/// A larger seed would slow every input made from it.
+/// Maximum size in bytes; a larger seed would slow down every input derived from it.
 const MOST: u64 = 64 << 10;
-/// What stands before a file for `compact_file`: a budget of 930 tokens.
+/// The header of a file for `compact_file`: a budget of 930 tokens.
 const BUDGET: [u8; 2] = [2, 30];
-/// Fuzz targets that take a conversation spelt in bytes.
+/// Fuzz targets that decode a conversation from bytes.
 const CONVERSATIONS: [&str; 2] = ["compact", "apply_all"];
 
-/// A first input: the form that it is in, where it is known, its name, and what it holds.
+/// A seed: its format if known, its name, and its content.
 struct Seed {
     form: Option<String>,
     name: String,
     bytes: Vec<u8>,
 }
 
-/// Writes `fuzz/corpus/TARGET/*`, and for each form `fuzz/corpus/read/FORM/*`.
+/// Writes `fuzz/corpus/TARGET/*`, and for each format `fuzz/corpus/read/FORM/*`.
 pub fn write(root: &Path) -> Result<String, Vec<String>> {
     write_all(root).map_err(|error| vec![format!("fuzz/corpus: {error}")])
 }
@@ -60,7 +61,7 @@ fn write_all(root: &Path) -> std::io::Result<String> {
     Ok(format!("{written} seeds written"))
 }
 
-/// The fixtures, which any form may meet, the files of `fuzz/seeds/FORM/`, and the small session of each form that the tests read.
+/// The fixtures, for any format, the files of `fuzz/seeds/FORM/`, and the tests' small session in each format.
 fn seeds(root: &Path) -> std::io::Result<Vec<Seed>> {
     let mut all = Vec::new();
     let mut add = |folder: &Path, form: &dyn Fn(&Path) -> Option<String>| {

@@ -1,4 +1,4 @@
-//! The shape of the workspace in figures: lines as shipped by crate and by floor, and types that share a name.
+//! Statistics of the workspace: shipped lines by crate and by layer, and types that share a name.
 
 use crate::floors::{files, shipped};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Crates that are not shipped.
 const AROUND: [&str; 2] = ["codelet-testkit", "xtask"];
 
-/// The figures, a line each.
+/// Returns the figures, one per line.
 pub fn tell(root: &Path) -> Result<String, Vec<String>> {
     let mut told = String::new();
     let mut all = 0;

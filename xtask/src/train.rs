@@ -1,5 +1,5 @@
-//! The weights by which a summary picks what it quotes: learned from recorded conversations, and measured on those that were
-//! left out.
+//! Trains the weights by which a summary selects its quotes: learned from recorded conversations, and evaluated on
+//! held-out ones.
 
 mod compactions;
 mod conversation;
@@ -25,13 +25,13 @@ use std::path::Path;
 use std::time::Instant;
 use trial::Trial;
 
-/// Where the weights are kept, from the workspace's root.
+/// The path of the weights, relative to the workspace root.
 const WEIGHTS: &str = "codelet-context/src/ranking/weights.txt";
 
-/// Measures the weights that the engine was built with.
+/// Evaluates the built-in weights.
 ///
 /// # Errors
-/// Where there are no exams, or one of them cannot be read.
+/// If there are no exams, or one of them cannot be read.
 pub fn check(root: &Path) -> Result<String, Vec<String>> {
     let data = Data::find(root)?;
     let trials = data.trials()?;
@@ -39,11 +39,11 @@ pub fn check(root: &Path) -> Result<String, Vec<String>> {
     Ok(figures.table("the weights that are built in"))
 }
 
-/// Learns the weights, writes them, and measures what weights tell that were learned without the conversation, and without
-/// its whole family. With a folder, of the compactions in its conversations too.
+/// Trains the weights, writes them, and evaluates weights trained without the conversation, and without its whole
+/// family. With `more`, also trains on the compactions in that directory's conversations.
 ///
 /// # Errors
-/// Where there are no exams or recorded conversations, one of them cannot be read, or the weights cannot be written.
+/// If there are no exams or recorded conversations, one of them cannot be read, or the weights cannot be written.
 pub fn run(root: &Path, more: Option<&Path>) -> Result<String, Vec<String>> {
     let began = Instant::now();
     let data = Data::find(root)?;
@@ -79,7 +79,7 @@ pub fn run(root: &Path, more: Option<&Path>) -> Result<String, Vec<String>> {
     Ok(format!("{WEIGHTS} is written, in {} s", began.elapsed().as_secs()))
 }
 
-/// How much of what is asked stands in one part of a conversation, where a segment can be pointed to.
+/// The share of answers that occur in one part of a conversation, so that a segment can be marked.
 fn heard(trials: &[Trial]) -> String {
     let asked: usize = trials.iter().map(|trial| trial.exam.questions.len()).sum();
     let found: usize = trials.iter().map(|trial| trial.found).sum();
@@ -89,7 +89,7 @@ fn heard(trials: &[Trial]) -> String {
     )
 }
 
-/// What was learned with the ridge whose weights tell most of conversations that they were learned without.
+/// The weights trained with the ridge that performs best on held-out conversations.
 fn best(trials: &[Trial], lessons: &Lessons<'_>) -> (fit::Learned, Figures) {
     let tried = fit::RIDGES.map(|ridge| {
         let learned = fit::Learned::of(lessons, ridge);

@@ -1,21 +1,21 @@
-//! Environments of Python under `target`, with what a pinned list names.
+//! Python virtual environments under `target`, with packages from a pinned list.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Why there is no environment.
+/// The reason why an environment is unavailable.
 pub enum Missing {
-    /// It cannot be had here; not our fault.
+    /// It cannot be installed here; not a fault.
     Skipped(String),
-    /// What came is not what it should be.
+    /// The installed packages are not the pinned ones.
     Wrong(String),
 }
 
 impl Missing {
-    /// What a chore ends with that cannot go on without: a line, or a fault.
+    /// The result of a chore that cannot continue without it: a message, or an error.
     ///
     /// # Errors
-    /// Where what came is not what it should be.
+    /// If the installed packages are not the pinned ones.
     pub fn told(self) -> Result<String, Vec<String>> {
         match self {
             Missing::Skipped(why) => Ok(format!("skipped: {why}")),
@@ -23,27 +23,28 @@ impl Missing {
         }
     }
 
-    /// Why, where it makes no difference: what is to be shipped is not skipped.
+    /// The reason, where both cases are errors: a release is not skipped.
     pub fn why(self) -> String {
         let (Missing::Skipped(why) | Missing::Wrong(why)) = self;
         why
     }
 }
 
-/// What goes into an environment.
+/// Packages to be installed into an environment.
 pub struct Packages {
-    /// For messages: what cannot be had.
+    /// The name in messages.
     pub name: &'static str,
     /// The list, for `pip`.
     pub pins: &'static str,
-    /// Whether the list names the hash of everything; else only versions.
+    /// True if the list has hashes of everything; otherwise it has only versions.
     pub has_hashes: bool,
 }
 
-/// Puts packages into an environment of their own, unless they are there already, and says where its programs are.
+/// Installs packages into their own environment, unless they are already there, and returns the directory of their
+/// programs.
 ///
 /// # Errors
-/// Where there is no Python or no package index, and where what comes is not what it should be.
+/// If there is no Python or no package index, or the installed packages are not the pinned ones.
 pub fn install(folder: &Path, packages: &Packages) -> Result<PathBuf, Missing> {
     let Packages { name, pins, .. } = packages;
     if !cfg!(unix) {
@@ -60,7 +61,7 @@ pub fn install(folder: &Path, packages: &Packages) -> Result<PathBuf, Missing> {
     made.map_err(|_| Missing::Skipped("there is no python3 with venv".to_owned()))?;
     let draft = folder.join("pins.txt");
     std::fs::write(&draft, pins).map_err(wrong)?;
-    // `--isolated`: no setting of the user redirects where packages come from.
+    // `--isolated`: user settings must not redirect the package source.
     let arguments = "-m pip --isolated install -q --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: \
                      --retries 1 --timeout 15 -r pins.txt";
     let mut pip = Command::new(bin.join("python3"));
@@ -76,15 +77,15 @@ pub fn install(folder: &Path, packages: &Packages) -> Result<PathBuf, Missing> {
             return Err(Missing::Skipped(why));
         }
     }
-    // Last: it says that everything else is there.
+    // Done last: it marks the environment as complete.
     std::fs::rename(&draft, &list).map_err(wrong)?;
     Ok(bin)
 }
 
-/// What a program printed, or how it failed.
+/// The output of a program, or its failure.
 ///
 /// # Errors
-/// When it cannot be started, or says that it failed.
+/// If it cannot be started, or fails.
 pub fn output(command: &mut Command) -> Result<Output, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let done = command.output().map_err(|error| format!("{program}: {error}"))?;

@@ -1,4 +1,5 @@
-//! Chores as a person calls them. Being a test, this has `cargo test` build the program, which `.ci/run` then uses.
+//! Chores run as a person would. As an integration test, it makes `cargo test` build the program, which `.ci/run` then
+//! uses.
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,4 @@
-//! The installer and the formula, filled in for archives in a folder.
+//! Tests the installer and the formula, filled in for archives in a directory.
 #![cfg(unix)]
 
 use std::fs;
@@ -13,7 +13,7 @@ const TARGETS: [&str; 4] = [
 ];
 const URL: &str = "https://example.org/releases/v9.8.7";
 
-/// A folder with the archives of a release, and a place to install into; gone afterwards.
+/// A temporary directory with the archives of a release, and one to install into.
 struct Release(PathBuf);
 
 impl Release {

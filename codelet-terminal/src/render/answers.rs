@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 /// Lines of a removed text that are shown.
 const LINES: usize = 3;
 
-/// When and why something was removed; `None` for an unknown handle.
+/// The time and reason of a removal; `None` for an unknown handle.
 pub fn why(handle: &str, removal: Option<&Removal<'_>>, look: &Look) -> Vec<Line<'static>> {
     let name = clean(handle, 1).into_owned();
     let Some(removal) = removal else {

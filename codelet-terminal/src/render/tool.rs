@@ -69,7 +69,7 @@ pub struct Running {
 /// A finished call.
 #[derive(Clone, Copy, Debug)]
 pub struct Answered<'a> {
-    /// Whether it succeeded.
+    /// True if it succeeded.
     pub success: bool,
     /// The size of its output, in bytes.
     pub bytes: u64,

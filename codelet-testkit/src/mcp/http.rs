@@ -1,4 +1,4 @@
-//! The server over streamable HTTP, on loopback.
+//! The MCP server over streamable HTTP, on loopback.
 
 use super::{Manner, answer, notices};
 use serde_json::Value;
@@ -7,55 +7,55 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// `POST`, `GET` or `DELETE`.
     pub verb: String,
-    /// Where it was sent.
+    /// The request target.
     pub path: String,
-    /// Its headers, names in lower case.
+    /// The headers, with lower-case names.
     pub headers: Vec<(String, String)>,
-    /// The message in it; null where there is none.
+    /// The message; null if there is none.
     pub message: Value,
-    /// What was sent, as text.
+    /// The body as text.
     pub body: String,
 }
 
 impl Seen {
-    /// A header, by its name in lower case.
+    /// Returns a header by its lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_str())
     }
 }
 
-/// An answer that is none of the protocol's.
+/// An HTTP response outside the protocol.
 pub struct Answer {
-    /// The status, with its words.
+    /// The status line's code and reason.
     pub status: &'static str,
-    /// One header more, as a line; none where it is empty.
+    /// One more header line; may be empty.
     pub header: String,
-    /// What is in it.
+    /// The body.
     pub body: Value,
 }
 
-/// Answers a request before the server hears of it, or lets it through.
+/// Responds to a request before the server sees it, or lets it through.
 type Guard = dyn Fn(&Seen) -> Option<Answer> + Send + Sync;
 
-/// A running server. It ends with the test's process. What is sent to `/redirect/STATUS/WHERE` is redirected there.
+/// A running server, which ends with the test process. Requests to `/redirect/STATUS/WHERE` are redirected.
 pub struct Http {
     port: u16,
     seen: Arc<(Mutex<Vec<Seen>>, Condvar)>,
 }
 
 impl Http {
-    /// Starts one. Its answers come as streams of events if `streams` says so, else as documents.
+    /// Starts a server. Responds with event streams if `streams`, otherwise with plain JSON.
     pub fn start(manner: Manner, streams: bool) -> Http {
         Http::guarded(manner, streams, |_| None)
     }
 
-    /// Starts one behind a guard.
+    /// Starts a server behind a guard.
     pub fn guarded(
         manner: Manner,
         streams: bool,
@@ -71,7 +71,7 @@ impl Http {
             for stream in listener.incoming().flatten() {
                 let (record, changes, guard) = (record.clone(), changes.clone(), guard.clone());
                 std::thread::spawn(move || {
-                    // A client that goes away ends its connection, and nothing else.
+                    // A client that disconnects ends only its own connection.
                     let _ = serve(stream, (manner, &changes), streams, &record, &*guard);
                 });
             }
@@ -79,12 +79,12 @@ impl Http {
         Http { port, seen }
     }
 
-    /// Where it is.
+    /// The server's URL.
     pub fn url(&self) -> String {
         self.at("mcp")
     }
 
-    /// The address of a path.
+    /// The URL of a path.
     pub fn at(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}/{path}", self.port)
     }
@@ -95,7 +95,7 @@ impl Http {
         seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until a request is as wanted, and returns it.
+    /// Waits until a matching request arrives, and returns it.
     pub fn wait_for(&self, wanted: impl Fn(&Seen) -> bool) -> Seen {
         let (seen, came) = &*self.seen;
         let mut all = seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -178,7 +178,7 @@ fn serve(
             continue;
         }
         if message["params"]["name"] == "die" {
-            // As a server that falls over: the connection ends without an answer.
+            // Simulates a crash: the connection closes without a response.
             return Ok(());
         }
         match answer(manner, changes, &message) {
@@ -191,7 +191,7 @@ fn serve(
             }
             Some(answer) => respond(&mut out, "200 OK", "application/json", &answer.to_string())?,
             None if message.get("id").is_some() => {
-                // It never answers; the connection stays until the client leaves.
+                // Never responds; the connection stays open until the client disconnects.
                 let _ = from.read(&mut [0])?;
                 return Ok(());
             }

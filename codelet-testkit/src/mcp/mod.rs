@@ -1,7 +1,7 @@
-//! A server of tools that speaks the Model Context Protocol by hand, and does what servers should not.
+//! An MCP server, implemented by hand, that also misbehaves as servers should not.
 //!
-//! Over pipes it is a process of its own: a test file has a test that calls [`if_asked`], and the others start their own
-//! executable with [`program`] as such a server. Over HTTP it is a thread, see [`Http`].
+//! Over pipes it is a separate process: a test file has a test that calls [`if_asked`], and the other tests start their
+//! own executable as such a server with [`program`]. Over HTTP it is a thread, see [`Http`].
 
 mod http;
 pub mod oauth;
@@ -17,49 +17,50 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The variable that makes a test's executable a server, with the manner in which it behaves.
+/// The environment variable that turns a test's executable into a server with this behaviour.
 const MANNER: &str = "MCP_MANNER";
-/// The variable that names a file to which each method is written as it comes.
+/// The environment variable that names a file to which each received method is appended.
 const LOG: &str = "MCP_LOG";
-/// After so many changes it lists nothing any more.
+/// The number of changes from which `tools/list` fails.
 const SULKS: usize = 1_000_000;
-/// The name of the test that is the server.
+/// The name of the test that runs the server.
 pub const TEST: &str = "server";
 
-/// How a server behaves.
+/// The behaviour of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Manner {
-    /// As it should.
+    /// Correct.
     Good,
-    /// It ends before its first word, with its last words on standard error.
+    /// Exits before the first message, with an error on standard error.
     Dead,
-    /// It never answers anything.
+    /// Never responds.
     Silent,
-    /// It answers the first question with a version that there is not.
+    /// Responds to `initialize` with an unknown protocol version.
     Foreign,
-    /// It knows only the form of the protocol that has no handshake.
+    /// Supports only the protocol version without a handshake.
     Newest,
-    /// It prints other things between its messages, and asks without waiting for answers.
+    /// Prints other lines between messages, and sends requests without waiting for responses.
     Noisy,
-    /// Its first message does not end.
+    /// Its first message never ends.
     Endless,
-    /// It lists 10,000 tools, and one of them with a schema of 10 MB.
+    /// Lists 10,000 tools, one of them with a schema of 10 MB.
     Huge,
-    /// It lists tools twice, and some that are none.
+    /// Lists some tools twice, and some entries that are no tools.
     Twice,
-    /// It says for ever that its list goes on.
+    /// Every page of its list announces another one.
     Pages,
-    /// It ends at its second start.
+    /// Exits when started a second time.
     Once,
-    /// Its tools change with each call of `change`; it says so a hundred times, and says so too where nothing has changed.
+    /// Its tools change with each call of `change`; it sends the notification a hundred times, and also if nothing has
+    /// changed.
     Changing,
-    /// As the newest form of the protocol, which says so to subscribers only, and its tools change at each look.
+    /// Uses the newest protocol version, which notifies subscribers only; its tools change on each listing.
     Restless,
-    /// It has resources, too.
+    /// Offers resources too.
     Library,
-    /// It has prompts, too, on two pages; they change with each call of `change`, of which it tells a hundred times.
+    /// Offers prompts too, on two pages; they change with each call of `change`, with a hundred notifications.
     Author,
-    /// It has prompts alone, and knows no question for tools.
+    /// Offers only prompts, and does not know the method that lists tools.
     Poet,
 }
 
@@ -84,7 +85,7 @@ impl Manner {
     ];
 }
 
-/// A program that is such a server: command, arguments and environment. `log` gets the methods that it hears.
+/// A program that runs such a server: command, arguments and environment. `log` receives the methods.
 pub fn program(manner: Manner, log: &Path) -> (String, Vec<String>, BTreeMap<String, String>) {
     let command = std::env::current_exe().expect("a test runs from a file");
     let arguments = [TEST, "--exact", "--nocapture", "--quiet"].map(str::to_owned);
@@ -95,7 +96,7 @@ pub fn program(manner: Manner, log: &Path) -> (String, Vec<String>, BTreeMap<Str
     (command.display().to_string(), arguments.to_vec(), environment.into())
 }
 
-/// Is a server until its standard input ends, if this process was started as one; and then ends the process.
+/// Runs the server until its standard input ends, if this process was started as one; then exits.
 pub fn if_asked() {
     let Ok(name) = std::env::var(MANNER) else { return };
     let manner = Manner::ALL.into_iter().find(|manner| format!("{manner:?}") == name);
@@ -103,7 +104,7 @@ pub fn if_asked() {
     std::process::exit(0);
 }
 
-/// Writes a line to the log, if there is one.
+/// Appends a line to the log, if there is one.
 fn log(line: &str) {
     let Ok(path) = std::env::var(LOG) else { return };
     let mut file = OpenOptions::new()
@@ -111,7 +112,7 @@ fn log(line: &str) {
         .append(true)
         .open(path)
         .expect("a log can be written");
-    // In one go, as several servers may write.
+    // In one write, since several servers may write.
     file.write_all(format!("{line}\n").as_bytes())
         .expect("a log can be written");
 }
@@ -129,7 +130,7 @@ fn serve(manner: Manner) {
     }
     let mut out = std::io::stdout();
     let changes = AtomicUsize::new(0);
-    // The test's own output may stand before it on the line.
+    // Output of the test harness may precede it on the line.
     say(&mut out, "");
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
@@ -153,7 +154,7 @@ fn serve(manner: Manner) {
     }
 }
 
-/// Writes down what was heard.
+/// Logs a received message.
 fn note(asked: &Value) {
     let method = asked["method"].as_str().unwrap_or("an answer");
     let tool = asked["params"]["name"].as_str().unwrap_or_default();
@@ -165,7 +166,7 @@ fn last_words() -> ! {
     std::process::exit(3);
 }
 
-/// Whoever hears it may be gone.
+/// Errors are ignored, since the reader may be gone.
 fn say(out: &mut impl Write, line: &str) {
     let _ = out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush());
 }
@@ -198,7 +199,7 @@ fn flood(out: &mut impl Write) {
     std::process::exit(0);
 }
 
-/// What it says of its own accord before its answer.
+/// The notifications sent before a response.
 fn notices(manner: Manner, asked: &Value) -> Vec<Value> {
     let is_call = asked["method"] == "tools/call" && asked["params"]["name"] != "echo";
     let notice = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
@@ -211,7 +212,7 @@ fn notices(manner: Manner, asked: &Value) -> Vec<Value> {
     }
 }
 
-/// What it says that it offers.
+/// The declared capabilities.
 fn capabilities(manner: Manner) -> Value {
     match manner {
         Manner::Library => json!({"tools": {}, "resources": {}}),
@@ -221,7 +222,7 @@ fn capabilities(manner: Manner) -> Value {
     }
 }
 
-/// The answer to a message, if it gets one. `changes` counts how often its tools have changed.
+/// The response to a message, if there is one. `changes` counts changes of the tools.
 fn answer(manner: Manner, changes: &AtomicUsize, asked: &Value) -> Option<Value> {
     let id = asked.get("id")?;
     let method = asked["method"].as_str()?;

@@ -1,4 +1,4 @@
-//! A server of tools that wants a login, and the authorization server that gives one; both on loopback.
+//! An MCP server that requires a login, and its authorization server; both on loopback.
 
 use super::{Answer, Http, Manner, Seen};
 use base64::Engine as _;
@@ -11,49 +11,49 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is odd about a login.
+/// A deviation of the login.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Oddity {
-    /// Nothing.
+    /// None.
     #[default]
     None,
-    /// The server says that its tokens are for another server.
+    /// The server declares its tokens to be for another resource.
     OtherResource,
-    /// The authorization server says that it is another one.
+    /// The authorization server declares another issuer.
     OtherIssuer,
-    /// It has its tokens fetched at an address that is not on this machine, and not encrypted.
+    /// The token endpoint is on another host and unencrypted.
     OtherTokenEndpoint,
-    /// It redirects whoever wants a token to the server of tools.
+    /// Token requests are redirected to the MCP server.
     Redirects,
-    /// It registers no clients.
+    /// Dynamic client registration is not supported.
     NoRegistration,
-    /// It knows another way to prove who asks than the one that is safe.
+    /// Only an insecure PKCE method is supported.
     PlainProof,
-    /// The user says no.
+    /// The user denies access.
     Refusal,
-    /// Neither of them says anything of a login.
+    /// Neither server publishes metadata for a login.
     Nothing,
 }
 
 #[derive(Default)]
 struct State {
-    /// Codes with the proofs that they were asked for with.
+    /// Authorization codes with the PKCE challenge and resource that they were requested with.
     codes: BTreeMap<String, (String, String)>,
-    /// Tokens that let somebody in.
+    /// Valid access tokens.
     valid: Vec<String>,
-    /// The token that renews; it is good for once.
+    /// The refresh token, valid once.
     renews: Option<String>,
     issued: usize,
-    /// Seconds that a token is said to be good for.
+    /// The declared lifetime of tokens, in seconds.
     lasts: u64,
     refuses_renewal: bool,
 }
 
-/// A server that wants a login, with its authorization server.
+/// An MCP server that requires a login, with its authorization server.
 pub struct Guarded {
-    /// The server of tools.
+    /// The MCP server.
     pub server: Http,
-    /// The authorization server, at another port.
+    /// The authorization server, on another port.
     pub authority: Http,
     state: Arc<Mutex<State>>,
 }
@@ -79,22 +79,22 @@ impl Guarded {
         }
     }
 
-    /// Tokens that are given from now on are said to be good for so many seconds.
+    /// Sets the declared lifetime of future tokens, in seconds.
     pub fn lasting(&self, seconds: u64) {
         lock(&self.state).lasts = seconds;
     }
 
-    /// Lets nobody in any more who has a token by now.
+    /// Revokes all access tokens issued so far.
     pub fn revoke(&self) {
         lock(&self.state).valid.clear();
     }
 
-    /// Renews no token from now on.
+    /// Rejects refresh tokens from now on.
     pub fn refuse_renewal(&self) {
         lock(&self.state).refuses_renewal = true;
     }
 
-    /// How many tokens were given.
+    /// The number of issued tokens.
     pub fn issued(&self) -> usize {
         lock(&self.state).issued
     }
@@ -104,7 +104,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What all tokens of a [`Guarded`] begin with.
+/// The prefix of all access tokens of a [`Guarded`].
 pub const TOKEN: &str = "token-hush-0123456789-";
 
 fn json_answer(status: &'static str, body: Value) -> Answer {
@@ -119,7 +119,7 @@ fn own(seen: &Seen) -> String {
     format!("http://{}", seen.header("host").unwrap_or_default())
 }
 
-/// The server of tools: its metadata, and nothing else to who has no token.
+/// The MCP server's side: its metadata, and a refusal of requests without a valid token.
 fn resource(seen: &Seen, oddity: Oddity, issuer: &str, state: &State) -> Option<Answer> {
     let own = own(seen);
     if seen.path == "/.well-known/oauth-protected-resource/mcp" && oddity != Oddity::Nothing {
@@ -150,7 +150,7 @@ fn resource(seen: &Seen, oddity: Oddity, issuer: &str, state: &State) -> Option<
     })
 }
 
-/// The authorization server.
+/// The authorization server's side.
 fn authority(seen: &Seen, oddity: Oddity, state: &mut State) -> Answer {
     let own = own(seen);
     let (path, query) = seen.path.split_once('?').unwrap_or((&seen.path, ""));
@@ -195,7 +195,7 @@ fn metadata(own: &str, oddity: Oddity) -> Value {
     metadata
 }
 
-/// What the user's browser sees: who is known to it is sent back at once.
+/// The authorization page: a browser is redirected at once, without a login form.
 fn page(own: &str, asked: &BTreeMap<String, String>, oddity: Oddity, state: &mut State) -> Answer {
     let one = |name: &str| asked.get(name).cloned().unwrap_or_default();
     let is_right =
@@ -222,7 +222,7 @@ fn page(own: &str, asked: &BTreeMap<String, String>, oddity: Oddity, state: &mut
     }
 }
 
-/// Tokens for a code and its proof, or for the token that renews.
+/// Issues tokens for a code and its verifier, or for a refresh token.
 fn token(asked: &BTreeMap<String, String>, state: &mut State) -> Result<Value, &'static str> {
     let one = |name: &str| asked.get(name).map_or("", String::as_str);
     match one("grant_type") {
@@ -253,7 +253,7 @@ fn token(asked: &BTreeMap<String, String>, state: &mut State) -> Result<Value, &
     }))
 }
 
-/// The fields of a form.
+/// The fields of a form-encoded text.
 fn fields(form: &str) -> BTreeMap<String, String> {
     let decoded = |text: &str| {
         let text = text.replace('+', " ");
@@ -263,7 +263,7 @@ fn fields(form: &str) -> BTreeMap<String, String> {
     pairs.map(|(name, value)| (decoded(name), decoded(value))).collect()
 }
 
-/// Opens an address on loopback as a browser would, and goes where it is sent. Returns what it shows in the end.
+/// Opens a loopback URL like a browser and follows redirects. Returns the final page.
 pub fn browse(url: &str) -> String {
     let mut url = url.to_owned();
     loop {

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-/// A picture of one pixel, as base64.
+/// An image of one pixel, in base64.
 const PICTURE: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// What a request comes to: a result, or an error with its code.
+/// The outcome of a request: a result, or an error with its code.
 type Came = Result<Value, (i64, String)>;
 
-/// A page of the list, which has changed so often.
+/// A page of the list after `changes` changes.
 pub(super) fn list(cursor: Option<&str>, changes: usize) -> Value {
     if cursor.is_none() {
         let file = json!({"name": "file", "description": "The file to review.", "required": true});
@@ -28,7 +28,7 @@ pub(super) fn list(cursor: Option<&str>, changes: usize) -> Value {
     json!({ "prompts": second })
 }
 
-/// What a prompt is made of; none where it never answers.
+/// The messages of a prompt; `None` if it never responds.
 pub(super) fn get(params: &Value) -> Option<Came> {
     let user = |content: Value| json!({"role": "user", "content": content});
     let text = |text: &str| json!({"type": "text", "text": text});

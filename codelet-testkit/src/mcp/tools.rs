@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What a call comes to: a result, or an error with its code.
+/// The outcome of a call: a result, or an error with its code.
 type Came = Result<Value, (i64, String)>;
 
 fn tool(name: &str, description: &str) -> Value {
@@ -13,7 +13,7 @@ fn tool(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "inputSchema": {"type": "object", "properties": properties}})
 }
 
-/// The list of the tools, which have changed so often.
+/// The list of tools after `changes` changes.
 pub(super) fn list(manner: Manner, changes: usize) -> Value {
     let mut tools: Vec<Value> = [
         ("wait", "Never answers."),
@@ -58,7 +58,7 @@ pub(super) fn list(manner: Manner, changes: usize) -> Value {
     json!({"tools": tools})
 }
 
-/// Calls a tool; none where it never answers.
+/// Calls a tool; `None` if it never responds.
 pub(super) fn call(params: &Value) -> Option<Came> {
     let said = |text: &str| Ok(json!({"content": [{"type": "text", "text": text}]}));
     Some(match params["name"].as_str().unwrap_or_default() {
@@ -78,12 +78,12 @@ pub(super) fn call(params: &Value) -> Option<Came> {
         }
         "shout" => said(&"loud ".repeat(3 << 20)),
         "half" if params["arguments"]["text"] == "many" => {
-            // Small as a text, and some hundred megabytes once it is built.
+            // Small as text, but hundreds of megabytes once parsed.
             let many = vec![json!([]); 600_000];
             Ok(json!({"content": [{"type": "text", "text": "many"}], "structuredContent": {"many": many}}))
         }
         "half" if params["arguments"]["text"] == "deep" => {
-            // More lists, one within the other, than readers of JSON take.
+            // Nested more deeply than JSON parsers accept.
             let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
             Ok(json!({"content": [{"type": "text", "text": "deep"}], "structuredContent": {"deep": deep}}))
         }

@@ -1,4 +1,4 @@
-//! How a server behaves: its script, and the rules by which it refuses, counts and caches.
+//! The behaviour of a server: its script, and the rules for refusals, token counts and caching.
 
 use super::cache::{CacheRules, Clock};
 use super::cloud::Cloud;
@@ -8,13 +8,13 @@ use super::window::Window;
 use super::wire::Dialect;
 use std::sync::Arc;
 
-/// What a server does. Beside the script, everything has the vendor's usual value.
+/// The behaviour of a server. Everything except the script has the vendor's usual default.
 pub struct Behaviour {
     pub(super) script: Script,
     pub(super) rules: Rules,
 }
 
-/// Everything but the script.
+/// Everything except the script.
 #[derive(Debug)]
 pub(super) struct Rules {
     pub window: Option<Window>,
@@ -32,22 +32,22 @@ pub(super) struct Rules {
 
 type Answer = Box<dyn FnMut(&Request) -> Reply + Send>;
 
-/// Where replies come from.
+/// The source of replies.
 pub(super) enum Script {
-    /// From a list, in its order.
+    /// A list, in order.
     List(std::vec::IntoIter<Reply>),
-    /// From a function of the request.
+    /// A function of the request.
     Answer(Answer),
 }
 
 impl Behaviour {
-    /// Answers with these replies, one after the other. A request beyond the last is refused and recorded as trouble.
+    /// Responds with these replies in order. A request beyond the last is refused and recorded as trouble.
     pub fn replies(replies: impl IntoIterator<Item = Reply>) -> Self {
         let replies: Vec<Reply> = replies.into_iter().collect();
         Behaviour::with(Script::List(replies.into_iter()))
     }
 
-    /// Answers by what is asked. A panic in `answer` is refused with 500 and recorded as trouble.
+    /// Responds depending on the request. A panic in `answer` becomes a status 500 and is recorded as trouble.
     pub fn answering(answer: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
         Behaviour::with(Script::Answer(Box::new(answer)))
     }
@@ -69,67 +69,67 @@ impl Behaviour {
         Behaviour { script, rules }
     }
 
-    /// Refuses what is longer than the window, in the vendor's words, before the script is asked.
+    /// Refuses prompts longer than the window, with the vendor's message, before consulting the script.
     pub fn window(mut self, window: Window) -> Self {
         self.rules.window = Some(window);
         self
     }
 
-    /// Counts so many tokens for four bytes of text, for the window, usage and cache; 1.0 unless set.
+    /// Sets the tokens per four bytes of text for window, usage and cache; 1.0 by default.
     pub fn tokens_per_four_bytes(mut self, factor: f64) -> Self {
         self.rules.factor = factor;
         self
     }
 
-    /// Talks as another server on the same wire does.
+    /// Imitates another server on the same wire.
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.rules.dialect = dialect;
         self
     }
 
-    /// Takes requests that break the vendor's rules. They are still recorded as broken.
+    /// Accepts requests that break the vendor's rules. They are still recorded as broken.
     pub fn unchecked(mut self) -> Self {
         self.rules.checks = false;
         self
     }
 
-    /// Refuses thinking that was made under another system prompt or other tools, as newer models of Anthropic do.
+    /// Refuses thinking that was produced under another system prompt or other tools, as newer models of Anthropic do.
     pub fn binding_thinking(mut self) -> Self {
         self.rules.binds_thinking = true;
         self
     }
 
-    /// Caches by other figures.
+    /// Sets the cache parameters.
     pub fn cache(mut self, rules: CacheRules) -> Self {
         self.rules.cache = rules;
         self
     }
 
-    /// Lets the cache age by a clock of the test's.
+    /// Sets a clock controlled by the test, by which the cache ages.
     pub fn clock(mut self, clock: &Clock) -> Self {
         self.rules.clock = clock.clone();
         self
     }
 
-    /// The models that `GET /v1/models` lists.
+    /// Sets the models that `GET /v1/models` lists.
     pub fn models<M: Into<String>>(mut self, models: impl IntoIterator<Item = M>) -> Self {
         self.rules.models = models.into_iter().map(Into::into).collect();
         self
     }
 
-    /// `GET /v1/models` tells each model's window, in `meta.n_ctx`, as llama.cpp's server does.
+    /// Makes `GET /v1/models` report each model's context window in `meta.n_ctx`, like llama.cpp's server.
     pub fn listing_window(mut self, tokens: u64) -> Self {
         self.rules.listed_window = Some(tokens);
         self
     }
 
-    /// Stands behind a cloud: it lets in whom that knows, at its addresses, and answers as it does.
+    /// Puts the server behind a cloud, which authenticates requests and has its own addresses and response format.
     pub fn cloud(mut self, cloud: &Arc<Cloud>) -> Self {
         self.rules.cloud = Some(Arc::clone(cloud));
         self
     }
 
-    /// The first so many requests for `/v1/models` are refused with 503, as by a server that loads its model.
+    /// Refuses the first `requests` requests for `/v1/models` with 503, like a server that is loading its model.
     pub fn loading(mut self, requests: usize) -> Self {
         self.rules.loading = requests;
         self
@@ -137,7 +137,7 @@ impl Behaviour {
 }
 
 impl Script {
-    /// The next reply, or why there is none.
+    /// Returns the next reply, or why there is none.
     pub fn next(&mut self, request: &Request) -> Result<Reply, String> {
         match self {
             Script::List(replies) => replies

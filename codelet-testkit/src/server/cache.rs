@@ -1,4 +1,4 @@
-//! A prefix cache by the vendors' rules, from which the usage in replies is reported.
+//! A prefix cache that follows the vendors' rules and provides the reported usage.
 
 use super::script::Billed;
 use super::segment::{Place, Segment, Ttl};
@@ -9,21 +9,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The figures in the vendors' rules.
+/// The parameters of the vendors' rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheRules {
-    /// The shortest prefix that is cached, in tokens.
+    /// Minimum length of a cached prefix, in tokens.
     pub minimum: u64,
-    /// On a wire with marks: how many blocks are tried for each, the marked one among them.
+    /// On a wire with cache marks: the number of blocks tried for each mark, including the marked one.
     pub look_back: usize,
-    /// On a wire without marks: reads are multiples of so many tokens.
+    /// On a wire without marks: reads are multiples of this many tokens.
     pub grain: u64,
-    /// On a wire without marks: how long an unused prefix lives.
+    /// On a wire without marks: the lifetime of an unused prefix.
     pub idle: Duration,
 }
 
 impl Default for CacheRules {
-    /// As the vendors document them: 1,024 tokens, 20 blocks, 128 tokens; OpenAI names 5 to 10 minutes.
+    /// The vendors' documented values: 1,024 tokens, 20 blocks, 128 tokens; OpenAI documents 5 to 10 minutes.
     fn default() -> Self {
         CacheRules {
             minimum: 1_024,
@@ -34,7 +34,7 @@ impl Default for CacheRules {
     }
 }
 
-/// The cache's time. It stands still until a test moves it; a clone is the same clock.
+/// The cache's clock. It only advances when a test moves it; clones share the time.
 #[derive(Clone, Debug, Default)]
 pub struct Clock(Arc<AtomicU64>);
 
@@ -44,7 +44,7 @@ impl Clock {
         Clock::default()
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub fn advance(&self, by: Duration) {
         let millis = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
         self.0.fetch_add(millis, Ordering::SeqCst);
@@ -56,7 +56,7 @@ impl Clock {
     }
 }
 
-/// What was sent before, by the hashes of its prefixes.
+/// The prefixes sent before, by their hashes.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     entries: HashMap<u64, Entry>,
@@ -68,10 +68,10 @@ struct Entry {
     lives: Duration,
 }
 
-/// What a request finds in the cache and would leave there.
+/// The result of looking a request up: its cache hits, and the entries that it would create.
 #[derive(Debug)]
 pub(super) struct Look {
-    /// The prompt's side of the bill.
+    /// The prompt's part of the bill.
     pub usage: Billed,
     leaves: Vec<(u64, Duration)>,
 }
@@ -80,12 +80,12 @@ pub(super) struct Look {
 pub(super) struct Asked<'a> {
     pub wire: Wire,
     pub model: &'a str,
-    /// A hash of the settings with which cached messages, but neither tools nor system, stand and fall.
+    /// A hash of the settings that invalidate cached messages, but not tools or the system prompt.
     pub settings: u64,
     pub segments: &'a [Segment],
     /// The hashes of the segments' prefixes.
     pub chain: &'a [u64],
-    /// Tokens of four bytes.
+    /// Tokens per four bytes.
     pub factor: f64,
 }
 
@@ -98,7 +98,7 @@ impl Cache {
         }
     }
 
-    /// Enters what an accepted request leaves. Entries that were used are fresh again.
+    /// Stores the entries of an accepted request, and refreshes those that it used.
     pub fn keep(&mut self, look: &Look, now: Duration) {
         for &(key, lives) in &look.leaves {
             let entry = self.entries.entry(key).or_insert(Entry { used: now, lives });
@@ -114,7 +114,7 @@ impl Cache {
         entry.is_some_and(|entry| now.saturating_sub(entry.used) <= entry.lives)
     }
 
-    /// Anthropic: entries exist at marks; each mark looks back over the blocks before it.
+    /// Anthropic: entries exist at marks; each mark looks back over the preceding blocks.
     fn by_marks(&self, rules: &CacheRules, asked: &Asked, now: Duration) -> Look {
         let sizes = sizes(asked);
         let key = |index: usize| {
@@ -160,7 +160,7 @@ impl Cache {
         }
     }
 
-    /// The others: the longest prefix that was ever sent, in whole grains.
+    /// The others: the longest prefix that was ever sent, rounded down to whole grains.
     fn by_prefix(&self, rules: &CacheRules, asked: &Asked, now: Duration) -> Look {
         let sizes = sizes(asked);
         let prompt = sizes.last().copied().unwrap_or(0);
@@ -203,9 +203,9 @@ impl Cache {
     }
 }
 
-/// Bytes that are compared at once on wires without marks: finer than any grain of tokens.
+/// Bytes compared at once on wires without marks: finer than any grain of tokens.
 const CHUNK: usize = 256;
-/// Bytes that are taken at once from a segment. Chunks then end at the same bytes wherever segments do.
+/// Bytes taken at once from a segment, so that chunks end at the same bytes regardless of segment boundaries.
 const STEP: usize = 32;
 
 fn lives(ttl: Ttl) -> Duration {
@@ -215,7 +215,7 @@ fn lives(ttl: Ttl) -> Duration {
     }
 }
 
-/// The tokens up to and with each segment.
+/// The cumulative tokens including each segment.
 fn sizes(asked: &Asked) -> Vec<u64> {
     let mut bytes = 0;
     let size = |segment: &Segment| {

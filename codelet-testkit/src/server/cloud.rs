@@ -1,7 +1,8 @@
-//! A cloud in front of a wire: who is let in, where models are asked, and what is said otherwise than by the models' maker.
+//! A cloud in front of a wire: authentication, addresses, and the differences from the model vendor's own API.
 //!
-//! Written from the vendors' documents alone. The signature is computed here by hand (docs.aws.amazon.com/IAM/latest/UserGuide,
-//! "Create a signed AWS API request"), and so are the frames of events; nothing is shared with what makes requests.
+//! Written from the vendors' documentation alone. The signature is computed here by hand
+//! (docs.aws.amazon.com/IAM/latest/UserGuide, "Create a signed AWS API request"), and so are event frames; nothing is
+//! shared with the code that makes requests.
 
 use super::http::Asked;
 use super::plan::Plan;
@@ -14,28 +15,28 @@ use sha2::{Digest as _, Sha256};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A cloud, and whom it lets in.
+/// A cloud and its credentials.
 #[derive(Debug)]
 pub struct Cloud {
     kind: Kind,
-    /// What was asked, as it came.
+    /// The requests as received.
     seen: Mutex<Vec<Seen>>,
     issued: AtomicUsize,
 }
 
-/// A request as it came to the cloud.
+/// A request as the cloud received it.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// Path and query.
     pub path: String,
-    /// Names in lower case.
+    /// Headers, with lower-case names.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl Seen {
-    /// The value of a header; empty where there is none.
+    /// Returns the value of a header; empty if there is none.
     pub fn header(&self, name: &str) -> &str {
         let found = self.headers.iter().find(|(own, _)| own == name);
         found.map_or("", |(_, value)| value.as_str())
@@ -49,46 +50,46 @@ enum Kind {
     Vertex(Google),
 }
 
-/// Who signs for Amazon Bedrock.
+/// Credentials for Amazon Bedrock.
 #[derive(Clone, Debug)]
 pub struct Signs {
-    /// The key's name.
+    /// The access key id.
     pub id: String,
-    /// The key.
+    /// The secret access key.
     pub secret: String,
-    /// The token of keys that end.
+    /// The session token of temporary credentials.
     pub session: Option<String>,
     /// The region.
     pub region: String,
-    /// An API key in place of all that.
+    /// An API key to use instead.
     pub bearer: Option<String>,
     /// The server's clock is twenty minutes ahead.
     pub is_late: bool,
 }
 
-/// Who gets tokens of Google's.
+/// Credentials for Google Cloud.
 #[derive(Clone, Debug, Default)]
 pub struct Google {
-    /// The public key of the service account, a DER-encoded `RSAPublicKey`; none where a user's login is taken.
+    /// The public key of the service account, a DER-encoded `RSAPublicKey`; none for a user's login.
     pub account: Option<Vec<u8>>,
     /// The user's refresh token.
     pub refresh: String,
-    /// How long a token holds, in seconds.
+    /// The lifetime of a token, in seconds.
     pub lasts: u64,
-    /// The location of which the path has to be.
+    /// The location that the path must name.
     pub place: String,
-    /// What is answered in place of a token, with its status.
+    /// A status and body to respond with instead of a token.
     pub refuses: Option<(u16, String)>,
 }
 
-/// A key that was made for these tests and lets nobody in anywhere.
+/// A key made for these tests, without access to anything.
 const KEY: &str = include_str!("service-account.pem");
 
 impl Google {
-    /// A service account whose tokens are got at this address, and its key file.
+    /// Returns a key file for a service account whose tokens are requested at this address, and its credentials.
     ///
     /// # Panics
-    /// When the fixture is no RSA key.
+    /// If the fixture is no RSA key.
     pub fn service_account(server: &str) -> (String, Google) {
         let body: String = KEY.lines().filter(|line| !line.starts_with('-')).collect();
         let der = STANDARD.decode(body).expect("the fixture is base64");
@@ -103,7 +104,7 @@ impl Google {
         (file.to_string(), google)
     }
 
-    /// A user's login, and its file.
+    /// Returns the file of a user's login, and its credentials.
     pub fn user(server: &str) -> (String, Google) {
         let refresh = "1//0refresh-token-of-the-tests-0123456789";
         let file = json!({"type": "authorized_user", "client_id": "client.apps.googleusercontent.com", "client_secret": "d-client-secret-01",
@@ -118,7 +119,7 @@ impl Google {
 }
 
 impl Cloud {
-    /// Azure OpenAI, which wants this header.
+    /// Azure OpenAI, which requires this header.
     pub fn azure(header: &'static str, value: &str) -> Self {
         Cloud::new(Kind::Azure {
             header,
@@ -131,7 +132,7 @@ impl Cloud {
         Cloud::new(Kind::Bedrock(signs))
     }
 
-    /// Google Vertex AI; `POST /token` of the same server gives tokens.
+    /// Google Vertex AI; `POST /token` on the same server issues tokens.
     pub fn vertex(google: Google) -> Self {
         Cloud::new(Kind::Vertex(google))
     }
@@ -144,22 +145,22 @@ impl Cloud {
         }
     }
 
-    /// What was asked so far, tokens among it.
+    /// All requests so far, including those for tokens.
     pub fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes back the last token that was given.
+    /// Revokes the last issued token.
     pub fn revoke(&self) {
         self.issued.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// How many tokens were given, or taken back.
+    /// The number of tokens issued or revoked.
     pub fn issued(&self) -> usize {
         self.issued.load(Ordering::SeqCst)
     }
 
-    /// The request as the models' maker would get it, or what is answered in place of that.
+    /// Translates a request to the model vendor's form; an error is the response to send instead.
     pub(super) fn admit(&self, wire: Wire, mut asked: Asked) -> Result<Asked, Plan> {
         let seen = Seen {
             path: asked.path.clone(),
@@ -232,7 +233,7 @@ impl Cloud {
         Ok(asked)
     }
 
-    /// An answer of the models' maker as the cloud gives it.
+    /// Translates a response of the model vendor to the cloud's form.
     pub(super) fn dress(&self, wire: Wire, mut plan: Plan) -> Plan {
         let Kind::Bedrock(_) = &self.kind else {
             return plan;
@@ -289,12 +290,12 @@ impl Cloud {
     }
 }
 
-/// The token that was given as this one.
+/// The token with this number.
 fn token(number: usize) -> String {
     format!("ya29.a0-number-{number:04}-of-the-tokens")
 }
 
-/// Whether a JSON Web Token is signed with RS256 by this key, and holds now.
+/// Returns whether a JSON Web Token is signed with RS256 by this key, and currently valid.
 fn is_signed(word: &str, key: &[u8]) -> bool {
     let Some((text, signature)) = word.rsplit_once('.') else {
         return false;
@@ -322,7 +323,7 @@ fn is_signed(word: &str, key: &[u8]) -> bool {
 
 type Rewrite = Box<dyn FnOnce(&str) -> Vec<u8>>;
 
-/// The rules for Claude's body in a cloud, and the body as its maker gets it.
+/// Checks the body of a Claude request for a cloud and translates it to the vendor's form.
 fn claude(body: &[u8], version: &str, streams: bool) -> Result<Rewrite, String> {
     let Ok(Value::Object(mut fields)) = serde_json::from_slice(body) else {
         return Err("Malformed input request, please reformat your input and try again.".to_owned());
@@ -415,7 +416,7 @@ impl Signs {
         ))
     }
 
-    /// The signature that a request has to have, by AWS Signature Version 4; none where its header of authorization is none.
+    /// The expected AWS Signature Version 4 of a request; `None` without a valid authorization header.
     pub fn signature(&self, method: &str, seen: &Seen, service: &str) -> Option<String> {
         let given = seen.header("authorization").strip_prefix("AWS4-HMAC-SHA256 ")?;
         let field = |name: &str| given.split(", ").find_map(|field| field.strip_prefix(name));
@@ -451,7 +452,7 @@ impl Signs {
     }
 }
 
-/// A value as it is signed: without white space around it, and with one blank for several.
+/// A header value as it is signed: trimmed, and with runs of spaces collapsed.
 fn plain(value: &str) -> String {
     value
         .split(' ')
@@ -488,7 +489,7 @@ fn hmac(key: &[u8], text: &[u8]) -> Vec<u8> {
         .to_vec()
 }
 
-/// A server-sent event in AWS' frame. An error is an exception there.
+/// A server-sent event as an AWS event stream frame. An error becomes an exception.
 fn reframed(event: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(event);
     let data: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
@@ -510,7 +511,7 @@ fn reframed(event: &[u8]) -> Vec<u8> {
     chunk_frame(&data)
 }
 
-/// A frame with which Bedrock sends a piece of an answer.
+/// A Bedrock frame with a piece of a response.
 pub fn chunk_frame(data: &str) -> Vec<u8> {
     let payload = json!({"bytes": STANDARD.encode(data), "p": "abcdefghij"}).to_string();
     let headers = [
@@ -521,13 +522,13 @@ pub fn chunk_frame(data: &str) -> Vec<u8> {
     event_frame(&headers, payload.as_bytes())
 }
 
-/// A frame of an event stream: lengths, a checksum of them, headers, the payload, and a checksum of all.
+/// An event stream frame: lengths, their checksum, headers, payload, and a checksum of the whole.
 pub fn event_frame(headers: &[(&str, &str)], payload: &[u8]) -> Vec<u8> {
     let mut named = Vec::new();
     for (name, value) in headers {
         named.push(name.len() as u8);
         named.extend(name.as_bytes());
-        // A text.
+        // The type of a string value.
         named.push(7);
         named.extend((value.len() as u16).to_be_bytes());
         named.extend(value.as_bytes());
@@ -553,8 +554,8 @@ fn crc32(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// `get-vanilla` and `get-vanilla-with-session-token` of AWS' published suite of tests for Signature Version 4, and the check
-    /// value of CRC-32.
+    /// `get-vanilla` and `get-vanilla-with-session-token` of AWS's published test suite for Signature Version 4, and
+    /// the check value of CRC-32.
     #[test]
     fn signatures_and_checksums_are_those_of_the_published_tests() {
         let signs = Signs {

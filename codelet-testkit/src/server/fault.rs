@@ -1,55 +1,55 @@
-//! What goes wrong with a reply: refusals, silence, cuts at a chosen byte, errors inside the stream.
+//! Faults of a reply: refusals, silence, cuts at a chosen byte, errors inside the stream.
 
 use std::time::SystemTime;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
-/// One thing that goes wrong. Frames are counted from the first one of the stream: `Cut(3)` sends three.
+/// A fault. Frames are counted from the first of the stream: `Cut(3)` sends three.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Fault {
     /// An HTTP status instead of a stream.
     Refuse(Refusal),
-    /// The request is read and nothing is ever answered.
+    /// The request is read and never answered.
     Silence,
-    /// The connection is closed before the head of the answer.
+    /// The connection is closed before the response head.
     HangUp,
-    /// The connection is closed after so many frames, with the body unfinished.
+    /// The connection is closed after this many frames, with an unfinished body.
     Cut(usize),
-    /// The connection is closed after so many frames and one half of the next.
+    /// The connection is closed after this many frames and half of the next.
     CutInside(usize),
-    /// The body ends in good order after so many frames, without the events that should follow.
+    /// The body ends properly after this many frames, without the remaining events.
     End(usize),
-    /// After so many frames nothing comes, and the connection stays open.
+    /// Nothing follows after this many frames, and the connection stays open.
     Stall(usize),
-    /// After so many frames an error event, and the end. Responses says it as `response.failed`.
+    /// After this many frames an error event, and the end. On Responses it is a `response.failed` event.
     Error(usize, Trouble),
-    /// The same in the second form that Responses has, an `error` event. As [`Fault::Error`] on the other wires.
+    /// The same as an `error` event, the other form on Responses. Like [`Fault::Error`] on the other wires.
     BareError(usize, Trouble),
-    /// The frame after so many others holds JSON that breaks off. The stream goes on behind it.
+    /// The frame after this many contains truncated JSON. The stream continues after it.
     Malformed(usize),
 }
 
-/// What an error event tells.
+/// The cause reported by an error event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trouble {
-    /// Too many ask at once; later it may work.
+    /// The server is overloaded; a retry may succeed.
     Overloaded,
-    /// The server's own fault.
+    /// An internal error of the server.
     Internal,
-    /// This client asks too often.
+    /// This client exceeds its rate limit.
     RateLimited,
-    /// The prompt does not fit.
+    /// The prompt is too long.
     TooLong,
 }
 
-/// An HTTP status, with the vendor's body for it unless another is given.
+/// An HTTP status, with the vendor's body for it unless another is set.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Refusal {
     /// The status.
     pub status: u16,
-    /// When to come back.
+    /// The time to retry.
     pub retry: Option<RetryAfter>,
-    /// The body instead of the vendor's.
+    /// A body to send instead of the vendor's.
     pub body: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Refusal {
         }
     }
 
-    /// Too many requests, with a time to come back.
+    /// Too many requests, with a time to retry.
     pub fn rate_limited(retry: RetryAfter) -> Self {
         Refusal {
             retry: Some(retry),
@@ -71,14 +71,14 @@ impl Refusal {
         }
     }
 
-    /// Another body, such as a proxy's page.
+    /// Sets another body, such as a proxy's page.
     pub fn body(mut self, body: impl Into<String>) -> Self {
         self.body = Some(body.into());
         self
     }
 }
 
-/// The forms in which servers say when to come back.
+/// The forms in which servers say when to retry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RetryAfter {
     /// `retry-after`, whole seconds.
@@ -100,7 +100,7 @@ impl RetryAfter {
     }
 }
 
-/// A time as HTTP writes it (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// A time in HTTP format (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 fn http_date(at: SystemTime) -> String {
     let written = OffsetDateTime::from(at).format(&Rfc2822);
     written.expect("a year of four digits").replace("+0000", "GMT")

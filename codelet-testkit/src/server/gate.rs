@@ -1,11 +1,11 @@
-//! A place in a reply where the server waits until the test lets it go on: order without sleeping.
+//! A point in a reply where the server waits until the test lets it continue: ordering without sleeps.
 
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Holds a reply at one place. A clone is the same gate.
+/// Holds a reply at one point. Clones are the same gate.
 ///
-/// A reply that arrives waits until [`Gate::open`] is called; a gate that is opened before is no obstacle. Once open it
+/// A reply that reaches it waits until [`Gate::open`] is called; a gate opened before does not block. An open gate
 /// stays open.
 #[derive(Clone, Debug)]
 pub struct Gate {
@@ -13,12 +13,12 @@ pub struct Gate {
     state: Arc<watch::Sender<State>>,
 }
 
-/// Where a gate stands.
+/// The position of a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
-    /// The request is read; nothing is answered yet.
+    /// After the request is read, before the response.
     BeforeHead,
-    /// So many frames are sent.
+    /// After this many frames.
     After(usize),
 }
 
@@ -29,12 +29,12 @@ struct State {
 }
 
 impl Gate {
-    /// A gate before the head of the answer.
+    /// A gate before the response head.
     pub fn before_head() -> Self {
         Gate::at(Place::BeforeHead)
     }
 
-    /// A gate behind so many frames; 0 is between the head and the first frame.
+    /// A gate after this many frames; 0 is between the head and the first frame.
     pub fn after(frames: usize) -> Self {
         Gate::at(Place::After(frames))
     }
@@ -46,24 +46,24 @@ impl Gate {
         }
     }
 
-    /// Lets the reply go on.
+    /// Lets the reply continue.
     pub fn open(&self) {
         self.state.send_modify(|state| state.open = true);
     }
 
-    /// Whether a reply stands or stood here.
+    /// Returns whether a reply has reached the gate.
     pub fn is_reached(&self) -> bool {
         self.state.borrow().reached
     }
 
-    /// Waits until a reply stands here: everything before the gate is sent then. For tests that block, see
+    /// Waits until a reply has reached the gate; by then everything before it is sent. For blocking tests, see
     /// [`block_on`](super::block_on).
     pub async fn reached(&self) {
         // The sender lives in `self`, so the channel cannot close.
         let _ = self.state.subscribe().wait_for(|state| state.reached).await;
     }
 
-    /// The server's side: tells that the reply is here, and waits.
+    /// The server's side: reports that the reply is here, and waits.
     pub(super) async fn pass(&self, place: Place) {
         if self.place == place {
             self.state.send_modify(|state| state.reached = true);

@@ -1,26 +1,26 @@
-//! HTTP/1.1 by hand, so that an answer can break at any byte and a client that goes away is noticed.
+//! Hand-written HTTP/1.1, so that a response can break at any byte and a disconnecting client is noticed.
 
 use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub method: String,
     pub path: String,
-    /// Names in lower case.
+    /// Headers, with lower-case names.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-/// The most bytes of a request's head.
+/// Maximum bytes of a request's head.
 const HEAD: usize = 64 << 10;
-/// The most bytes of a request's body.
+/// Maximum bytes of a request's body.
 const BODY: usize = 64 << 20;
-/// The most bytes that a client may send ahead while it is being answered.
+/// Maximum bytes that a client may send while it is being answered.
 const AHEAD: usize = 1 << 20;
 
-/// Reads one request; none where the client is done. `ahead` holds what was read beyond the request before.
+/// Reads one request; `None` if the client has closed the connection. `ahead` holds bytes read beyond the last request.
 pub(super) async fn read<S>(stream: &mut S, ahead: &mut Vec<u8>) -> io::Result<Option<Asked>>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -78,7 +78,7 @@ fn head(bytes: &[u8]) -> io::Result<Option<(Asked, usize)>> {
     }
 }
 
-/// The next `length` bytes.
+/// Takes the next `length` bytes.
 async fn take<S: AsyncRead + Unpin>(stream: &mut S, ahead: &mut Vec<u8>, length: usize) -> io::Result<Vec<u8>> {
     while ahead.len() < length {
         if stream.read_buf(ahead).await? == 0 {
@@ -119,7 +119,7 @@ async fn line<S: AsyncRead + Unpin>(stream: &mut S, ahead: &mut Vec<u8>) -> io::
     }
 }
 
-/// Returns when the client has closed the connection. What it sends meanwhile is its next request.
+/// Returns when the client has closed the connection. Bytes it sends until then belong to its next request.
 pub(super) async fn gone<R: AsyncRead + Unpin>(stream: &mut R, ahead: &mut Vec<u8>) {
     loop {
         match stream.read_buf(ahead).await {
@@ -130,14 +130,14 @@ pub(super) async fn gone<R: AsyncRead + Unpin>(stream: &mut R, ahead: &mut Vec<u
     }
 }
 
-/// A whole answer.
+/// A complete response.
 pub(super) fn whole(status: u16, headers: &[(&str, String)], body: &str) -> Vec<u8> {
     let mut answer = head_of(status, "application/json", headers);
     answer.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));
     answer.into_bytes()
 }
 
-/// The head of a stream. Its body comes in chunks.
+/// The head of a stream with a chunked body.
 pub(super) fn stream_head(headers: &[(&str, String)]) -> Vec<u8> {
     let mut head = head_of(200, "text/event-stream; charset=utf-8", headers);
     head.push_str("cache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n");
@@ -163,7 +163,7 @@ fn head_of(status: u16, kind: &str, headers: &[(&str, String)]) -> String {
     head
 }
 
-/// One chunk of a body.
+/// A chunk of a body.
 pub(super) fn chunk(bytes: &[u8]) -> Vec<u8> {
     let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
     chunk.extend_from_slice(bytes);
@@ -171,7 +171,7 @@ pub(super) fn chunk(bytes: &[u8]) -> Vec<u8> {
     chunk
 }
 
-/// The chunk that ends a body.
+/// The last chunk of a body.
 pub(super) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 fn wrong(what: &str) -> io::Error {

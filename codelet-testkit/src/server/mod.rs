@@ -1,13 +1,13 @@
-//! A provider on loopback: a scripted model behind the real protocols of four vendors, for tests of what talks to them.
+//! A provider on loopback: a scripted model behind the real protocols of four vendors, for tests of their clients.
 //!
-//! It sends what the vendors send, breaks where it is told to, enforces a window, holds every request against the vendor's
-//! rules, reports usage from a cache that follows the vendor's rules, and records everything. It does not know the code
-//! under test: nothing here is shared with the crates that speak to providers.
+//! It sends the vendors' responses, fails as scripted, enforces a context window, checks every request against the
+//! vendor's rules, reports usage from a cache that follows the vendor's rules, and records everything. It is
+//! independent of the code under test: nothing here is shared with the crates that talk to providers.
 //!
-//! - [`Server`] and [`Behaviour`] start it; [`Reply`] says what is answered, [`Fault`] what goes wrong, [`Gate`] when.
-//! - [`Record`] tells what happened; [`Request`] what was asked.
-//! - [`Cloud`] stands before a wire as a vendor that serves others' models.
-//! - [`Window`], [`CacheRules`] and [`Clock`] are its rules; [`Wire`] and [`Dialect`] how it talks.
+//! - [`Server`] and [`Behaviour`] start it; [`Reply`] is a response, [`Fault`] a failure, [`Gate`] a point to wait at.
+//! - [`Record`] holds what happened; [`Request`] is what was sent.
+//! - [`Cloud`] puts a cloud that serves other vendors' models in front of a wire.
+//! - [`Window`], [`CacheRules`] and [`Clock`] are its rules; [`Wire`] and [`Dialect`] its protocol.
 //!
 //! ```
 //! use codelet_testkit::server::{Behaviour, Fault, Reply, Server, Window, Wire};

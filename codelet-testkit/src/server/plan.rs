@@ -1,38 +1,38 @@
-//! One answer as it goes over the wire: the bytes, where it stops, and who is told on the way.
+//! A response as it is sent: its bytes, its end, and the gates on the way.
 
 use super::fault::{Fault, Refusal, Trouble};
 use super::http;
 use super::script::Reply;
 use super::wire::{Envelope, Frame, Wire};
 
-/// What is written to the connection.
+/// The bytes to write to the connection.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub status: Option<u16>,
-    /// Status line and headers; a whole answer where there is no stream. Nothing for silence.
+    /// Status line and headers; the complete response if it is no stream. Empty for silence.
     pub head: Vec<u8>,
-    /// Whether a body in chunks follows the head.
+    /// True if a chunked body follows the head.
     pub streams: bool,
-    /// The frames, each as its bytes.
+    /// The bytes of each frame.
     pub frames: Vec<Vec<u8>>,
     /// A part of one more frame.
     pub half: Vec<u8>,
     pub last: Last,
 }
 
-/// How an answer ends.
+/// The end of a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Last {
-    /// In good order; the connection takes the next request.
+    /// Complete; the connection is reused.
     Complete,
     /// The connection is closed.
     Close,
-    /// Nothing more comes until the client leaves.
+    /// Nothing more is sent until the client disconnects.
     Wait,
 }
 
 impl Plan {
-    /// An answer that is no stream.
+    /// A response that is no stream.
     pub fn whole(status: u16, headers: &[(&str, String)], body: &str) -> Self {
         Plan {
             status: Some(status),
@@ -44,7 +44,7 @@ impl Plan {
         }
     }
 
-    /// The refusal in the vendor's form.
+    /// A refusal in the vendor's form.
     pub fn refusal(wire: Wire, envelope: &Envelope, refusal: &Refusal, says: Option<&str>) -> Self {
         let mut headers = standing(wire, envelope);
         headers.extend(refusal.retry.map(|retry| retry.header()));
@@ -52,7 +52,7 @@ impl Plan {
         Plan::whole(refusal.status, &headers, &body)
     }
 
-    /// The answer that a reply becomes.
+    /// The response for a reply.
     pub fn reply(wire: Wire, envelope: &Envelope, reply: &Reply, streams: bool) -> Self {
         match &reply.fault {
             Some(Fault::Refuse(refusal)) => Plan::refusal(wire, envelope, refusal, None),
@@ -112,7 +112,7 @@ impl Plan {
         }
     }
 
-    /// The same faults for an answer that comes whole: what would break a stream breaks the body in its middle.
+    /// The same faults without a stream: one that would break a stream breaks the body in the middle.
     fn unstreamed(wire: Wire, envelope: &Envelope, reply: &Reply, fault: Option<&Fault>) -> Self {
         let body = wire.whole(reply, envelope).to_string();
         let mut plan = Plan::whole(200, &standing(wire, envelope), &body);
@@ -153,7 +153,7 @@ fn broken(
     frames
 }
 
-/// The headers that every answer of a vendor has.
+/// The headers of every response of a vendor.
 fn standing(wire: Wire, envelope: &Envelope) -> Vec<(&'static str, String)> {
     match wire {
         Wire::Anthropic => vec![("request-id", envelope.id("req_01", 0))],

@@ -1,4 +1,4 @@
-//! What the server saw: every request, what was answered, and what became of the connection.
+//! The server's record: every request, its response, and the fate of the connection.
 
 use super::request::Request;
 use super::script::Billed;
@@ -6,83 +6,84 @@ use super::segment::Place;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Everything that happened so far.
+/// Everything that has happened so far.
 ///
-/// Bodies are kept up to [`BODIES`] bytes altogether; beyond that the oldest are let go, and read as empty.
+/// Bodies are kept up to [`BODIES`] bytes in total; beyond that the oldest are dropped and read as empty.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Requests to the model, in the order in which they came.
+    /// Requests to the model, in order of arrival.
     pub exchanges: Vec<Exchange>,
-    /// All other requests: method, path, and the status that they were answered with.
+    /// All other requests: method, path, and response status.
     pub others: Vec<(String, String, u16)>,
-    /// What went wrong on the test's own side, such as a script without a reply.
+    /// Errors of the test itself, such as a script without a reply.
     pub troubles: Vec<String>,
     bodies: usize,
     forgotten: usize,
 }
 
-/// The bytes of request bodies that a record keeps.
+/// Maximum bytes of request bodies that a record keeps.
 pub const BODIES: usize = 256 << 20;
 
-/// One request to the model and its answer.
+/// A request to the model and its response.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// When the request was complete.
+    /// The time at which the request was complete.
     pub arrived: Instant,
-    /// How it compares with the request before it.
+    /// Its relation to the request before it.
     pub growth: Growth,
-    /// The longest earlier request that it extends.
+    /// The index of the longest earlier request that it extends.
     pub extends: Option<usize>,
-    /// The prompt by the server's own count, in tokens.
+    /// The size of the prompt by the server's own count, in tokens.
     pub tokens: u64,
-    /// What was reported; what would have been, where the answer never got so far. Nothing where it was refused.
+    /// The reported usage, or the one that would have been reported if the response had got so far. Zero if it was
+    /// refused.
     pub usage: Billed,
-    /// The vendor's rules that it breaks, in the vendor's words. Such a request is refused.
+    /// The vendor's rules that it breaks, as the vendor's messages. Such a request is refused.
     pub broken: Vec<String>,
-    /// The HTTP status of the answer, once there is one.
+    /// The HTTP status of the response, once there is one.
     pub status: Option<u16>,
-    /// The frames that were sent whole.
+    /// The number of complete frames sent.
     pub frames: usize,
-    /// What became of it.
+    /// The outcome.
     pub end: End,
     pub(super) chain: Arc<[u64]>,
 }
 
-/// How a request compares with the one before it.
+/// The relation of a request to the one before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Growth {
-    /// There was none.
+    /// There is no earlier request.
     First,
-    /// The earlier one's tools, system prompt and messages, byte for byte but for cache marks, and nothing or more behind.
+    /// It begins with the earlier one's tools, system prompt and messages, byte for byte except for cache marks.
     Extends,
     /// It differs from here on.
     Breaks(Place),
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// It is being answered, or held.
     Open,
-    /// The whole answer was sent.
+    /// The complete response was sent.
     Finished(Instant),
     /// It was refused with a status.
     Refused(Instant),
-    /// The answer ended early, as the script wanted it.
+    /// The response ended early, as scripted.
     Cut(Instant),
-    /// The client closed the connection before the answer was complete.
+    /// The client disconnected before the response was complete.
     ClientLeft(Instant),
 }
 
 impl Record {
-    /// The requests that were answered with a stream or a whole reply.
+    /// The requests that were answered with a stream or a complete reply.
     pub fn accepted(&self) -> impl Iterator<Item = &Exchange> {
         self.exchanges.iter().filter(|exchange| exchange.status == Some(200))
     }
 
-    /// Every rule that was broken and every trouble, one a line; empty after a test that went well.
+    /// Every broken rule and every error of the test, one per line; empty after a successful test.
     pub fn faults(&self) -> String {
         let broken = self.exchanges.iter().flat_map(|exchange| {
             let number = exchange.request.number;
@@ -95,7 +96,7 @@ impl Record {
         broken.chain(troubles).collect()
     }
 
-    /// The tokens of all accepted requests, added up.
+    /// The total tokens of all accepted requests.
     pub fn billed(&self) -> Billed {
         self.accepted().fold(Billed::default(), |sum, exchange| {
             let usage = exchange.usage;
@@ -121,7 +122,7 @@ impl Record {
         }
     }
 
-    /// How a request with these prefixes compares with the one before it, and the longest that it extends.
+    /// Compares a request with these prefixes to the one before it, and finds the longest one that it extends.
     pub(super) fn compare(&self, chain: &[u64], places: &[Place]) -> (Growth, Option<usize>) {
         let extends = |earlier: &Exchange| match earlier.chain.len() {
             0 => true,

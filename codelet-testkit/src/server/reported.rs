@@ -1,11 +1,11 @@
-//! What a part of a stream has reported as usage, read from its frames as the vendor documents them.
+//! The usage reported by a part of a stream, parsed from its frames as the vendor documents them.
 
 use super::script::Billed;
 use super::wire::{Frame, Wire};
 use serde_json::{Map, Value};
 
 impl Wire {
-    /// The counts that so many frames have told: the last value of each field. None where no frame tells any.
+    /// The counts reported by these frames: the last value of each field. `None` if no frame reports any.
     pub fn reported(self, frames: &[Frame]) -> Option<Billed> {
         let mut told = Map::new();
         for frame in frames {

@@ -1,64 +1,64 @@
-//! What was asked: the bytes as they came, and one view of them for all wires.
+//! A received request: its bytes, and a view of them common to all wires.
 
 use super::wire::Wire;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
-/// One request to the model, as it came.
+/// A received request to the model.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The wire that it came by.
+    /// Its wire.
     pub wire: Wire,
-    /// How many requests to the model came before it, retries and refused ones included.
+    /// The number of earlier requests to the model, including retries and refused ones.
     pub number: usize,
-    /// How many of those the script answered. Refusals by the server's own rules are not among them.
+    /// The number of those that the script answered, that is, without refusals by the server's own rules.
     pub answered: usize,
     /// Path and query.
     pub path: String,
-    /// Headers in their order, names in lower case.
+    /// Headers in order, with lower-case names.
     pub headers: Vec<(String, String)>,
-    /// The body, byte for byte. Empty in the record where it was let go; see [`Record`](super::Record).
+    /// The body, byte for byte. Empty in the record if it was dropped; see [`Record`](super::Record).
     pub body: Arc<[u8]>,
     pub(super) parsed: OnceLock<Box<Parsed>>,
 }
 
-/// A body, read.
+/// A parsed body.
 #[derive(Clone, Debug)]
 pub(super) struct Parsed {
     pub json: Value,
     pub view: View,
 }
 
-/// What a request says, in words that all wires share.
+/// The content of a request in a form common to all wires.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct View {
     /// The model.
     pub model: String,
-    /// Whether the answer is to be a stream.
+    /// True if a stream is requested.
     pub streams: bool,
-    /// The most tokens of the answer, where the request bounds it.
+    /// The maximum output tokens, if the request sets them.
     pub max_output: Option<u64>,
-    /// The system prompt's texts.
+    /// The texts of the system prompt.
     pub system: Vec<String>,
     /// The names of the tools.
     pub tools: Vec<String>,
-    /// The conversation. Where a wire has calls and results as entries of their own, an entry is a message.
+    /// The conversation. Where a wire has calls and results as separate entries, each entry is a message.
     pub messages: Vec<Message>,
 }
 
-/// One message of a request.
+/// A message of a request.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Message {
-    /// Who speaks.
+    /// The speaker.
     pub speaker: Speaker,
-    /// What is said.
+    /// Its parts.
     pub parts: Vec<Part>,
 }
 
-/// Who speaks. Results of tools are the user's.
+/// The speaker of a message. Tool results belong to the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Speaker {
-    /// The system, in the middle of a conversation or at its head on wires that put it there.
+    /// The system, in the middle of a conversation, or at its beginning on wires that put it there.
     System,
     /// The user, or a tool.
     User,
@@ -66,46 +66,46 @@ pub enum Speaker {
     Assistant,
 }
 
-/// One part of a message.
+/// A part of a message.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Part {
-    /// Words.
+    /// Text.
     Text(String),
-    /// Thinking in plain words, with its signature.
+    /// Thinking in plain text, with its signature.
     Thinking {
-        /// The words.
+        /// The text.
         text: String,
         /// The signature.
         signature: Option<String>,
     },
-    /// Thinking as the vendor encrypted it.
+    /// Encrypted thinking.
     Redacted(String),
-    /// A call.
+    /// A tool call.
     Call {
-        /// Its id; empty on a wire that has none.
+        /// Its id; empty on a wire without ids.
         id: String,
         /// The tool.
         tool: String,
-        /// The parameters. A text that is not JSON stays a string.
+        /// The parameters. Text that is not JSON stays a string.
         parameters: Value,
-        /// The thinking that is sealed into it, on the wire that does so.
+        /// The signature of the thinking before it, on the wire that attaches it to calls.
         signature: Option<String>,
     },
-    /// A call's answer.
+    /// A tool result.
     Result {
-        /// The call's id; the tool's name on a wire that has no ids.
+        /// The call's id; the tool's name on a wire without ids.
         call: String,
-        /// The output's texts, joined by line ends.
+        /// The texts of the output, joined by line ends.
         output: String,
-        /// Whether it is marked as failed.
+        /// True if it is marked as failed.
         failed: bool,
     },
-    /// Anything else, such as a picture.
+    /// Anything else, such as an image.
     Other(Value),
 }
 
 impl Request {
-    /// A header by its name in lower case.
+    /// Returns a header by its lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -113,12 +113,12 @@ impl Request {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; `null` where it is none.
+    /// The body as JSON; `null` if it is invalid.
     pub fn json(&self) -> &Value {
         &self.parsed().json
     }
 
-    /// The body in words that all wires share.
+    /// The content in a form common to all wires.
     pub fn view(&self) -> &View {
         &self.parsed().view
     }
@@ -128,7 +128,7 @@ impl Request {
         &self.view().messages
     }
 
-    /// Every text that a user's message holds, in order; results of tools are not among them.
+    /// Every text of the user's messages, in order, without tool results.
     pub fn user_texts(&self) -> Vec<&str> {
         let of_user = self
             .messages()
@@ -143,7 +143,7 @@ impl Request {
             .collect()
     }
 
-    /// The last text that a user's message holds.
+    /// The last text of the user's messages.
     pub fn last_user_text(&self) -> Option<&str> {
         self.user_texts().pop()
     }
@@ -172,10 +172,10 @@ impl Request {
             .collect()
     }
 
-    /// Whether the bytes of a text stand anywhere in the body, as JSON writes them.
+    /// Returns whether a text occurs anywhere in the body, in its JSON form.
     pub fn holds(&self, text: &str) -> bool {
         let quoted = Value::from(text).to_string();
-        // A JSON string has its two quotes.
+        // Without the quotes of the JSON string.
         let inner = &quoted[1..quoted.len() - 1];
         std::str::from_utf8(&self.body).is_ok_and(|body| body.contains(inner))
     }
@@ -188,7 +188,7 @@ impl Request {
         })
     }
 
-    /// The same without what was read from the body, for the record: it is read again when asked for.
+    /// A copy without the parsed body, for the record: it is parsed again on demand.
     pub(super) fn light(&self) -> Request {
         Request {
             wire: self.wire,
@@ -202,7 +202,7 @@ impl Request {
     }
 }
 
-/// The texts in a content that is a string or a list of blocks with a `text`, joined by line ends.
+/// The texts of a content that is a string or a list of blocks with a `text`, joined by line ends.
 pub(super) fn texts(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -214,12 +214,12 @@ pub(super) fn texts(content: &Value) -> String {
     }
 }
 
-/// A value's string under a key, or an empty one.
+/// The string under a key, or an empty one.
 pub(super) fn string(value: &Value, key: &str) -> String {
     value[key].as_str().unwrap_or_default().to_owned()
 }
 
-/// Arguments that are written as a text: the object in it, or the text where there is none.
+/// Arguments given as text: the parsed object, or the text if it is invalid.
 pub(super) fn arguments(value: &Value) -> Value {
     match value {
         Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| value.clone()),
@@ -227,7 +227,7 @@ pub(super) fn arguments(value: &Value) -> Value {
     }
 }
 
-/// The elements of a list; none where it is no list.
+/// The elements of a list; empty for any other value.
 pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }

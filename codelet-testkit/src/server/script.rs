@@ -1,52 +1,52 @@
-//! What the server answers: replies told without a wire, and how they are chosen.
+//! The server's replies, independent of the wire, and how they are chosen.
 
 use super::fault::{Fault, Refusal};
 use super::gate::Gate;
 use serde_json::Value;
 use std::time::Duration;
 
-/// One thing that a reply says, in its order.
+/// One part of a reply, in order.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Said {
-    /// Words for the user.
+    /// Text for the user.
     Text(String),
-    /// Thinking in plain words. The server signs it as the vendor does.
+    /// Thinking in plain text. The server signs it like the vendor.
     Thinking(String),
-    /// Thinking that the vendor keeps encrypted. Chat has no such thing and leaves it out.
+    /// Encrypted thinking. Chat has no such thing and leaves it out.
     Redacted,
-    /// A block of the vendor's own tools, as it stands in the reply. Only Anthropic's wire has them here.
+    /// A block of the vendor's own tools, verbatim. Only supported on Anthropic's wire.
     Own(Value),
     /// A tool call.
     Call {
-        /// Its id; the server makes one up in the vendor's form where there is none.
+        /// Its id; if none, the server makes one up in the vendor's form.
         id: Option<String>,
         /// The tool.
         tool: String,
-        /// The parameters as the text that is streamed: JSON, or a part of it.
+        /// The parameters as streamed text: JSON, or a part of it.
         arguments: String,
     },
 }
 
-/// Why a reply ends.
+/// The reason for the end of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Stop {
-    /// It is complete: the vendor's word for calls where there are some, and for an end otherwise.
+    /// Complete: the vendor's value for calls if there are any, otherwise for a normal end.
     #[default]
     Complete,
     /// The output limit is reached.
     Length,
-    /// The window is full. Only Anthropic tells it from the output limit.
+    /// The context window is full. Only Anthropic distinguishes it from the output limit.
     WindowFull,
-    /// The vendor pauses a long turn. Other wires than Anthropic's have no such word and end.
+    /// The vendor pauses a long turn. Other wires than Anthropic's have no such value and end normally.
     Pause,
     /// The model declines.
     Refusal,
 }
 
-/// What a reply costs, in tokens. The first four never overlap; `reasoning` is a part of `output`.
+/// The usage of a reply, in tokens. The first four never overlap, and `reasoning` is a part of `output`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Billed {
-    /// Prompt tokens that no cache had a part in.
+    /// Prompt tokens neither read from nor written to the cache.
     pub fresh: u64,
     /// Prompt tokens read from the cache.
     pub cache_read: u64,
@@ -66,53 +66,53 @@ impl Billed {
         self.fresh + self.cache_read + self.write_5m + self.write_1h
     }
 
-    /// What was written to the cache, whatever its time to live.
+    /// The tokens written to the cache, with any lifetime.
     pub fn cache_write(self) -> u64 {
         self.write_5m + self.write_1h
     }
 
-    /// The share of the prompt that came from the cache, 0 to 1.
+    /// The share of the prompt that was read from the cache, 0 to 1.
     pub fn hit_share(self) -> f64 {
         self.cache_read as f64 / (self.prompt().max(1)) as f64
     }
 }
 
-/// One answer of the server: what is said, at what pace, and what goes wrong.
+/// A reply of the server: its content, pace and faults.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
-    /// What is said. Nothing at all is an empty answer, in a stream that is otherwise complete.
+    /// The content. An empty list is an empty answer in an otherwise complete stream.
     pub parts: Vec<Said>,
-    /// What is reported as usage; without it, the server's own count and cache.
+    /// The reported usage; by default, the server's own count and cache.
     pub usage: Option<Billed>,
-    /// Why it ends.
+    /// The reason for its end.
     pub stop: Stop,
-    /// What goes wrong.
+    /// The fault.
     pub fault: Option<Fault>,
-    /// Where it waits for the test.
+    /// The gates at which it waits.
     pub gates: Vec<Gate>,
-    /// The time before each frame, for tests of real time. Gates are the better tool.
+    /// The time before each frame, for tests of real time. Prefer gates.
     pub pace: Duration,
-    /// The bytes of text or arguments in one frame; 0 stands for [`FRAGMENT`].
+    /// Bytes of text or arguments per frame; 0 means [`FRAGMENT`].
     pub fragment: usize,
-    /// Frames are written in pieces of so many bytes, each after `pace`; 0 writes them whole.
+    /// Frames are written in pieces of this many bytes, each after `pace`; 0 writes them whole.
     pub drip: usize,
 }
 
-/// The bytes of text or arguments in one frame unless a reply says otherwise.
+/// The default bytes of text or arguments per frame.
 pub const FRAGMENT: usize = 24;
 
 impl Reply {
-    /// A reply that says nothing yet.
+    /// An empty reply.
     pub fn new() -> Self {
         Reply::default()
     }
 
-    /// Only words: the usual last reply of a task.
+    /// A reply of only text: the usual last reply of a task.
     pub fn text(words: impl Into<String>) -> Self {
         Reply::new().says(words)
     }
 
-    /// Only one call: the usual step of a task.
+    /// A reply of only one call: the usual step of a task.
     pub fn call(tool: impl Into<String>, parameters: Value) -> Self {
         Reply::new().calls(tool, parameters)
     }
@@ -122,25 +122,25 @@ impl Reply {
         Reply::new().failing(Fault::Refuse(Refusal::status(status)))
     }
 
-    /// Says words.
+    /// Adds text.
     pub fn says(mut self, words: impl Into<String>) -> Self {
         self.parts.push(Said::Text(words.into()));
         self
     }
 
-    /// Thinks in plain words.
+    /// Adds thinking in plain text.
     pub fn thinks(mut self, words: impl Into<String>) -> Self {
         self.parts.push(Said::Thinking(words.into()));
         self
     }
 
-    /// Thinks what only the vendor can read.
+    /// Adds encrypted thinking.
     pub fn thinks_unseen(mut self) -> Self {
         self.parts.push(Said::Redacted);
         self
     }
 
-    /// The vendor begins a search of its own under this id.
+    /// Adds a search by the vendor's own tool with this id.
     pub fn searches(mut self, id: &str, query: &str) -> Self {
         let input = serde_json::json!({ "query": query });
         self.parts.push(Said::Own(
@@ -149,7 +149,7 @@ impl Reply {
         self
     }
 
-    /// What came of the vendor's own search.
+    /// Adds the result of such a search.
     pub fn finds(mut self, id: &str) -> Self {
         self.parts.push(Said::Own(
             serde_json::json!({ "type": "web_search_tool_result", "tool_use_id": id, "content": [] }),
@@ -157,12 +157,12 @@ impl Reply {
         self
     }
 
-    /// Calls a tool.
+    /// Adds a tool call.
     pub fn calls(self, tool: impl Into<String>, parameters: Value) -> Self {
         self.calls_raw(tool, parameters.to_string())
     }
 
-    /// Calls a tool with arguments that may be anything, such as the first half of an object.
+    /// Adds a tool call with arbitrary arguments, such as the first half of an object.
     pub fn calls_raw(mut self, tool: impl Into<String>, arguments: impl Into<String>) -> Self {
         self.parts.push(Said::Call {
             id: None,
@@ -172,7 +172,7 @@ impl Reply {
         self
     }
 
-    /// Calls a tool under an id of the test's choice.
+    /// Adds a tool call with this id.
     pub fn calls_as(mut self, id: impl Into<String>, tool: impl Into<String>, parameters: Value) -> Self {
         self.parts.push(Said::Call {
             id: Some(id.into()),
@@ -182,50 +182,51 @@ impl Reply {
         self
     }
 
-    /// Ends for a reason of the test's choice.
+    /// Sets the reason for the end.
     pub fn stopping(mut self, stop: Stop) -> Self {
         self.stop = stop;
         self
     }
 
-    /// Reports this usage instead of the server's own count.
+    /// Sets the reported usage.
     pub fn billed(mut self, usage: Billed) -> Self {
         self.usage = Some(usage);
         self
     }
 
-    /// Goes wrong.
+    /// Sets the fault.
     pub fn failing(mut self, fault: Fault) -> Self {
         self.fault = Some(fault);
         self
     }
 
-    /// Waits at a gate. A reply may have several.
+    /// Adds a gate.
     pub fn gated(mut self, gate: &Gate) -> Self {
         self.gates.push(gate.clone());
         self
     }
 
-    /// Waits so long before each frame.
+    /// Sets the time before each frame.
     pub fn paced(mut self, pace: Duration) -> Self {
         self.pace = pace;
         self
     }
 
-    /// Puts so many bytes of text or arguments into a frame.
+    /// Sets the bytes of text or arguments per frame.
     pub fn in_fragments_of(mut self, bytes: usize) -> Self {
         self.fragment = bytes;
         self
     }
 
-    /// Writes so many bytes at a time.
+    /// Sets the bytes per write.
     pub fn dripping(mut self, bytes: usize) -> Self {
         self.drip = bytes;
         self
     }
 }
 
-/// A text in fragments of at most `bytes`, or one character where that is longer. An empty text is one empty fragment.
+/// Splits a text into fragments of at most `bytes`, or one character if that is longer. An empty text is one empty
+/// fragment.
 pub(super) fn fragments(text: &str, bytes: usize) -> Vec<&str> {
     let bytes = if bytes == 0 { FRAGMENT } else { bytes };
     let mut rest = text;

@@ -1,21 +1,21 @@
-//! A request cut into the pieces that a vendor's cache compares, byte for byte as they came.
+//! A request split into the pieces that a vendor's cache compares, byte for byte.
 
 use super::wire::{Wire, hash};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
-/// Where in a request something stands. Vendors read them in this order.
+/// A position in a request, in the vendors' order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Place {
     /// The tools.
     Tools,
     /// The system prompt.
     System,
-    /// The message of this index.
+    /// The message with this index.
     Message(usize),
 }
 
-/// How long a cache entry lives.
+/// The lifetime of a cache entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ttl {
     /// Five minutes.
@@ -24,24 +24,24 @@ pub enum Ttl {
     Hour,
 }
 
-/// One piece: a tool, a block of the system prompt, a block of a message, or a whole entry on wires without blocks.
+/// A piece: a tool, a block of the system prompt, a block of a message, or a whole entry on wires without blocks.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Segment {
     pub place: Place,
-    /// The bytes as they came, without cache marks: moving a mark changes no prompt.
+    /// The original bytes without cache marks: moving a mark changes no prompt.
     pub bytes: Vec<u8>,
-    /// The mark that stands on it.
+    /// Its cache mark.
     pub mark: Option<Ttl>,
-    /// Bytes of text, the measure of tokens.
+    /// Bytes of text, the basis of the token count.
     pub weight: u64,
 }
 
-/// What a picture weighs, in bytes of text: 1,600 tokens, what Anthropic's formula gives for its largest.
+/// The weight of an image, in bytes of text: 1,600 tokens, which Anthropic's formula gives for the largest.
 const PICTURE: u64 = 6_400;
 
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
-/// The pieces of a body, in the order in which the vendor reads them; none of what is no JSON object.
+/// Splits a body into pieces in the vendor's order; none if it is no JSON object.
 pub(super) fn segments(wire: Wire, body: &[u8]) -> Vec<Segment> {
     let mut cutter = Cutter { found: Vec::new() };
     if let Ok(fields) = serde_json::from_slice::<Fields>(body) {
@@ -80,7 +80,7 @@ impl Cutter {
                 self.blocks(Place::Message(index), role, content);
             }
         }
-        // A mark on the request itself stands for one on its last block.
+        // A mark on the request itself applies to its last block.
         if let Some(mark) = fields.get("cache_control").and_then(|raw| ttl(raw))
             && let Some(last) = self.found.last_mut()
         {
@@ -88,7 +88,7 @@ impl Cutter {
         }
     }
 
-    /// A content: a list of blocks, or a string, which stands for one block of text.
+    /// Splits a content: a list of blocks, or a string, which counts as one text block.
     fn blocks(&mut self, place: Place, role: &str, raw: &RawValue) {
         let Ok(blocks) = serde_json::from_str::<Vec<&RawValue>>(raw.get()) else {
             let block = format!("{role}{{\"type\":\"text\",\"text\":{}}}", raw.get());
@@ -147,7 +147,7 @@ fn unmarked(block: &str) -> (String, Option<Ttl>) {
     let Some(raw) = fields.get("cache_control") else {
         return whole();
     };
-    // The value is a slice of the block, so its distance from the block's start is where it stands.
+    // The value is a slice of the block, so its offset follows from the pointers.
     let start = raw.get().as_ptr() as usize - block.as_ptr() as usize;
     let (before, after) = (&block[..start], &block[start + raw.get().len()..]);
     let before = before.trim_end().trim_end_matches(':').trim_end();
@@ -168,8 +168,8 @@ fn ttl(raw: &RawValue) -> Option<Ttl> {
     }
 }
 
-/// The bytes of all texts in a piece of JSON: strings as they read, keys, numbers and words; no punctuation. A picture
-/// weighs the same whatever its bytes.
+/// The bytes of all text in a piece of JSON: unescaped strings, keys, numbers and literals, without punctuation. An
+/// image has a fixed weight.
 fn weight(json: &[u8]) -> u64 {
     let mut weight = 0;
     let mut at = 0;
@@ -200,13 +200,13 @@ fn weight(json: &[u8]) -> u64 {
     weight
 }
 
-/// Where a string that begins here ends, and how many bytes it reads as.
+/// The end of a string that begins here, and its unescaped length in bytes.
 fn string(json: &[u8], start: usize) -> (usize, u64) {
     let (mut at, mut length) = (start, 0);
     while let Some(&byte) = json.get(at) {
         match byte {
             b'"' => break,
-            // An escaped character counts as one byte, one given by its number as three: close enough to its UTF-8.
+            // An escaped character counts as one byte, a `\u` escape as three: close enough to its UTF-8 length.
             b'\\' if json.get(at + 1) == Some(&b'u') => {
                 at += 6;
                 length += 3;
@@ -228,7 +228,7 @@ fn contains(bytes: &[u8], word: &[u8]) -> bool {
     bytes.windows(word.len()).any(|window| window == word)
 }
 
-/// The hashes of ever longer prefixes: the n-th is of the first n + 1 pieces.
+/// The hashes of the prefixes: the n-th is that of the first n + 1 pieces.
 pub(super) fn chain(segments: &[Segment]) -> Vec<u64> {
     let mut so_far = 0;
     let link = |segment: &Segment| {
@@ -238,7 +238,7 @@ pub(super) fn chain(segments: &[Segment]) -> Vec<u64> {
     segments.iter().map(link).collect()
 }
 
-/// The place without the message's index: how a client groups blocks into messages is compared by their roles.
+/// The position without the message's index: how a client groups blocks into messages is compared by their roles.
 fn rank(place: Place) -> u8 {
     match place {
         Place::Tools => 0,

@@ -1,4 +1,4 @@
-//! The server itself: a thread of its own, a loopback port, and one task for each connection.
+//! The server itself: a thread, a loopback port, and one task per connection.
 
 use super::behaviour::{Behaviour, Rules, Script};
 use super::cache::{Asked as Wanted, Cache};
@@ -23,11 +23,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
 
-/// How long [`Server::until`] waits before it gives up, so that a test that hangs says where.
+/// Timeout of [`Server::until`], so that a hanging test reports where.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A provider on loopback. It runs on a thread of its own, so tests that block may use it as well as asynchronous ones,
-/// and stops when it is dropped.
+/// A provider on loopback. It runs on its own thread, so both blocking and asynchronous tests may use it, and stops
+/// when it is dropped.
 pub struct Server {
     address: SocketAddr,
     state: Arc<State>,
@@ -36,7 +36,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server on a free port of loopback. It takes connections when this returns.
+    /// Starts a server on a free loopback port. It accepts connections when this returns.
     pub fn start(wire: Wire, behaviour: Behaviour) -> Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("a test may have a runtime");
@@ -67,7 +67,7 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// The base of the paths as the vendor names it: with `/v1` for OpenAI's wires, the bare address for the others.
+    /// The base URL as the vendor defines it: with `/v1` for OpenAI's wires, the bare address for the others.
     pub fn base(&self) -> String {
         match self.state.wire {
             Wire::Chat | Wire::Responses => format!("{}/v1", self.url()),
@@ -75,15 +75,15 @@ impl Server {
         }
     }
 
-    /// Everything that happened so far.
+    /// A copy of the record.
     pub fn record(&self) -> Record {
         self.state.record().clone()
     }
 
-    /// Waits until the record is as asked: a request has come, a frame was sent, a client has left.
+    /// Waits until the record satisfies a condition: a request has arrived, a frame was sent, a client has left.
     ///
     /// # Panics
-    /// After [`PATIENCE`], with the record's exchanges. Needs a runtime with time; tests that block use
+    /// After [`PATIENCE`], with the record's exchanges. Needs a runtime with time; blocking tests use
     /// [`Server::wait_until`].
     pub async fn until(&self, holds: impl Fn(&Record) -> bool) {
         let mut changed = self.state.changed.subscribe();
@@ -107,7 +107,7 @@ impl Server {
         }
     }
 
-    /// [`Server::until`] for tests that block.
+    /// [`Server::until`] for blocking tests.
     pub fn wait_until(&self, holds: impl Fn(&Record) -> bool) {
         block_on(self.until(holds));
     }
@@ -123,7 +123,7 @@ impl Drop for Server {
     }
 }
 
-/// Waits for a future on this thread, for tests that are not asynchronous.
+/// Waits for a future on this thread, for blocking tests.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     runtime.expect("a test may have a runtime").block_on(future)
@@ -144,7 +144,7 @@ struct Inner {
     answered: usize,
 }
 
-/// An answer on its way, and what is noted when it has gone out.
+/// A response to be sent, and what to record once it is.
 struct Answer {
     number: usize,
     plan: Plan,
@@ -199,7 +199,7 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) {
     }
 }
 
-/// Writes an answer; whether the connection takes another request.
+/// Sends a response; returns whether the connection takes another request.
 async fn deliver(stream: &mut TcpStream, ahead: &mut Vec<u8>, state: &State, answer: Answer) -> bool {
     let number = answer.number;
     let (mut reader, mut writer) = stream.split();
@@ -212,7 +212,7 @@ async fn deliver(stream: &mut TcpStream, ahead: &mut Vec<u8>, state: &State, ans
     match last {
         None => state.note(number, |exchange| exchange.end = End::ClientLeft(now)),
         Some(Last::Close | Last::Wait) => state.note(number, |exchange| exchange.end = End::Cut(now)),
-        // Noted before the last bytes went out.
+        // Recorded before the last bytes were sent.
         Some(Last::Complete) => {}
     }
     if last == Some(Last::Close) {
@@ -235,7 +235,7 @@ where
     if plan.head.is_empty() && plan.last == Last::Wait {
         return std::future::pending().await;
     }
-    // A client may act on the last thing it gets before this task goes on, so what it needs is noted first.
+    // A client may react to the last bytes before this task continues, so everything it may need is recorded first.
     let tell = |state: &State| lock(&state.inner).sent.add(sent.clone());
     let end = |state: &State| {
         state.note(number, |exchange| {
@@ -286,7 +286,7 @@ where
             tokio::time::sleep(reply.pace).await;
         }
         writer.write_all(&http::chunk(bytes)).await?;
-        // A client that has left is noticed between two frames, also in a stream that never waits.
+        // A disconnected client is noticed between two frames, even in a stream that never waits.
         tokio::task::yield_now().await;
     }
     Ok(())
@@ -326,12 +326,12 @@ impl State {
         self.changed.send_replace(());
     }
 
-    /// What is asked beside the model: the list of models, and other protocols.
+    /// Handles all requests not for the model: the list of models, and other protocols.
     fn other(&self, asked: &http::Asked) -> (u16, String) {
         let path = asked.path.split('?').next().unwrap_or_default();
         if asked.method != "GET" || path != "/v1/models" {
             let envelope = self.envelope(0, "", Billed::default());
-            // Only HTTP is spoken here: a client that asks for more is to go on with that.
+            // Only HTTP is supported: a client that requests an upgrade must fall back to it.
             let is_upgrade = asked.headers.iter().any(|(name, _)| name == "upgrade");
             let status = if is_upgrade { 426 } else { 404 };
             let refusal = Refusal::status(status);
@@ -369,11 +369,11 @@ impl State {
         }
     }
 
-    /// Reads a request, holds it against the rules, asks the script, and records.
+    /// Parses a request, checks it, gets a reply from the script, and records both.
     fn answer(&self, asked: http::Asked) -> Answer {
-        // What the server does with a request is not the client's time.
+        // The server's processing time must not count as the client's.
         let arrived = Instant::now();
-        // Requests are read one after the other on this thread. The record stays free for the test meanwhile.
+        // Requests are processed one after the other on this thread. The record stays unlocked for the test.
         let mut inner = lock(&self.inner);
         let request = Request {
             wire: self.wire,
@@ -472,14 +472,14 @@ impl State {
     }
 }
 
-/// The settings with which cached messages stand and fall: the choice of tools, thinking, whether there are pictures.
+/// The settings that invalidate cached messages: tool choice, thinking, and whether there are images.
 fn settings(request: &Request) -> u64 {
     let json = request.json();
     let pictures = request.holds("image/");
     hash(&(json["tool_choice"].to_string(), json["thinking"].to_string(), pictures))
 }
 
-/// The bill with the reply's own tokens.
+/// The bill including the reply's tokens.
 fn spoken(prompt: Billed, reply: &Reply, factor: f64) -> Billed {
     let (mut said, mut thought) = (0, 0);
     for part in &reply.parts {

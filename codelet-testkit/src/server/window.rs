@@ -1,21 +1,21 @@
-//! The window that the server enforces, and the words in which vendors refuse what does not fit.
+//! The context window that the server enforces, and the vendors' messages for prompts that exceed it.
 
 use super::wire::{Dialect, Wire};
 use serde_json::json;
 
-/// How much fits.
+/// The limits of a context window.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Window {
-    /// The most tokens of a prompt, by the server's own count.
+    /// Maximum tokens of a prompt, by the server's own count.
     pub tokens: u64,
-    /// Whether a refusal names the numbers.
+    /// True if refusals name the numbers.
     pub tells: bool,
-    /// Whether the output that a request allows itself must fit as well, as some models demand.
+    /// True if the requested maximum output must fit as well, as for some models.
     pub with_output: bool,
 }
 
 impl Window {
-    /// A window of so many tokens, with refusals that name it.
+    /// A window of this many tokens, with refusals that name it.
     pub fn of(tokens: u64) -> Self {
         Window {
             tokens,
@@ -24,19 +24,19 @@ impl Window {
         }
     }
 
-    /// Refusals name no number.
+    /// Makes refusals name no number.
     pub fn untold(mut self) -> Self {
         self.tells = false;
         self
     }
 
-    /// The output that a request allows itself must fit as well.
+    /// Makes the requested maximum output count as well.
     pub fn with_output(mut self) -> Self {
         self.with_output = true;
         self
     }
 
-    /// The body of the refusal of a prompt, where it does not fit.
+    /// The body of the refusal, if the prompt does not fit.
     pub(super) fn refusal(self, wire: Wire, dialect: Dialect, prompt: u64, output: u64) -> Option<String> {
         let output = if self.with_output { output } else { 0 };
         if prompt + output <= self.tokens {
@@ -114,7 +114,7 @@ fn openai(message: &str, param: &str) -> serde_json::Value {
     }})
 }
 
-/// Tokens of so many bytes of text: four bytes are one, times the factor, rounded up.
+/// The tokens of this many bytes of text: one per four bytes, times the factor, rounded up.
 pub(super) fn tokens(bytes: u64, factor: f64) -> u64 {
     (bytes as f64 * factor / 4.0).ceil() as u64
 }

@@ -6,8 +6,9 @@ use codelet_testkit::server::{Behaviour, Billed, Clock, Fault, Reply, Server, Wi
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A request as a line of words: `t` a tool, `s` a block of the system prompt, `u` and `a` messages; a number is the block's
-/// size in tokens, a letter in capitals differs in content, `*` marks it for five minutes, `!` for an hour.
+/// A request in short notation: `t` a tool, `s` a block of the system prompt, `u` and `a` messages; a number is the
+/// block's size in tokens, an upper-case letter means different content, `*` marks it for five minutes, `!` for an
+/// hour.
 fn request(line: &str) -> Value {
     let mut body = json!({ "model": "m", "max_tokens": 10, "stream": true, "tools": [], "system": [], "messages": [] });
     for (index, word) in line.split(' ').enumerate() {
@@ -18,7 +19,7 @@ fn request(line: &str) -> Value {
             _ => None,
         };
         let size: usize = rest.trim_end_matches(['*', '!']).parse().unwrap();
-        // What the block holds beside its text weighs as well: keys, kinds, a tool's name, the role.
+        // Everything else in the block counts as well: keys, types, a tool's name, the role.
         let around = match kind.to_ascii_lowercase().as_str() {
             "t" => "nametNdescriptioninput_schematypeobject",
             "s" => "typetexttext",
@@ -55,8 +56,8 @@ fn request(line: &str) -> Value {
     body
 }
 
-/// What each request of a sequence is billed, in tokens: fresh, read, five minutes, an hour. A number of
-/// seconds in the sequence lets time pass.
+/// The bill of each request of a sequence, in tokens: fresh, read, five minutes, an hour. A number of seconds in the
+/// sequence advances the clock.
 fn bills(sequence: &[&str]) -> Vec<[u64; 4]> {
     let clock = Clock::new();
     let server = Server::start(
@@ -79,7 +80,7 @@ fn bills(sequence: &[&str]) -> Vec<[u64; 4]> {
 
 #[test]
 fn entries_are_written_and_read_at_marks() {
-    // Nothing is cached without a mark, and what is behind the last mark is fresh.
+    // Nothing is cached without a mark, and everything after the last mark is fresh.
     assert_eq!(
         bills(&["s2000 u1000", "s2000 u1000"]),
         [[3000, 0, 0, 0], [3000, 0, 0, 0]]
@@ -88,7 +89,7 @@ fn entries_are_written_and_read_at_marks() {
         bills(&["s2000* u1000", "s2000* u1000"]),
         [[1000, 0, 2000, 0], [1000, 2000, 0, 0]]
     );
-    // A conversation that grows reads what it wrote, and writes what is new.
+    // A growing conversation reads what it wrote, and writes what is new.
     assert_eq!(
         bills(&[
             "s2000* u1000*",
@@ -122,7 +123,7 @@ fn a_short_prefix_is_not_cached() {
 fn a_mark_looks_back_over_twenty_blocks() {
     let grown = |blocks: usize| format!("s2000 u100*{}", " u100".repeat(blocks - 1) + " u100*");
     let first = "s2000 u100*";
-    // The marked block is the first of the twenty, so the entry may be nineteen before it.
+    // The marked block is the first of the twenty, so the entry may be up to nineteen blocks before it.
     let reads = |line: &str| bills(&[first, line.replacen('*', "", 1).as_str()])[1][1];
     assert_eq!(reads(&grown(19)), 2_100);
     assert_eq!(reads(&grown(20)), 0);
@@ -213,7 +214,7 @@ fn other_vendors_read_the_longest_prefix_in_grains() {
         );
         assert_eq!(grown.prompt(), grown.fresh + grown.cache_read);
         assert_eq!(says(&[&other]).cache_read, 0);
-        // An earlier request is still there, also when others came between.
+        // An earlier request is still cached even if others came in between.
         assert!(says(&[&long]).cache_read >= 4_800);
         assert_eq!(says(&["short"]).cache_read, 0);
         assert_eq!(says(&["short"]).cache_read, 0);

@@ -1,4 +1,5 @@
-//! A request that the vendor would refuse is refused in the vendor's words, and one that it would take is taken.
+//! A request that the vendor would reject is refused with the vendor's message, and one that it would accept is
+//! accepted.
 
 use crate::client::{Answer, ask, hello};
 use crate::echo::{entries, hear, step};
@@ -15,7 +16,7 @@ fn step_reply() -> Reply {
         .calls("Read", json!({ "path": "b.rs" }))
 }
 
-/// A request with tools, of a model that thinks.
+/// A request with tools for a thinking model.
 fn task(wire: Wire) -> Value {
     let mut body = hello(wire);
     let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
@@ -32,7 +33,7 @@ fn task(wire: Wire) -> Value {
     body
 }
 
-/// A server that was asked once, and the request with which a client goes on as it should.
+/// A server after one request, and a client's correct next request.
 fn under_way(wire: Wire) -> (Server, Value) {
     started(
         wire,
@@ -60,7 +61,7 @@ fn message(answer: &Answer) -> String {
     answer.json()["error"]["message"].as_str().unwrap().to_owned()
 }
 
-/// Each change to the good request is refused with these words.
+/// Checks that a changed version of the correct request is refused with this message.
 fn refused(wire: Wire, change: impl FnOnce(&mut Value), words: &str) {
     let (server, mut body) = under_way(wire);
     let good = body.clone();
@@ -70,7 +71,7 @@ fn refused(wire: Wire, change: impl FnOnce(&mut Value), words: &str) {
     assert_eq!(answer.status, 400, "{words}");
     assert!(message(&answer).contains(words), "{words}\n{}", message(&answer));
     assert!(server.record().faults().contains(words));
-    // The refusal has consumed nothing: the good request goes through.
+    // The refusal consumed nothing: the correct request is accepted.
     assert_eq!(ask(&server, wire, &good).unwrap().status, 200);
 }
 
@@ -535,7 +536,7 @@ fn what_does_not_fit_is_refused_before_the_script_is_asked() {
     }
 }
 
-/// A value that does not belong where it is put.
+/// An arbitrary value that does not belong where it is inserted.
 fn odd() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -547,7 +548,7 @@ fn odd() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Every place in a value, as a pointer.
+/// Every position in a value, as a JSON pointer.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {

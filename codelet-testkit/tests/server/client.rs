@@ -1,21 +1,21 @@
-//! A client that reads bytes as they come, knows nothing of the server's code, and blocks.
+//! A blocking client that reads raw bytes and shares no code with the server.
 
 use codelet_testkit::server::{Server, Wire};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Whether the body came to its proper end.
+    /// True if the body ended properly.
     pub complete: bool,
 }
 
-/// One event: its name, and what it carries.
+/// An event: its name and its data.
 #[derive(Debug, PartialEq)]
 pub struct Event {
     pub name: Option<String>,
@@ -36,7 +36,7 @@ impl Answer {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The events, as the standard for event streams reads them; what breaks off at the end is none.
+    /// The events, parsed by the standard for event streams; an incomplete one at the end is dropped.
     pub fn events(&self) -> Vec<Event> {
         let text = self.text().replace("\r\n", "\n");
         let whole = text.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
@@ -55,7 +55,7 @@ impl Answer {
             .collect()
     }
 
-    /// What the events carry; `[DONE]` is none.
+    /// The data of the events, without `[DONE]`.
     pub fn values(&self) -> Vec<Value> {
         let data = self.events().into_iter().map(|event| event.data);
         data.filter(|data| data != "[DONE]")
@@ -64,7 +64,7 @@ impl Answer {
     }
 }
 
-/// Where each wire's requests go.
+/// The endpoint of each wire.
 pub fn path(wire: Wire) -> &'static str {
     match wire {
         Wire::Anthropic => "/v1/messages",
@@ -74,7 +74,7 @@ pub fn path(wire: Wire) -> &'static str {
     }
 }
 
-/// A request of one prompt.
+/// A request with one prompt.
 pub fn hello(wire: Wire) -> Value {
     match wire {
         Wire::Anthropic => json!({
@@ -93,7 +93,7 @@ pub fn hello(wire: Wire) -> Value {
     }
 }
 
-/// Sends a request; the connection is open and nothing is read yet.
+/// Sends a request and returns the open connection, with nothing read yet.
 pub fn send(server: &Server, path: &str, body: &str) -> TcpStream {
     let address = server.url().replace("http://", "");
     let mut stream = TcpStream::connect(&address).unwrap();
@@ -106,7 +106,7 @@ pub fn send(server: &Server, path: &str, body: &str) -> TcpStream {
     stream
 }
 
-/// Sends a request and reads the answer. None where the connection is closed without one.
+/// Sends a request and reads the response. `None` if the connection is closed without one.
 pub fn ask(server: &Server, wire: Wire, body: &Value) -> Option<Answer> {
     receive(send(server, path(wire), &body.to_string()))
 }
@@ -118,7 +118,7 @@ pub fn get(server: &Server, path: &str) -> Answer {
     receive(stream).unwrap()
 }
 
-/// Reads one answer.
+/// Reads one response.
 pub fn receive(stream: TcpStream) -> Option<Answer> {
     let mut reader = BufReader::new(stream);
     let status = line(&mut reader)?;

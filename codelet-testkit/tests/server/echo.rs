@@ -1,10 +1,10 @@
-//! Reads each vendor's stream into what was said, and writes it back as that vendor wants it.
+//! Parses each vendor's stream, and writes its content back in the vendor's request format.
 
 use crate::client::Answer;
 use codelet_testkit::server::{Billed, Wire};
 use serde_json::{Value, json};
 
-/// What a stream said, put together.
+/// The assembled content of a stream.
 #[derive(Debug, Default, PartialEq)]
 pub struct Heard {
     pub text: String,
@@ -15,7 +15,7 @@ pub struct Heard {
     pub calls: Vec<(String, String, String)>,
     pub stop: String,
     pub usage: Billed,
-    /// The assistant's part of the conversation, as it goes back.
+    /// The assistant's part of the conversation, as it is sent back.
     pub back: Vec<Value>,
 }
 
@@ -29,7 +29,7 @@ pub fn hear(wire: Wire, answer: &Answer) -> Heard {
     }
 }
 
-/// What goes behind a conversation after a reply: the reply, and an output for each of its calls.
+/// The entries to append after a reply: the reply, and an output for each of its calls.
 pub fn step(wire: Wire, heard: &Heard, output: &str) -> Vec<Value> {
     let mut entries = heard.back.clone();
     let results = heard.calls.iter().map(|(id, tool, _)| match wire {

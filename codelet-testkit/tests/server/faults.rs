@@ -1,4 +1,4 @@
-//! What goes wrong goes wrong exactly where it was asked to.
+//! Every fault occurs exactly where it was requested.
 
 use crate::client::{ask, hello, path, receive, send};
 use codelet_testkit::server::{
@@ -221,7 +221,7 @@ fn a_slow_drip_delivers_the_same_bytes() {
         let server = Server::start(wire, Behaviour::replies(replies));
         let whole = ask(&server, wire, &hello(wire)).unwrap();
         let dripped = ask(&server, wire, &hello(wire)).unwrap();
-        // Ids differ from one reply to the next; everything else is the same.
+        // Ids differ between replies; everything else is the same.
         assert_eq!(whole.body.len(), dripped.body.len());
         assert_eq!(whole.events().len(), dripped.events().len());
     }

@@ -1,4 +1,4 @@
-//! The server on loopback does what vendors do: a small reader of its own compares.
+//! The loopback server behaves like the vendors, as checked by a small independent client.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,11 +1,11 @@
-//! A long task: the server keeps up, counts, caches and ends it at the window.
+//! A long task: the server keeps up, counts, caches and ends it at the context window.
 
 use crate::client::{ask, hello};
 use crate::echo::{entries, hear, step};
 use codelet_testkit::server::{Behaviour, Growth, Reply, Server, Window, Wire};
 use serde_json::{Value, json};
 
-/// Steps until the server refuses or the task is done; the number of steps that were taken.
+/// Runs steps until the server refuses or the task is done; returns the number of steps.
 fn work(server: &Server, wire: Wire, output: &str) -> usize {
     let mut body = hello(wire);
     for steps in 0.. {
@@ -25,7 +25,7 @@ fn work(server: &Server, wire: Wire, output: &str) -> usize {
     unreachable!("the task ends")
 }
 
-/// The mark stands on the last block, and nowhere else.
+/// Moves the cache mark to the last block.
 fn move_mark(body: &mut Value) {
     for message in entries(Wire::Anthropic, body) {
         for block in message["content"].as_array_mut().into_iter().flatten() {
@@ -53,7 +53,7 @@ fn a_task_ends_at_the_window_and_not_before() {
     for wire in Wire::ALL {
         let server = Server::start(wire, behaviour(300).window(Window::of(100_000)));
         let steps = work(&server, wire, &output);
-        // Twenty results of 5,000 tokens and what is around them.
+        // Twenty results of 5,000 tokens and their surroundings.
         assert_eq!(steps, 20);
         let record = server.record();
         assert_eq!(record.faults(), "");
@@ -83,7 +83,7 @@ fn a_conversation_that_only_grows_is_read_from_the_cache() {
         for exchange in &record.exchanges[2..] {
             let (usage, before) = (exchange.usage, &record.exchanges[exchange.request.number - 1]);
             assert_eq!(usage.prompt(), exchange.tokens);
-            // All of the request before, but for a grain.
+            // All of the previous request, to within a grain.
             assert!(
                 usage.cache_read + 256 > before.tokens && usage.cache_read <= before.tokens,
                 "{wire:?} {usage:?}"

@@ -67,7 +67,7 @@ fn a_reply_comes_across_whole_on_every_wire() {
 #[test]
 fn usage_is_reported_in_the_fields_of_each_vendor() {
     for wire in Wire::ALL {
-        // Anthropic does not tell thinking from the rest of the output.
+        // Anthropic does not distinguish thinking from other output.
         let reasoning = if wire == Wire::Anthropic { 0 } else { 100 };
         assert_eq!(heard(wire, reply().billed(COST)).usage, Billed { reasoning, ..COST });
     }

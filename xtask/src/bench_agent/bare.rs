@@ -1,12 +1,12 @@
-//! The least that an agent can do: it keeps its messages as the JSON that it sends, posts them, does the one call that comes back, and
-//! puts call and output behind them. It permits, bounds, shows, counts and compacts nothing.
+//! A minimal agent loop: keeps its messages as the JSON that it sends, posts them, runs the one call of the response,
+//! and appends call and output. No permissions, limits, display, counting or compaction.
 
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::process::Command;
 
-/// Works until an answer calls nothing. `address` is host and port of the server.
+/// Runs until a response has no call. `address` is the host and port of the server.
 pub fn run(address: &str) -> Result<String, Vec<String>> {
     work(address).map_err(|error| vec![error.to_string()])?;
     Ok(String::new())
@@ -38,7 +38,7 @@ fn work(address: &str) -> std::io::Result<()> {
     }
 }
 
-/// Reads an answer to its end, and takes the call out of it.
+/// Reads a response to its end and extracts its call.
 fn call(answer: &mut impl std::io::BufRead) -> std::io::Result<Option<Value>> {
     let (mut call, mut input) = (None, String::new());
     for line in answer.lines() {
@@ -55,7 +55,7 @@ fn call(answer: &mut impl std::io::BufRead) -> std::io::Result<Option<Value>> {
         }
         input.push_str(event["delta"]["partial_json"].as_str().unwrap_or_default());
     }
-    // The empty line behind the last chunk.
+    // The empty line after the last chunk.
     answer.read_line(&mut String::new())?;
     let Some(mut call) = call else { return Ok(None) };
     call["input"] = serde_json::from_str(&input)?;

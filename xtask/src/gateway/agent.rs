@@ -1,5 +1,5 @@
-//! An agent as it sends a recorded session: request by request, with its marks for the cache, and compacting by itself when its context
-//! is full.
+//! Simulates an agent sending a recorded session: request by request, with cache marks, and compacting by itself when
+//! its context is full.
 
 use super::beside::Beside;
 use super::bill::Bill;
@@ -15,26 +15,26 @@ use codelet_transcript::vendor::list_of;
 use codelet_transcript::write_items;
 use serde_json::{Value, json};
 
-/// An agent compacts when less than this is left of the window, in tokens: seven recorded compactions of Claude Code came at 155,333 to 171,435
-/// of 200,000, the median at 167,998.
+/// An agent compacts when less than this many tokens of the window are left: seven recorded compactions of Claude Code
+/// occurred at 155,333 to 171,435 of 200,000, the median at 167,998.
 const ROOM: Tokens = 32_000;
-/// So long is the summary that it lets the model write, in bytes: the median of those seven.
+/// Bytes of the summary that it lets the model write: the median of those seven.
 const SUMMARY: usize = 15_000;
-/// So large is the next request, in tokens, since the agent brings back what it had read last: 39,775 to 70,931, the median 50,045.
+/// Tokens of the next request, since the agent reads its last files again: 39,775 to 70,931, the median 50,045.
 const AFTER: Tokens = 50_000;
-/// What it asks for one with: the first words of Claude Code's, and as many as it says.
+/// The beginning of its prompt for a summary, from Claude Code, and the prompt's size.
 const ASKS: &str = "Your task is to create a detailed summary of the conversation so far";
 const ASKS_BYTES: usize = 5_000;
-/// What a reply may have.
+/// Maximum output tokens of a reply.
 const REPLY: Tokens = 16_000;
 
-/// A session as it is written for a vendor.
+/// A session written in a vendor's format.
 pub struct Written<'a> {
     pub session: &'a Session,
     pub api: Api,
     pub card: &'a PriceCard,
     pub window: Tokens,
-    /// By message, system prompts left out: its items, and what they weigh.
+    /// By message, without system prompts: its items and their tokens.
     items: Vec<(Vec<String>, f64)>,
     pub fixed: Tokens,
     head: String,
@@ -62,13 +62,13 @@ impl<'a> Written<'a> {
         let fixed = session.fixed + system;
         let text = "x".repeat(session.estimate(fixed) as usize * 4);
         let system = match api {
-            // As Claude Code marks: a short block that says who it is, and the long one.
+            // The marks of Claude Code: on a short block that identifies the agent, and on the long one.
             Api::Anthropic => json!([{"type": "text", "text": "You are an agent.", "cache_control": mark(card)},
                 {"type": "text", "text": text, "cache_control": mark(card)}]),
             _ => json!(text),
         };
         let list = list_of(api.format());
-        // Where nothing was recorded of times, a request comes half a minute after the one before.
+        // Without recorded times, requests are half a minute apart.
         let times = session.times().unwrap_or_else(|| {
             (0..session.requests.len() as u64)
                 .map(|number| number * 30_000)
@@ -103,7 +103,7 @@ fn mark(card: &PriceCard) -> Value {
     }
 }
 
-/// What stands between an agent and its provider.
+/// The intermediary between an agent and its provider.
 #[derive(Clone, Copy)]
 pub enum Between<'a> {
     /// Requests pass through.
@@ -112,19 +112,19 @@ pub enum Between<'a> {
     Other(&'a Beside),
 }
 
-/// One agent.
+/// A simulated agent.
 pub struct Agent<'a> {
     written: &'a Written<'a>,
     between: Between<'a>,
     pub bill: Bill<'a>,
-    /// What it holds of the conversation, and the last item of that; of all messages so many.
+    /// The conversation as the agent holds it, its last item, and the number of recorded messages added so far.
     text: String,
     last: String,
     told: usize,
     pub edits: usize,
     /// The agent's own compactions.
     pub compactions: usize,
-    /// Requests that were refused as too long, and made smaller.
+    /// Requests that were refused as too long, and shortened.
     pub refused: usize,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Whether the context is so full that the agent compacts before this request.
+    /// Returns whether the context is so full that the agent compacts before this request.
     pub fn is_full(&self, request: usize) -> bool {
         let written = self.written;
         let end = written.session.requests[request].reply.start;
@@ -170,7 +170,7 @@ impl<'a> Agent<'a> {
         self.told = end;
     }
 
-    /// Makes the request for this reply; says no where it does not fit, whatever is done.
+    /// Makes the request for this reply; returns false if it cannot be made to fit.
     pub fn request(&mut self, request: usize) -> bool {
         let written = self.written;
         let is_full = self.is_full(request);
@@ -249,7 +249,7 @@ fn said(api: Api, text: &str) -> String {
     }
 }
 
-/// The item with its last block marked, as clients mark the end of what they send.
+/// Marks the last block of an item, as clients mark the end of a request.
 fn marked(item: &str, card: &PriceCard) -> String {
     codelet_transcript::mark_last_block(item.as_bytes(), &mark(card).to_string())
         .and_then(|item| String::from_utf8(item).ok())

@@ -1,4 +1,4 @@
-//! Other programs that edit requests, beside the gateway: libraries of Python, each in a process of its own.
+//! Other programs that edit requests, for comparison with the gateway: Python libraries, each in its own process.
 
 use bytes::Bytes;
 use std::io::{BufRead, BufReader, Write};
@@ -8,10 +8,10 @@ use std::sync::Mutex;
 
 const GLUE: &str = include_str!("beside.py");
 
-/// The names of those that are tried.
+/// The names of the programs.
 pub const NAMES: [&str; 4] = ["cliffcompaction", "cliffcompaction-100k", "headroom", "headroom-agent"];
 
-/// One of them under way, for one session.
+/// A running program, for one session.
 pub struct Beside(Mutex<Pipes>);
 
 struct Pipes {
@@ -21,7 +21,7 @@ struct Pipes {
 }
 
 impl Beside {
-    /// Starts it with the Python that has its library. None where that cannot be had.
+    /// Starts a program with the Python that has its library. `None` if that is unavailable.
     pub fn start(name: &str, python: &Path) -> Option<Self> {
         let mut command = Command::new(python);
         command
@@ -36,15 +36,15 @@ impl Beside {
         Some(Beside(Mutex::new(Pipes { child, input, output })))
     }
 
-    /// Begins a session.
+    /// Starts a session.
     pub fn begin(&self) {
         if let Ok(mut pipes) = self.0.lock() {
-            // Where it has ended, the next request says so.
+            // If the process has ended, the next request reports it.
             let _ = pipes.input.write_all(b"\n");
         }
     }
 
-    /// The request as it would send it on; none where it fails.
+    /// Returns the edited request; `None` on failure.
     pub fn edit(&self, body: &Bytes) -> Option<Bytes> {
         let mut pipes = self.0.lock().ok()?;
         pipes.input.write_all(&[body, &b"\n"[..]].concat()).ok()?;

@@ -1,8 +1,9 @@
-//! What requests one after the other are billed by a vendor's prompt cache, from their bytes alone.
+//! The bill for a sequence of requests under a vendor's prompt cache, computed from their bytes.
 //!
-//! Anthropic's keeps a prefix up to each mark, and a mark finds what was kept up to its own block or one of the 19 before it; what is kept is lost
-//! when it was not used for the lifetime, counted from the request that used it last; what is shorter than the model's minimum is not
-//! kept. OpenAI's finds the longest prefix in common with the request before, in grains of 128 tokens.
+//! Anthropic stores a prefix up to each mark, and a mark finds entries that end at its own block or one of the 19
+//! before it; an entry expires if it is not used for its lifetime, counted from its last use; prefixes shorter than the
+//! model's minimum are not stored. OpenAI finds the longest common prefix with the previous request, in grains of 128
+//! tokens.
 
 use super::sessions::Weigher;
 use bytes::Bytes;
@@ -30,7 +31,7 @@ struct Block {
     is_marked: bool,
 }
 
-/// What was billed so far.
+/// The bill so far.
 pub struct Bill<'a> {
     card: &'a PriceCard,
     api: Api,
@@ -39,18 +40,18 @@ pub struct Bill<'a> {
     fixed: Tokens,
     hasher: RandomState,
     known: HashMap<Box<[u8]>, Rc<[Block]>>,
-    /// The last request, and where its items stand.
+    /// The last request, and the positions of its items.
     body: Bytes,
     items: Vec<(Range<usize>, Rc<[Block]>)>,
-    /// When what was kept up to a block, all before it included, was used last.
+    /// The time of the last use of each stored prefix, by the hash of its last block and all before it.
     kept: HashMap<u64, u64>,
-    /// The last request's chain of blocks, and when it was.
+    /// The block chain of the last request, and its time.
     last: (Vec<u64>, u64),
-    /// Dollars.
+    /// The cost in dollars.
     pub dollars: f64,
-    /// Tokens of the last prompt, and of its reply.
+    /// The tokens of the last prompt and its reply.
     pub context: Tokens,
-    /// The tokens of all prompts, and of those what was read from the cache.
+    /// The tokens of all prompts, and those read from the cache.
     pub prompts: (Tokens, Tokens),
 }
 
@@ -73,18 +74,20 @@ impl<'a> Bill<'a> {
         }
     }
 
-    /// What a request's prompt weighs, in tokens.
+    /// The tokens of a request's prompt.
     pub fn weigh(&mut self, body: &Bytes) -> Tokens {
         let blocks = self.blocks(body);
         self.fixed + blocks.iter().map(|block| block.tokens).sum::<f64>() as Tokens
     }
 
-    /// Adds a request at a time in milliseconds, whose reply has so many tokens. Says no where they do not fit into the window.
+    /// Adds a request at `now` in milliseconds with a reply of `output` tokens. Returns false if they do not fit into
+    /// the window.
     pub fn request(&mut self, body: &Bytes, output: Tokens, now: u64, window: Tokens) -> bool {
         let blocks = self.blocks(body);
         let mut chain = self.hasher.hash_one("what stands before the conversation");
         let mut tokens = self.fixed as f64;
-        // By place: the chain up to there, its tokens, and whether a mark stands there. The client marks what stands before.
+        // By position: the chain up to there, its tokens, and whether it is marked. The client marks everything before
+        // the conversation.
         let mut places = vec![(chain, tokens, true)];
         for block in &blocks {
             chain = self.hasher.hash_one((chain, block.id));
@@ -148,7 +151,7 @@ impl<'a> Bill<'a> {
         if common >= self.card.minimum { common } else { 0 }
     }
 
-    /// The blocks of a request. What begins as the one before is not looked at again.
+    /// The blocks of a request. A beginning shared with the previous request is not parsed again.
     fn blocks(&mut self, body: &Bytes) -> Vec<Block> {
         let last = std::mem::take(&mut self.body);
         let is_same = |(range, _): &&(Range<usize>, Rc<[Block]>)| {
@@ -165,7 +168,7 @@ impl<'a> Bill<'a> {
         self.items.truncate(same);
         let list = list_of(self.api.format());
         let (head, from) = match self.items.last() {
-            // The bracket or the comma behind what is known is the one before the rest.
+            // The bracket or comma after the known part precedes the rest.
             Some((known, _)) => (format!("{{\"{list}\":["), known.end + 1),
             None => (String::new(), 0),
         };
@@ -192,7 +195,7 @@ impl<'a> Bill<'a> {
             .collect()
     }
 
-    /// The blocks of an item; a content that is one string is one block.
+    /// The blocks of an item; a content that is a string is one block.
     fn read(&self, item: &[u8]) -> Vec<Block> {
         let tokens = self.weigher.item(item, self.api);
         let whole = |is_marked| Block {

@@ -1,4 +1,4 @@
-//! Recorded sessions, each once, as `codelet replay` takes them.
+//! Recorded sessions without duplicates, selected like in `codelet replay`.
 
 use codelet_context::price;
 use codelet_context::tokens::{self, Tokens};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 const ENDINGS: [&str; 4] = ["json", "jsonl", "ndjson", "traj"];
 
-/// The sessions in the corpus that have so many requests at least.
+/// The sessions in the corpus with at least this many requests.
 ///
 /// # Errors
-/// Folders and files that cannot be opened, in words. Files that are no conversation are left out.
+/// Directories and files that cannot be opened, as messages. Files that are no conversations are skipped.
 pub fn all(corpus: &Path, least: usize) -> Result<Vec<Session>, Vec<String>> {
     let mut files = Vec::new();
     for folder in ["raw", "neutral"] {
@@ -54,7 +54,7 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Vec<String>> {
     Ok(())
 }
 
-/// The file's name without any ending.
+/// The file name without any extensions.
 fn title(file: &Path) -> String {
     let mut title = file.to_owned();
     while title
@@ -66,15 +66,15 @@ fn title(file: &Path) -> String {
     title.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What texts of a session weigh.
+/// Estimates the tokens of a session's texts.
 #[derive(Clone, Copy)]
 pub struct Weigher {
-    /// Tokens for each estimated token.
+    /// Actual tokens per estimated token.
     pub ratio: f64,
 }
 
 impl Weigher {
-    /// What an item of a request weighs, in tokens.
+    /// The tokens of an item of a request.
     pub fn item(&self, item: &[u8], api: Api) -> f64 {
         let read = read_items(&[item], 1, api.format()).unwrap_or_default();
         let estimate: Tokens = match read.is_empty() {

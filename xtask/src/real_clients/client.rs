@@ -1,60 +1,60 @@
-//! The clients: where each is from, how it is told where its provider is, and how it is given a task.
+//! The clients: their registry, their provider settings, and how they are given a task.
 
 use codelet_testkit::server::Wire;
 use std::path::{Path, PathBuf};
 
-/// Loops with one tool, as the vendor's documents show it.
+/// A loop with one tool, as in the vendor's documentation.
 const ANTHROPIC: &str = include_str!("../../real-clients/anthropic.py");
 /// The same for both of OpenAI's interfaces.
 const OPENAI: &str = include_str!("../../real-clients/openai.py");
 
-/// pi reads no variable of the address; an extension sets it.
+/// pi has no variable for the address; an extension sets it.
 const PI_BASE: &str =
     "export default (pi) => pi.registerProvider(\"anthropic\", { baseUrl: process.env.ANTHROPIC_BASE_URL });";
 
-/// Where a client is installed from.
+/// The source that a client is installed from.
 #[derive(Clone, Copy)]
 pub enum Registry {
-    /// npm, and the program that the package brings.
+    /// npm, with the package that contains the program.
     Npm(&'static str),
-    /// The Python index; a program that the package brings.
+    /// The Python index, with the package that contains the program.
     Pip(&'static str),
-    /// The Python index; a script of ours that uses the package, and its argument.
+    /// The Python index; one of our scripts that uses the package, and its argument.
     Script(&'static str, &'static str, &'static str),
 }
 
-/// Variables by name.
+/// Environment variables by name.
 pub type Variables = Vec<(&'static str, String)>;
 
-/// A client that is tried.
+/// A client under test.
 pub struct Client {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// The version that is installed.
+    /// The pinned version.
     pub version: &'static str,
-    /// Where it is from.
+    /// The registry.
     pub registry: Registry,
-    /// The interface that it speaks.
+    /// Its wire protocol.
     pub wire: Wire,
-    /// The arguments with which it does a task, and ends.
+    /// The arguments with which it does a task and exits.
     pub arguments: fn(&Task) -> Vec<String>,
-    /// The variables with which it is started: its key, its folders, and no telemetry.
+    /// Its environment variables: key, directories, and no telemetry.
     pub variables: fn(&Task) -> Variables,
-    /// Files that it reads, by their place in its home.
+    /// Configuration files, by their path in its home.
     pub files: fn(&Task) -> Vec<(&'static str, String)>,
-    /// How it is told where its provider is without the gateway: arguments, variables.
+    /// The arguments and variables for the provider's address, without the gateway.
     pub direct: fn(&Task, &str) -> (Vec<String>, Variables),
 }
 
-/// What a client is to do, and where.
+/// A client's task and its directories.
 pub struct Task {
-    /// What it is asked.
+    /// The prompt.
     pub prompt: String,
-    /// How many files there are.
+    /// The number of files.
     pub steps: usize,
-    /// Its home.
+    /// Its home directory.
     pub home: PathBuf,
-    /// Where the files are.
+    /// The directory of the files.
     pub work: PathBuf,
 }
 
@@ -76,7 +76,7 @@ fn no_files(_: &Task) -> Vec<(&'static str, String)> {
     Vec::new()
 }
 
-/// All of them.
+/// All clients.
 pub const CLIENTS: &[Client] = &[
     Client {
         name: "claude",
@@ -265,7 +265,7 @@ pub const CLIENTS: &[Client] = &[
             ])
         },
         files: |task| {
-            // It has no tools: what a command prints becomes part of the chat.
+            // It has no tools: a command's output becomes part of the chat.
             let mut commands = format!("/run echo '{}'\n", task.prompt);
             for number in 0..task.steps {
                 commands.push_str(&format!("/run cat {}\n/ask What is in {0}?\n", file(number)));
@@ -277,13 +277,13 @@ pub const CLIENTS: &[Client] = &[
     },
 ];
 
-/// The name of a file that is to be read.
+/// The name of a file to be read.
 pub fn file(number: usize) -> String {
     format!("part-{number:03}.txt")
 }
 
 impl Client {
-    /// The program to start, where it was installed there, and the arguments that it always has.
+    /// The program to start, given its installation directory, and its fixed arguments.
     pub fn program(&self, folder: &Path) -> (PathBuf, Vec<String>) {
         match self.registry {
             Registry::Npm(_) => (folder.join("node_modules/.bin").join(self.name), Vec::new()),

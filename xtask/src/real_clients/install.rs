@@ -1,4 +1,4 @@
-//! Brings a client in its pinned version from its registry into a folder of the build's.
+//! Installs a pinned version of a client from its registry into a directory under `target`.
 
 use super::client::{Client, Registry};
 use crate::process::{self, Outcome};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The longest that a registry may take.
+/// Timeout for a registry.
 const DOWNLOAD: Duration = Duration::from_secs(600);
 
-/// Installs a client, unless it is there; the folder that it is in.
+/// Installs a client, unless it is already there; returns its directory.
 ///
 /// # Errors
-/// Why it cannot be had.
+/// The reason why it is unavailable.
 pub fn install(client: &Client, cache: &Path) -> Result<PathBuf, String> {
     let (package, folder) = match client.registry {
         Registry::Npm(package) => (package, client.name),

@@ -1,5 +1,5 @@
-//! The model's part: it has a client read one file after the other with the client's own tools, and says at the end what it was told at
-//! the beginning.
+//! The scripted model: has a client read one file after the other with the client's own tools, and finally repeats a
+//! word from the first prompt.
 
 use super::client::file;
 use codelet_testkit::server::{Behaviour, Billed, Reply, Request, Window, Wire};
@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What stands before the word that only the first prompt says.
+/// Precedes the word that only the first prompt contains.
 const BEFORE: &str = "The word to remember is ";
-/// The server's tokens for four bytes: what recorded sessions of Claude Code show.
+/// The server's tokens per four bytes, as observed in recorded sessions of Claude Code.
 const TOKENS: f64 = 1.4;
 
-/// How far the work has come.
+/// The progress of the task.
 #[derive(Default)]
 pub struct Progress {
-    /// Files that were asked for.
+    /// The number of files requested.
     pub asked: usize,
-    /// Numbers of files whose text did not come with the request after.
+    /// Numbers of files whose text was missing in the following request.
     pub lost: Vec<usize>,
-    /// By request that is a step of the work: its number.
+    /// For each request that is a step of the task: its number.
     pub steps: Vec<usize>,
-    /// The last answer was given.
+    /// The final answer was given.
     pub is_finished: bool,
 }
 
-/// The task, and the word that its last answer depends on.
+/// The task, and the word that its final answer depends on.
 pub fn prompt(word: &str, steps: usize) -> String {
     format!(
         "{BEFORE}{word}. Read the {steps} files part-000.txt to {} one after the other, all of each, and say the word when you have read the last.",
@@ -33,17 +33,18 @@ pub fn prompt(word: &str, steps: usize) -> String {
     )
 }
 
-/// What the last answer says.
+/// The final answer.
 pub fn answer(word: &str) -> String {
     format!("The word is {word}")
 }
 
-/// The line by which a file's text is known.
+/// The line that identifies a file's text.
 pub fn first_line(number: usize) -> String {
     format!("--- beginning of part {number} ---")
 }
 
-/// The server's behaviour. Without a window it refuses nothing, and bills so little that no client compacts by itself.
+/// The server's behaviour. Without a window it refuses nothing, and reports so little usage that no client compacts by
+/// itself.
 pub fn behaviour(window: Option<u64>, steps: usize, work: &Path, progress: &Arc<Mutex<Progress>>) -> Behaviour {
     let (work, progress) = (work.to_owned(), progress.clone());
     let answer = move |request: &Request| {
@@ -68,7 +69,7 @@ pub fn behaviour(window: Option<u64>, steps: usize, work: &Path, progress: &Arc<
 fn reply(request: &Request, steps: usize, work: &Path, progress: &mut Progress) -> Reply {
     let has_tools = !request.view().tools.is_empty();
     let call = call(request, progress.asked, work);
-    // A title, a look at whether it is stuck: nothing of the work.
+    // A side request, such as for a title or a loop check, is no step of the task.
     if let Some(schema) = schema(request.json()) {
         return Reply::text(plain(schema).to_string());
     }
@@ -94,7 +95,7 @@ fn reply(request: &Request, steps: usize, work: &Path, progress: &mut Progress) 
     }
 }
 
-/// The form of the JSON that a request asks for, if it does.
+/// The JSON schema that a request asks for, if any.
 fn schema(body: &Value) -> Option<&Value> {
     let places = [
         "/generationConfig/responseJsonSchema",
@@ -106,7 +107,7 @@ fn schema(body: &Value) -> Option<&Value> {
     places.into_iter().find_map(|place| body.pointer(place))
 }
 
-/// The plainest value of a form: nothing, no, none.
+/// The simplest value of a schema: "nothing", zero, false.
 fn plain(schema: &Value) -> Value {
     let kind = schema["type"].as_str().unwrap_or("object").to_ascii_lowercase();
     match kind.as_str() {
@@ -121,12 +122,12 @@ fn plain(schema: &Value) -> Value {
     }
 }
 
-/// A client without tools shows the files by itself.
+/// Returns whether a client without tools shows the files by itself.
 fn asks_by_hand(request: &Request, progress: &Progress) -> bool {
     progress.asked == 0 || request.holds(&first_line(progress.asked - 1))
 }
 
-/// The word, where the request still has it.
+/// The word, if the request still contains it.
 fn remembered(request: &Request) -> String {
     let body = String::from_utf8_lossy(&request.body);
     let word = body.find(BEFORE).map(|at| &body[at + BEFORE.len()..]);
@@ -134,7 +135,7 @@ fn remembered(request: &Request) -> String {
     word.map_or_else(|| "forgotten".to_owned(), |(word, _)| word.to_owned())
 }
 
-/// The next call: every other time by the tool that reads files, where there are two that can.
+/// The next call: of two suitable tools, the one that reads files is used every other time.
 fn call(request: &Request, number: usize, work: &Path) -> Option<(String, Value)> {
     let tools = tools(request.wire, request.json());
     let path = work.join(file(number)).display().to_string();
@@ -146,7 +147,7 @@ fn call(request: &Request, number: usize, work: &Path) -> Option<(String, Value)
     }
 }
 
-/// A tool as a client declares it.
+/// A tool as declared by a client.
 struct Tool<'a> {
     name: &'a str,
     schema: &'a Value,
@@ -187,7 +188,7 @@ impl Tool<'_> {
         self.schema["properties"][key].is_object()
     }
 
-    /// A call that reads a file, if this tool does that.
+    /// A call that reads a file, if this tool can.
     fn reading(&self, path: &str) -> Option<(String, Value)> {
         let is_reading = matches!(self.name, "Read" | "read" | "read_file");
         let keys = ["file_path", "filePath", "path", "absolute_path"];
@@ -195,7 +196,7 @@ impl Tool<'_> {
         Some((self.name.to_owned(), json!({ key: path })))
     }
 
-    /// A call that runs a command, if this tool does that.
+    /// A call that runs a command, if this tool can.
     fn running(&self, command: &str) -> Option<(String, Value)> {
         let names = [
             "Bash",

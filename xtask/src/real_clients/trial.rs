@@ -1,4 +1,4 @@
-//! One client at its work: against the scripted server, with the gateway between them or without.
+//! One run of a client against the scripted server, with the gateway or without.
 
 use super::client::{Client, Task, file};
 use super::script::{self, Progress};
@@ -13,73 +13,73 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The window that the server enforces, in tokens.
+/// The context window enforced by the server, in tokens.
 pub const WINDOW: u64 = 200_000;
-/// The bytes of a file that is read.
+/// Bytes of a file.
 const FILE: usize = 20_000;
-/// What only the first prompt says.
+/// The word that only the first prompt contains.
 const WORD: &str = "marsh-heron-4711";
-/// The longest that a client may take for a step, and for its start.
+/// Timeout of a client per step, and for its start.
 const PER_STEP: Duration = Duration::from_secs(8);
 const START: Duration = Duration::from_secs(60);
 
-/// A rule that the scripted server has and the vendor no longer has: two messages of one role in a row are read as one.
+/// A rule of the scripted server that the vendor has dropped: it now merges consecutive messages of one role.
 const ALTERNATE: &str = "roles must alternate";
 
-/// What came of it.
+/// The results of a run.
 #[derive(Default)]
 pub struct Seen {
-    /// Requests for the model that reached the server.
+    /// Requests to the model that reached the server.
     pub requests: usize,
-    /// Those that are steps of the work.
+    /// Those that are steps of the task.
     pub steps: usize,
-    /// Files that were asked for.
+    /// Files requested.
     pub asked: usize,
     /// Files whose text did not come back.
     pub lost: usize,
     /// Requests that the server refused.
     pub refused: usize,
-    /// Rules of the vendor's that requests break, each once.
+    /// Vendor rules that requests broke, without duplicates.
     pub faults: BTreeSet<String>,
-    /// Steps that do not extend the one before.
+    /// Steps that do not extend the previous one.
     pub breaks: usize,
     /// The longest request, in the server's tokens.
     pub longest: u64,
-    /// The client's last words hold the word.
+    /// The client's final output contains the word.
     pub is_answered: bool,
-    /// What the client says when something is wrong.
+    /// The client's output in case of an error.
     pub words: String,
-    /// How long it took.
+    /// The duration.
     pub took: Duration,
-    /// What the gateway's ledger says.
+    /// Figures from the gateway's ledger.
     pub ledger: Ledger,
 }
 
-/// What the gateway's ledger says.
+/// Figures from the gateway's ledger.
 #[derive(Default)]
 pub struct Ledger {
     /// Edits.
     pub edits: usize,
-    /// Requests that went on unedited after a failure, and why.
+    /// Requests forwarded unedited after a failure, and the reasons.
     pub fail_opens: Vec<String>,
-    /// How long requests were held up, in milliseconds, the shortest first.
+    /// The gateway's added latency per request in milliseconds, in ascending order.
     pub added: Vec<f64>,
 }
 
-/// Where a client works.
+/// The directories of a run.
 pub struct Place<'a> {
     /// The program of this project.
     pub codelet: &'a Path,
-    /// Where the client was installed.
+    /// The client's installation directory.
     pub installed: &'a Path,
-    /// A folder for this trial alone.
+    /// A temporary directory for this run.
     pub scratch: PathBuf,
 }
 
-/// Has a client do its work.
+/// Runs a client on its task.
 ///
 /// # Errors
-/// When it cannot be started.
+/// If it cannot be started.
 pub fn run(client: &Client, place: &Place<'_>, steps: usize, is_through: bool) -> Result<Seen, String> {
     let task = Task {
         prompt: script::prompt(WORD, steps),
@@ -119,7 +119,7 @@ pub fn run(client: &Client, place: &Place<'_>, steps: usize, is_through: bool) -
     Ok(outcome)
 }
 
-/// Writes the files to read, and those of the client.
+/// Writes the files to be read, and the client's configuration.
 fn lay_out(client: &Client, task: &Task) -> std::io::Result<()> {
     std::fs::create_dir_all(&task.work)?;
     for number in 0..task.steps {
@@ -155,7 +155,7 @@ fn command(client: &Client, place: &Place<'_>, task: &Task, server: &str, ledger
         None => Command::new(program),
     };
     command.env_clear().current_dir(&task.work).args(before);
-    // Nothing but loopback can be reached: another address is asked of a proxy that does not exist.
+    // Only loopback is reachable: requests to any other address go to a proxy that does not exist.
     let nowhere = "http://127.0.0.1:9";
     command
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -210,7 +210,7 @@ fn look(wire: Wire, record: &Record, progress: &Progress) -> Seen {
     }
 }
 
-/// A rule without the numbers in it, so that each is told once.
+/// A rule without its numbers, for deduplication.
 fn numberless(rule: &str) -> String {
     rule.chars().filter(|c| !c.is_ascii_digit()).collect()
 }

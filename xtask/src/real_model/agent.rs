@@ -1,4 +1,4 @@
-//! The real `codelet`, run as a user would, and the lines it prints.
+//! Runs the real `codelet` like a user, and parses the lines that it prints.
 
 use super::server::Server;
 use crate::process::{Held, gather};
@@ -11,45 +11,45 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A wire, with the vendor that speaks it and the path that stands behind the address.
+/// A wire protocol, with the vendor that uses it and the path after the address.
 #[derive(Clone, Copy)]
 pub struct Wire {
-    /// What it is called in the report.
+    /// Its name in the report.
     pub name: &'static str,
     vendor: &'static str,
     path: &'static str,
 }
 
-/// OpenAI's chat completions, as local servers speak them.
+/// OpenAI Chat Completions, as provided by local servers.
 pub const CHAT: Wire = Wire {
     name: "chat",
     vendor: "local",
     path: "/v1",
 };
-/// OpenAI's responses.
+/// OpenAI Responses.
 pub const RESPONSES: Wire = Wire {
     name: "responses",
     vendor: "openai",
     path: "/v1",
 };
-/// Anthropic's messages.
+/// Anthropic Messages.
 pub const ANTHROPIC: Wire = Wire {
     name: "anthropic",
     vendor: "anthropic",
     path: "",
 };
 
-/// The program, and where it runs.
+/// The program and its directories.
 pub struct Agent {
-    /// The `codelet` that was built.
+    /// The built `codelet`.
     pub program: PathBuf,
-    /// A home without settings.
+    /// A home directory without settings.
     pub home: PathBuf,
-    /// The folder it works in.
+    /// The working directory.
     pub work: PathBuf,
 }
 
-/// A run that has begun.
+/// A running process.
 pub struct Running {
     held: Held,
     lines: mpsc::Receiver<Value>,
@@ -59,37 +59,37 @@ pub struct Running {
     deadline: Instant,
 }
 
-/// Runs until the model had words.
+/// Runs repeated until the model has produced the wanted text.
 pub struct Worded {
-    /// The first of them: what does not depend on the words holds here or not at all.
+    /// The first run, for checks that do not depend on the text.
     pub first: Ran,
-    /// The words of the last of them are as wanted.
+    /// The text of the last run is as wanted.
     pub has_words: bool,
-    /// How that one ended.
+    /// The end of the last run.
     last: String,
     runs: u32,
 }
 
-/// So often is a model asked that says nothing.
+/// Maximum runs of a model that produces no text.
 const RUNS_FOR_WORDS: u32 = 3;
 
-/// A run that is over.
+/// A finished run.
 pub struct Ran {
-    /// The lines, in their order.
+    /// The printed lines, in order.
     pub lines: Vec<Value>,
     /// The exit status.
     pub status: Option<i32>,
-    /// What it complained of.
+    /// Standard error.
     pub errors: String,
-    /// From start to end.
+    /// The duration.
     pub took: Duration,
 }
 
 impl Agent {
-    /// Starts a run; `stdin` is a file whose text is put behind the prompt.
+    /// Starts a run; the text of the file `stdin` is appended to the prompt.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn start(
         &self,
         server: &Server,
@@ -112,7 +112,7 @@ impl Agent {
             .env_clear()
             .env("HOME", &self.home)
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            // The server wants no key, the vendors' clients do.
+            // The server needs no key, but the clients do.
             .env("OPENAI_API_KEY", "none")
             .env("ANTHROPIC_API_KEY", "none")
             .stdin(stdin)
@@ -146,7 +146,7 @@ impl Agent {
     /// Runs to the end.
     ///
     /// # Errors
-    /// When it cannot be started, or takes longer than the limit.
+    /// If it cannot be started, or exceeds the time limit.
     pub fn run(
         &self,
         server: &Server,
@@ -159,11 +159,11 @@ impl Agent {
         self.start(server, wire, prompt, further, stdin, limit)?.finish()
     }
 
-    /// Runs to the end, once more and a third time where the model's words are not as wanted and all else went well: a
-    /// small one may end before it begins. What is checked beside the words is that of the first run.
+    /// Runs to the end, in up to three attempts if the model's text is not as wanted but everything else went well:
+    /// a small model may end before it begins. All other checks use the first run.
     ///
     /// # Errors
-    /// As for [`run`](Self::run).
+    /// Same as for [`run`](Self::run).
     pub fn run_for_words(
         &self,
         server: &Server,
@@ -193,7 +193,7 @@ impl Agent {
 }
 
 impl Worded {
-    /// How often the model was asked until it had words, and how that ended.
+    /// The number of runs needed for the text, and the end of the last.
     pub fn figure(&self) -> String {
         match self.runs {
             1 => self.last.clone(),
@@ -206,7 +206,7 @@ impl Running {
     /// Waits for a line of this type.
     ///
     /// # Errors
-    /// When the run or the time is over before it.
+    /// If the run ends or the time limit is exceeded before.
     pub fn until(&mut self, kind: &str) -> Result<(), String> {
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
@@ -222,11 +222,11 @@ impl Running {
         }
     }
 
-    /// Interrupts it. Not by the signal of Ctrl-C, which whoever started this may want ignored, as the background jobs of a
-    /// script do: codelet heeds that.
+    /// Interrupts the run. Does not use SIGINT, which the parent may have set to be ignored, as for background jobs of
+    /// a script: codelet respects that.
     ///
     /// # Errors
-    /// When no signal can be sent.
+    /// If no signal can be sent.
     pub fn interrupt(&self) -> Result<(), String> {
         let sent = Command::new("kill")
             .args(["-TERM", &self.held.0.id().to_string()])
@@ -237,7 +237,7 @@ impl Running {
     /// Waits for the end.
     ///
     /// # Errors
-    /// When the time is over before; the process is then killed.
+    /// If the time limit is exceeded; the process is then killed.
     pub fn finish(mut self) -> Result<Ran, String> {
         let status = self.held.ended_by(self.deadline).map_err(|_| {
             format!(
@@ -266,24 +266,24 @@ impl Ran {
         self.lines.iter().filter(move |line| line["type"] == kind)
     }
 
-    /// The last line, with the figures of the whole run.
+    /// The last line, with the totals of the run.
     pub fn result(&self) -> &Value {
         self.of("result").last().unwrap_or(&Value::Null)
     }
 
-    /// Tokens of the run's first request that was answered, by kind. Later ones are made where the model says nothing.
+    /// Tokens of the run's first answered request, by kind. Further requests are made if the model says nothing.
     pub fn usage(&self, kind: &str) -> u64 {
         let first = self.of("billed").next().unwrap_or(&Value::Null);
         first["usage"][kind].as_u64().unwrap_or(0)
     }
 
-    /// Whether all went well on our side: there is an answer, or the model alone has said nothing, or come to no end.
+    /// Returns whether everything went well on our side: there is an answer, or only the model failed to give one.
     fn is_models_own(&self) -> bool {
         let error = self.result()["error"].as_str().unwrap_or_default();
         self.status == Some(0) || (self.status == Some(3) && error.starts_with("the model gave no answer"))
     }
 
-    /// Whether the model gave its final answer.
+    /// Returns whether the model gave its final answer.
     pub fn has_answered(&self) -> bool {
         self.status == Some(0)
             && self.result()["answer"]
@@ -291,7 +291,7 @@ impl Ran {
                 .is_some_and(|answer| !answer.trim().is_empty())
     }
 
-    /// How it ended, in a few words.
+    /// The end of the run, in a few words.
     pub fn ending(&self) -> String {
         let status = self
             .status

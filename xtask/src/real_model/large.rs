@@ -1,4 +1,4 @@
-//! What a model of 1.5 billion parameters can show: that tools, compaction and the loop guard work with a model's own calls.
+//! Checks that need a model of 1.5 billion parameters: tools, compaction and the loop guard with a model's own calls.
 
 use super::agent::{Agent, CHAT, Ran};
 use super::fetch::LARGE_MODEL;
@@ -8,11 +8,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Calls as blocks of JSON: with the template of its own the model makes none.
+/// A template for calls as JSON blocks: with its own template the model makes none.
 const TEMPLATE: &str = include_str!("../../real-model/fence.jinja");
-/// The longest that one task may take; a step takes a minute on two slow cores.
+/// Timeout of a task; a step takes a minute on two slow cores.
 const LIMIT: Duration = Duration::from_secs(600);
-/// No task here needs more.
+/// Sufficient for every task here.
 const STEPS: [&str; 2] = ["--max-steps", "8"];
 
 /// Runs all checks of the tier.
@@ -51,9 +51,9 @@ fn writes(agent: &Agent, server: &Server) -> Result<Vec<Check>, String> {
     Ok(vec![judged("writes a file", &ran, written.trim() == "good morning")])
 }
 
-/// Reads more than fits into the window that is set, and writes a file afterwards.
+/// Reads more than fits into the configured window, and then writes a file.
 fn goes_on(agent: &Agent, server: &Server) -> Result<Vec<Check>, String> {
-    // No single output takes more than its share of a window: it is several that fill it.
+    // A single output is limited to a share of the window, so several are needed to fill it.
     for boat in ["red", "green", "blue"] {
         let text: String = (1..=60)
             .map(|line| format!("line {line}: the {boat} boat left the harbour at {line} o'clock\n"))
@@ -74,7 +74,7 @@ fn goes_on(agent: &Agent, server: &Server) -> Result<Vec<Check>, String> {
     Ok(vec![judged("goes on after a compaction", &ran, is_met)])
 }
 
-/// An edit of a text that is not there.
+/// Repeats an edit whose text does not exist.
 fn loops(agent: &Agent, server: &Server) -> Result<Vec<Check>, String> {
     put(agent, "sum.py", "def add(a, b):\n    return a - b\n")?;
     let prompt = "Call the tool Edit with file_path sum.py, old_string `return a * b` and new_string `return a + b`. \
@@ -92,7 +92,8 @@ fn loops(agent: &Agent, server: &Server) -> Result<Vec<Check>, String> {
     )])
 }
 
-/// What the model did not do is not met; where the agent got no answer, or broke, the check has failed.
+/// Judges a run: if the model did not do its part, the claim is not met; if the agent got no answer or crashed, the
+/// check has failed.
 fn judged(claim: &str, ran: &Ran, is_met: bool) -> Check {
     let has_ended = matches!(ran.status, Some(0 | 1)) && ran.of("result").count() == 1;
     let tools = &ran.result()["tools"];

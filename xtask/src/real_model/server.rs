@@ -1,4 +1,4 @@
-//! A `llama-server` on loopback, from its start to its certain end.
+//! A `llama-server` process on loopback, reliably ended on drop.
 
 use crate::process::{Held, LOOK};
 use serde_json::Value;
@@ -11,19 +11,19 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest that loading may take.
+/// Timeout for loading.
 const LOADING: Duration = Duration::from_secs(120);
-/// No answer to a plain question is longer, in bytes.
+/// Maximum bytes of a response to a status request.
 const ANSWER: u64 = 1 << 20;
-/// The signal for an instruction that the processor does not have, on Linux.
+/// The signal for an unsupported instruction, on Linux.
 #[cfg(unix)]
 const SIGILL: i32 = 4;
 
-/// Why a server did not come up.
+/// The reason why a server did not start.
 pub enum Fault {
-    /// It met an instruction that this processor does not have: it was built for another.
+    /// It was built for another processor and hit an unsupported instruction.
     Instruction,
-    /// Anything else, in words.
+    /// Any other reason, in words.
     Other(String),
 }
 
@@ -56,17 +56,18 @@ impl From<Fault> for String {
     }
 }
 
-/// A running server. It ends when it is dropped.
+/// A running server. It is killed on drop.
 pub struct Server {
     held: Held,
     address: SocketAddr,
 }
 
 impl Server {
-    /// Starts it with a model and further arguments, and returns as soon as it takes connections: it may still be loading.
+    /// Starts it with a model and further arguments, and returns as soon as it accepts connections, possibly before the
+    /// model is loaded.
     ///
     /// # Errors
-    /// When it cannot be started, ends, or takes no connection in time.
+    /// If it cannot be started, exits, or accepts no connection in time.
     pub fn start(folder: &Path, model: &str, arguments: &[&str]) -> Result<Self, Fault> {
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Fault::other)?;
         let address = free.local_addr().map_err(Fault::other)?;
@@ -77,7 +78,7 @@ impl Server {
             .arg("-m")
             .arg(folder.join(model))
             .args(["--host", "127.0.0.1", "--port", &address.port().to_string()])
-            // One slot, on the processor alone, the likeliest word always, the cache in the slot and nowhere else.
+            // One slot, CPU only, greedy sampling, and the prompt cache only in the slot.
             .args([
                 "--alias",
                 super::MODEL,
@@ -112,10 +113,10 @@ impl Server {
         Ok(server)
     }
 
-    /// Waits until it has loaded.
+    /// Waits until the model is loaded.
     ///
     /// # Errors
-    /// When it ends before, or takes too long.
+    /// If it exits, or takes too long.
     pub fn loaded(mut self) -> Result<Self, Fault> {
         let deadline = Instant::now() + LOADING;
         while self.health() != Some(200) {
@@ -124,12 +125,12 @@ impl Server {
         Ok(self)
     }
 
-    /// The status that it gives itself: 503 while it loads.
+    /// The status of its health check: 503 while it loads.
     pub fn health(&self) -> Option<u16> {
         Some(self.get("/health")?.0)
     }
 
-    /// Whether a request is worked on.
+    /// Returns whether a request is in progress.
     pub fn is_busy(&self) -> Option<bool> {
         let (_, slots) = self.get("/slots")?;
         slots
@@ -139,7 +140,7 @@ impl Server {
             .try_fold(false, |busy, is| Some(busy || is?))
     }
 
-    /// Its address, as a client is given it, with what a wire puts behind.
+    /// Its base URL for a client, including a wire's path.
     pub fn base(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -156,7 +157,7 @@ impl Server {
         Ok(())
     }
 
-    /// Asks for a page, and reads its status and its JSON.
+    /// Sends a GET request, and returns the status and the JSON.
     fn get(&self, path: &str) -> Option<(u16, Value)> {
         let mut stream = TcpStream::connect(self.address).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
 
-    /// What comes of a server that is this script.
+    /// Starts a server that is this script.
     fn started(name: &str, script: &str) -> Result<Server, Fault> {
         let folder = std::env::temp_dir().join(format!("codelet-server-{name}-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("bin")).unwrap();

@@ -1,4 +1,5 @@
-//! What a model of 135 million parameters can show: the wires, the window, loading and interruption. Its words are naught.
+//! Checks that a model of 135 million parameters suffices for: wires, context window, loading and interrupts. Its text
+//! is meaningless.
 
 use super::agent::{ANTHROPIC, Agent, CHAT, RESPONSES, Ran, Wire};
 use super::fetch::SMALL_MODEL;
@@ -10,14 +11,15 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest that one run of the agent may take.
+/// Timeout of a run of the agent.
 pub const LIMIT: Duration = Duration::from_secs(120);
-/// The longest that a slot may be busy after its client has gone.
+/// Maximum time that a slot may be busy after its client has disconnected.
 const FREED: Duration = Duration::from_secs(5);
-/// The server's window: system prompt and tools fit into a fifth of it, as a compaction of a refused request needs.
+/// The server's context window: the system prompt and tools fit into a fifth of it, as required for compacting a
+/// refused request.
 const WINDOW: &str = "8192";
-/// Ends answers early: the token that ends one is made likelier, and what was just said less likely. Left to itself, so small
-/// a model repeats one sentence until the output limit, in each of the continuations that an answer is granted.
+/// Shortens answers: the end token is made more likely, and recent tokens less likely. Otherwise such a small model
+/// repeats one sentence up to the output limit, in every continuation of an answer.
 const BRIEF: [&str; 6] = [
     "--logit-bias",
     "2+6",
@@ -26,9 +28,9 @@ const BRIEF: [&str; 6] = [
     "--repeat-last-n",
     "256",
 ];
-/// How often a server is started anew to meet it while it loads.
+/// Maximum number of starts in order to catch a server while it loads.
 const STARTS: u32 = 4;
-/// What the model is asked.
+/// The prompt.
 pub const PROMPT: &str = "Say hello.";
 
 /// Runs all checks of the tier.
@@ -66,14 +68,14 @@ pub fn run(folder: &Path, agent: &Agent, report: &mut Report) {
     }
 }
 
-/// A run begins while the server still says 503.
+/// Checks a run that begins while the server still responds with 503.
 fn loading(folder: &Path, agent: &Agent, arguments: &[&str]) -> Result<(Check, Server), String> {
     for _ in 0..STARTS {
         let server = Server::start(folder, SMALL_MODEL, arguments)?;
         if server.health() == Some(200) {
             continue;
         }
-        // With a window given, nothing is asked of the server before the prompt.
+        // With a given window, nothing is requested from the server before the prompt.
         let ran = agent.run(&server, CHAT, PROMPT, &["--window", WINDOW], None, LIMIT)?;
         let causes = ran.of("waiting").filter_map(|line| line["cause"].as_str());
         let was_busy = causes.filter(|cause| cause.contains("503")).count() > 0;
@@ -97,7 +99,7 @@ fn loading(folder: &Path, agent: &Agent, arguments: &[&str]) -> Result<(Check, S
     Err(format!("{STARTS} servers had all loaded before the first request"))
 }
 
-/// Two runs with the same beginning: the second is served from the slot's cache.
+/// Checks two runs with the same beginning: the second is served from the slot's cache.
 fn streams(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, String> {
     let streamed = |ran: &Ran| ran.of("text").count() > 1 && ran.has_answered();
     let worded = agent.run_for_words(server, wire, &[], None, streamed)?;
@@ -114,7 +116,7 @@ fn streams(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, Str
     );
     let (cached, fresh) = (second.usage("cache_read"), second.usage("fresh"));
     let figure = format!("{cached} tokens from the cache, {fresh} fresh");
-    // Cached tokens are a part of the input, which is the same in both: whichever wire counts them in or out.
+    // The total input is the same in both runs, regardless of how the wire counts cached tokens.
     let holds = cached > 0 && cached + fresh == input;
     Ok(vec![
         streams,
@@ -123,9 +125,9 @@ fn streams(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, Str
     ])
 }
 
-/// A window that is set far too large: the refusal tells the real one.
+/// Checks a window that is set far too large: the server's refusal reveals the real one.
 fn too_long(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, String> {
-    // What was said before; a prompt that is longer than the window by itself is never sent.
+    // An earlier conversation; a prompt that exceeds the window on its own is never sent.
     let said = (0..60).map(|module| {
         let note = |line: usize| format!("Note {line}: the build of module {module} took a while.\n");
         let words: String = (0..15).map(note).collect();
@@ -151,7 +153,7 @@ fn too_long(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, St
         is_compacted = line["after"].as_u64().is_some_and(|after| after < learned);
     }
     let is_served = ran.of("billed").count() > 0;
-    // What is learned is divided like a window that is told: a quarter at most is for the answer.
+    // The learned window is divided like a configured one: at most a quarter is reserved for the answer.
     let is_divided = (real - real / 4..=real).contains(&learned);
     let holds = asked > real && is_divided && is_compacted && is_served;
     let figure = format!("limit {asked}, then {learned} of {real}; {sizes}; {}", ran.ending());
@@ -170,7 +172,7 @@ fn too_long(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, St
     ])
 }
 
-/// An answer without end is interrupted: the run ends at once, and the server's slot is free.
+/// Interrupts an endless answer: the run ends at once, and the server's slot becomes free.
 fn interrupted(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, String> {
     let mut running = agent.start(server, wire, PROMPT, &[], None, LIMIT)?;
     running.until("text")?;

@@ -1,4 +1,4 @@
-//! Compactions that agents made while they were recorded, with what they were made from.
+//! Compactions that agents made during recorded sessions, with their input.
 
 use super::conversation::{self, Conversation};
 use super::engine;
@@ -10,19 +10,19 @@ use super::texts;
 use serde_json::Value;
 use std::ops::RangeInclusive;
 
-/// What a summary that a conversation went on from is long, in characters. What is shorter says too little.
+/// Characters of a summary that a conversation continued from. A shorter one says too little.
 const LENGTH: RangeInclusive<usize> = 2_000..=30_000;
-/// How many messages there have to be.
+/// Minimum number of messages.
 const MESSAGES: usize = 20;
-/// How many segments; one conversation is not to outweigh the others.
+/// Number of segments; the maximum keeps one conversation from outweighing the others.
 const SEGMENTS: RangeInclusive<usize> = 300..=15_000;
-/// Of the segments that are not marked, one in so many is kept, and stands for all.
+/// One in this many unmarked segments is kept, with their total weight.
 const THINNED: usize = 4;
 
-/// The lessons of a recorded conversation. The number makes another choice of what is kept in each.
+/// The lessons of a recorded conversation. `number` varies the selection of unmarked segments.
 ///
 /// # Errors
-/// When it is no recorded conversation.
+/// If it is no recorded conversation.
 pub fn lessons(file: &str, text: &str, number: usize) -> Result<Vec<Lesson>, String> {
     if !text.contains("\"compact_summary\"") {
         return Ok(Vec::new());

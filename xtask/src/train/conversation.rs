@@ -1,4 +1,4 @@
-//! A recorded conversation, cut as an exam cuts it, as a request and as the engine's history of it.
+//! A recorded conversation, cut as in an exam, as a request and as the engine's history.
 
 use super::engine::{self, Weights};
 use super::texts;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// The part of a recorded conversation that is compacted.
 pub struct Conversation {
-    /// What the engine knows.
+    /// The engine's history.
     pub history: History,
     /// The request, without its messages.
     document: Document,
@@ -19,11 +19,11 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The conversation of some recorded messages. What no request has is left out: the system prompt, and summaries of the
+    /// Converts recorded messages. Anything absent from requests is dropped: the system prompt, and summaries of the
     /// agent's own compactions.
     ///
     /// # Errors
-    /// When the request cannot be read.
+    /// If the request cannot be parsed.
     pub fn of(messages: &[Value]) -> Result<Self, String> {
         let spoken = messages
             .iter()
@@ -41,7 +41,7 @@ impl Conversation {
         })
     }
 
-    /// The texts of the request that is left of it at a budget.
+    /// The texts of the request after compaction to a budget.
     pub fn compacted(&self, budget: usize, weights: Option<&Weights>, written: Option<&str>) -> Vec<String> {
         let done = engine::compact(&self.history, budget as Tokens, weights, written);
         let shown = done.view.messages.iter().map(|message| {
@@ -69,22 +69,22 @@ pub fn messages(text: &str) -> Result<Vec<Value>, String> {
     }
 }
 
-/// Whether a message is the summary of the agent's own compaction.
+/// Returns whether a message is the summary of the agent's own compaction.
 pub fn is_summary(message: &Value) -> bool {
     message["meta"]["compact_summary"] == Value::Bool(true)
 }
 
-/// The name of a conversation, in whichever folder it is.
+/// The name of a conversation, without its directory.
 pub fn name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// Where a conversation was recorded: the first part of its file's name.
+/// The family of a conversation, by where it was recorded: the first component of its path.
 pub fn family(file: &str) -> &str {
     file.split('/').next().unwrap_or(file)
 }
 
-/// A recorded message as a request has it.
+/// A recorded message as in a request.
 fn asked(message: &Value) -> Value {
     let own = [json!({"type": "text", "text": message["content"]})];
     let blocks = message["content"].as_array().map_or(own.as_slice(), Vec::as_slice);
@@ -92,7 +92,7 @@ fn asked(message: &Value) -> Value {
     json!({"role": message["role"], "content": kept})
 }
 
-/// A block with the fields that a vendor takes.
+/// A block with the fields that a vendor accepts.
 fn block(block: &Value) -> Option<Value> {
     Some(match block["type"].as_str()? {
         "text" => json!({"type": "text", "text": block["text"]}),

@@ -1,4 +1,4 @@
-//! Where the exams and the recorded conversations are. They are no part of the repository.
+//! Locates the exams and the recorded conversations, which are not part of the repository.
 
 use super::compactions;
 use super::conversation::{self, Conversation};
@@ -9,17 +9,17 @@ use super::trial::Trial;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Folders of exams and of recorded conversations.
+/// Directories of exams and of recorded conversations.
 pub struct Data {
     exams: PathBuf,
     corpus: PathBuf,
 }
 
 impl Data {
-    /// Finds them: where `CODELET_EXAM` and `CODELET_CORPUS` say, or in `shared` beside the workspace.
+    /// Finds them in `CODELET_EXAM` and `CODELET_CORPUS`, or in `shared` beside the workspace.
     ///
     /// # Errors
-    /// When one of them is missing.
+    /// If one of them is missing.
     pub fn find(root: &Path) -> Result<Self, Vec<String>> {
         let place = |variable: &str, name: &str| {
             let beside = || root.join("../shared").join(name);
@@ -44,7 +44,7 @@ impl Data {
     /// Reads the exams, each with its conversation.
     ///
     /// # Errors
-    /// When one cannot be read; all that cannot are named.
+    /// If any cannot be read; all of those are named.
     pub fn trials(&self) -> Result<Vec<Trial>, Vec<String>> {
         let mut files = Vec::new();
         json_files(&self.exams, &mut files)?;
@@ -71,10 +71,10 @@ impl Data {
         Ok(Trial::new(number, exam, conversation, careful))
     }
 
-    /// Reads the compactions in the recorded conversations, and in those of one more folder.
+    /// Reads the compactions in the recorded conversations, and in those of one more directory.
     ///
     /// # Errors
-    /// When a conversation cannot be read; all that cannot are named.
+    /// If any conversation cannot be read; all of those are named.
     pub fn compactions(&self, more: Option<&Path>) -> Result<Vec<Lesson>, Vec<String>> {
         let folders = [self.corpus.join("neutral"), self.corpus.join("extra")];
         let (mut files, mut seen) = (Vec::new(), BTreeSet::new());
@@ -116,7 +116,7 @@ fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Adds the JSON files of a folder and its folders, by name.
+/// Adds the JSON files of a directory and its subdirectories, sorted by name.
 fn json_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Vec<String>> {
     let wrong = |error: std::io::Error| vec![format!("{}: {error}", folder.display())];
     let mut entries: Vec<PathBuf> = Vec::new();

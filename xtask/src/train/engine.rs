@@ -1,4 +1,4 @@
-//! What of the engine is trained: the segments with their features, the weights, and a compaction by them.
+//! The engine's interface for training: segments with their features, the weights, and a compaction with them.
 
 use codelet_context::compact::{Compaction, Options, Target, compact_with};
 use codelet_context::history::History;
@@ -11,7 +11,7 @@ pub fn samples(history: &History) -> Vec<Sample> {
     history.samples()
 }
 
-/// Compacts to a budget, by the given weights or the ones that are built in; with a summary that somebody has written.
+/// Compacts to a budget, with the given or the built-in weights, and optionally with a given summary.
 pub fn compact(history: &History, budget: Tokens, weights: Option<&Weights>, written: Option<&str>) -> Compaction {
     let options = Options {
         weights,

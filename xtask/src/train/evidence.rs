@@ -1,19 +1,19 @@
-//! Evidence that a text tells an answer: patterns that have to match near one another.
+//! Evidence that a text contains an answer: patterns that must match near one another.
 
 use fancy_regex::{Regex, RegexBuilder};
 use std::ops::Range;
 
-/// Patterns of an answer: each group has to match, near the others.
+/// The patterns of an answer: each group must match, near the others.
 pub struct Evidence {
     groups: Vec<Regex>,
     near: usize,
 }
 
 impl Evidence {
-    /// Evidence of groups of alternatives that match within so many characters of the first.
+    /// Evidence from groups of alternatives that match within `near` characters of the first.
     ///
     /// # Errors
-    /// When a pattern is none.
+    /// If a pattern is invalid.
     pub fn new(groups: &[Vec<String>], near: usize) -> Result<Self, String> {
         let groups = groups.iter().map(|alternatives| match alternatives.as_slice() {
             [only] => pattern(only),
@@ -29,9 +29,9 @@ impl Evidence {
         Ok(Evidence { groups, near })
     }
 
-    /// Whether some of the texts tells it, or all of them in a row.
+    /// Returns whether one of the texts contains it, or all of them joined.
     pub fn is_told(&self, kept: &[String]) -> bool {
-        // In most cases the whole has it, and is looked through once.
+        // Usually the joined text has it, so one search suffices.
         self.is_in(&kept.join("\n")) || kept.iter().any(|text| self.is_in(text))
     }
 
@@ -46,7 +46,7 @@ impl Evidence {
         first.iter().any(|at| rest.iter().all(|places| is_near(at, places)))
     }
 
-    /// Where the text tells it: a match of each group, with the first and the others as near as they come.
+    /// The ranges of the closest matches: one for each group, near the first.
     pub fn spans(&self, text: &str) -> Option<Vec<Range<usize>>> {
         let places = self.places(text)?;
         let (first, rest) = places.split_first()?;
@@ -63,7 +63,7 @@ impl Evidence {
         found.min_by_key(|(widest, _)| *widest).map(|(_, spans)| spans)
     }
 
-    /// Matches of each group, counted in characters; `None` if one has no match.
+    /// Matches of each group, in characters; `None` if one has no match.
     fn places(&self, text: &str) -> Option<Vec<Vec<Range<usize>>>> {
         let found = self.groups.iter().map(|group| {
             let mut counted = (0, 0);
@@ -79,10 +79,10 @@ impl Evidence {
     }
 }
 
-/// A pattern that takes no notice of case, and in which `.*` goes over line ends, but not far.
+/// A case-insensitive pattern in which `.*` crosses line ends, but only 200 characters.
 ///
 /// # Errors
-/// When it is no pattern.
+/// If the pattern is invalid.
 pub fn pattern(written: &str) -> Result<Regex, String> {
     let widened = format!("(?i){}", written.replace(".*", r"[\s\S]{0,200}?"));
     let built = RegexBuilder::new(&widened).backtrack_limit(100_000_000).build();

@@ -1,4 +1,4 @@
-//! An exam: what somebody has to know who takes over a conversation, and false claims that a summary may not make.
+//! An exam: knowledge needed to take over a conversation, and false claims that a summary must not make.
 
 use super::evidence::{Evidence, pattern};
 use fancy_regex::Regex;
@@ -6,35 +6,35 @@ use serde_json::Value;
 
 /// Questions about the first part of a conversation.
 pub struct Exam {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The file of the conversation, from the folder of the recorded conversations.
+    /// The file of the conversation, relative to the directory of the recorded conversations.
     pub file: String,
-    /// The messages that are asked about.
+    /// The first message that is asked about.
     pub from: usize,
     /// The message before which the part ends.
     pub cut: usize,
-    /// What is asked.
+    /// The questions.
     pub questions: Vec<Question>,
-    /// Claims that are wrong.
+    /// False claims.
     pub traps: Vec<Regex>,
 }
 
-/// A question, and what shows that its answer is told.
+/// A question, and the evidence for its answer.
 pub struct Question {
-    /// What kind of knowledge it asks for.
+    /// The kind of knowledge it asks for.
     pub kind: String,
-    /// Whether the answer stands far from the end.
+    /// True if the answer is far from the end.
     pub is_far: bool,
-    /// What shows that it is told.
+    /// The evidence for its answer.
     pub evidence: Evidence,
 }
 
 impl Exam {
-    /// Reads an exam.
+    /// Parses an exam.
     ///
     /// # Errors
-    /// When it lacks something, or a pattern in it is none.
+    /// If a field is missing, or a pattern is invalid.
     pub fn read(text: &str) -> Result<Self, String> {
         let exam: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let word = |name: &str| exam[name].as_str().map(str::to_owned).ok_or(format!("no {name}"));
@@ -50,10 +50,10 @@ impl Exam {
         })
     }
 
-    /// Checks that the texts of the conversation tell every answer, and make no false claim.
+    /// Checks that the texts of the conversation contain every answer, and no false claim.
     ///
     /// # Errors
-    /// When they do not.
+    /// If they do not.
     pub fn check(&self, texts: &[String]) -> Result<(), String> {
         let untold = |question: &Question| !question.evidence.is_told(texts);
         if let Some(at) = self.questions.iter().position(untold) {
@@ -65,7 +65,7 @@ impl Exam {
         }
     }
 
-    /// How many false claims the texts make.
+    /// The number of false claims in the texts.
     pub fn trapped(&self, kept: &[String]) -> usize {
         let makes = |trap: &&Regex| kept.iter().any(|text| trap.is_match(text).unwrap_or(false));
         self.traps.iter().filter(makes).count()

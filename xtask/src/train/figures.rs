@@ -1,4 +1,4 @@
-//! How much of what is asked is still told at each budget.
+//! The share of answers that survive at each budget.
 
 use super::engine::Weights;
 use super::share;
@@ -8,18 +8,18 @@ use std::fmt::Write as _;
 
 /// Budgets, in percent of the conversation.
 const BUDGETS: [usize; 5] = [3, 5, 10, 25, 40];
-/// What is asked for.
+/// Kinds of knowledge.
 const KINDS: [&str; 7] = ["wish", "decision", "finding", "failure", "state", "next", "reference"];
-/// Tokens by which a result may be larger than its budget.
+/// Tokens by which a result may exceed its budget.
 const SLACK: usize = 8;
 
-/// What compactions at all budgets tell.
+/// The answers that survive compaction, at all budgets.
 pub struct Figures(Vec<Answers>);
 
-/// What one compaction tells.
+/// The answers that survive one compaction.
 struct Answers {
     budget: usize,
-    /// Each question's kind, whether it is far, and whether its answer is told.
+    /// For each question: its kind, whether it is far, and whether its answer survived.
     told: Vec<(String, bool, bool)>,
     traps: usize,
     /// Its size as a share of the conversation's.
@@ -27,12 +27,12 @@ struct Answers {
     is_over: bool,
 }
 
-/// Compacts each conversation to each budget, by weights that may depend on the trial, and asks.
+/// Compacts each conversation to each budget, with weights that may depend on the trial, and checks the answers.
 pub fn of<'a>(trials: &[Trial], weights: &(dyn Fn(&Trial) -> Option<&'a Weights> + Sync)) -> Figures {
     asked(trials, weights, |_| None)
 }
 
-/// The same, where each compaction holds the careful summary of its conversation.
+/// The same, where each compaction contains the careful summary of its conversation.
 pub fn beside_summary<'a>(trials: &[Trial], weights: &(dyn Fn(&Trial) -> Option<&'a Weights> + Sync)) -> Figures {
     asked(trials, weights, |trial| trial.careful.as_deref())
 }
@@ -75,7 +75,7 @@ impl Answers {
 }
 
 impl Figures {
-    /// The mean over budgets and conversations of what is told, in percent.
+    /// The mean share of answers over budgets and conversations, in percent.
     pub fn mean(&self) -> f64 {
         100.0 * mean(self.0.iter().map(Answers::told)).unwrap_or(0.0)
     }

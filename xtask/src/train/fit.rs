@@ -1,49 +1,50 @@
-//! Weights that say of a segment how likely it is to be marked: logistic regression with a ridge, by Newton's method.
+//! Fits weights that predict how likely a segment is marked: logistic regression with a ridge penalty, by Newton's
+//! method.
 
 use super::engine::{FEATURES, Weights};
 use super::lesson::{Lesson, Lessons};
 use super::rows::Rows;
 use super::weights;
 
-/// Ridges that are tried: how dear it is to have large weights.
+/// Ridge penalties that are tried.
 pub const RIDGES: [f64; 2] = [40.0, 100.0];
-/// Weights beside the constant one; more do no better.
+/// Maximum number of weights beside the constant; more do not improve the result.
 const MOST: usize = 65;
 const STEPS: usize = 25;
-/// No weight changes by more than this at a time.
+/// Maximum change of a weight per step.
 const STRIDE: f64 = 3.0;
-/// A step that changes no weight by this is the last.
+/// The fit has converged when no weight changes by more than this.
 const STILL: f64 = 1e-3;
-/// The constant is the first feature.
+/// The index of the constant feature.
 const CONSTANT: usize = 0;
-/// Its ridge: it may be as large as it likes.
+/// The ridge of the constant, practically none.
 const FREE: f64 = 1e-3;
 
-/// Weights of all features.
+/// The weights of all features.
 pub type Values = [f64; FEATURES.len()];
 
 /// Rows to be fitted.
 pub struct Part<'a> {
     /// The features.
     pub rows: &'a Rows,
-    /// How much each row counts.
+    /// The weight of each row.
     pub weights: Vec<f64>,
-    /// How much of that is marked.
+    /// The marked part of that weight.
     pub marks: Vec<f64>,
 }
 
-/// Weights that were learned from all lessons.
+/// Weights trained on all lessons.
 pub struct Learned {
     /// The ridge.
     pub ridge: f64,
-    /// One for each feature; of those that do little, zero.
+    /// One for each feature; zero for dropped ones.
     pub values: Values,
-    /// The features that have one.
+    /// The features that were kept.
     kept: Vec<usize>,
 }
 
 impl Learned {
-    /// Learns from all lessons: with every feature first, and then with those that do most.
+    /// Trains on all lessons: first with every feature, then with the most effective ones.
     pub fn of(lessons: &Lessons<'_>, ridge: f64) -> Self {
         let parts = lessons.parts(&|_| false);
         let all: Vec<usize> = (0..FEATURES.len()).collect();
@@ -66,14 +67,14 @@ impl Learned {
         }
     }
 
-    /// Weights of the same features, learned without some of the lessons.
+    /// Weights of the same features, trained without some of the lessons.
     pub fn without(&self, lessons: &Lessons<'_>, is_left_out: &dyn Fn(&Lesson) -> bool) -> Weights {
         let parts = lessons.parts(is_left_out);
         weights::of(&newton(&parts, &self.kept, self.values, self.ridge))
     }
 }
 
-/// The likeliest weights of some features, from a first guess; those of the others are zero.
+/// The maximum likelihood weights of some features, from a first guess; those of the others are zero.
 fn newton(parts: &[Part<'_>], features: &[usize], first: Values, ridge: f64) -> Values {
     let mut values: Vec<f64> = features.iter().map(|&feature| first[feature]).collect();
     for _ in 0..STEPS {
@@ -95,15 +96,15 @@ fn newton(parts: &[Part<'_>], features: &[usize], first: Values, ridge: f64) -> 
     found
 }
 
-/// How the likelihood changes with the weights.
+/// The derivatives of the likelihood with respect to the weights.
 struct Slope {
     first: Vec<f64>,
-    /// The lower half of a symmetric matrix, row by row, with its sign turned.
+    /// The negated second derivatives: the lower half of a symmetric matrix, row by row.
     second: Vec<f64>,
 }
 
 impl Slope {
-    /// The slope at the given weights of some features.
+    /// The derivatives at the given weights of some features.
     fn at(values: &[f64], parts: &[Part<'_>], features: &[usize], ridge: f64) -> Self {
         let size = features.len();
         let mut slope = Slope {
@@ -136,7 +137,7 @@ impl Slope {
         slope
     }
 
-    /// Adds a row; its columns ascend.
+    /// Adds a row; its columns are ascending.
     fn add(&mut self, row: &[(usize, f64)], error: f64, bend: f64) {
         let size = self.first.len();
         for (at, &(column, value)) in row.iter().enumerate() {
@@ -149,7 +150,7 @@ impl Slope {
     }
 }
 
-/// Solves a system whose matrix is symmetric and positive, given by its lower half, row by row.
+/// Solves a system with a symmetric positive definite matrix, given by its lower half, row by row.
 fn solve(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Vec<f64> {
     let size = right.len();
     for row in 0..size {

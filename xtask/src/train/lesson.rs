@@ -1,46 +1,46 @@
-//! What teaches the weights: segments of a conversation, each with how much somebody who knew what mattered made of it.
+//! Training data: segments of a conversation, each with marks from sources that show what mattered.
 
 use super::engine::FEATURES;
 use super::fit::Part;
 use super::rows::Rows;
 use std::collections::BTreeSet;
 
-/// What made somebody mark a segment.
+/// The source of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Teacher {
-    /// The answer of an exam's question stands in it.
+    /// The segment contains the answer to an exam's question.
     Exam,
-    /// A careful summary retells it.
+    /// A careful summary restates it.
     Summary,
-    /// The agent that was recorded retold it when it compacted the conversation.
+    /// The recorded agent restated it when it compacted the conversation.
     Compaction,
 }
 
-/// How much each teacher counts, however much it has marked.
+/// The weight of each source, independent of the number of its marks.
 const TEACHERS: [(Teacher, f64); 3] = [
     (Teacher::Exam, 1.0),
     (Teacher::Summary, 0.5),
     (Teacher::Compaction, 0.5),
 ];
-/// Marks of all teachers that count fully, so that a ridge means the same however many there are.
+/// The total weight of marks, so that a ridge means the same regardless of their number.
 const MARKS: f64 = 1000.0;
 
-/// Segments of a conversation, and the marks of whoever teaches by it.
+/// Segments of a conversation, with their marks.
 pub struct Lesson {
     /// The name of the conversation.
     pub name: String,
-    /// Where it was recorded.
+    /// The family of the conversation, by where it was recorded.
     pub family: String,
     /// The features of each segment.
     pub rows: Rows,
-    /// How many segments each row stands for.
+    /// The number of segments that each row represents.
     pub counts: Vec<f64>,
-    /// The mark of each row, from 0 to 1, by teacher.
+    /// The mark of each row, from 0 to 1, by source.
     pub marks: Vec<(Teacher, Vec<f64>)>,
 }
 
 impl Lesson {
-    /// The sum of a teacher's marks.
+    /// The sum of a source's marks.
     fn sum(&self, teacher: Teacher) -> f64 {
         self.of(teacher).flatten().sum()
     }
@@ -53,7 +53,7 @@ impl Lesson {
     }
 }
 
-/// All that there is to learn from.
+/// All training data.
 pub struct Lessons<'a>(Vec<&'a Lesson>);
 
 impl<'a> Lessons<'a> {
@@ -62,14 +62,14 @@ impl<'a> Lessons<'a> {
         Lessons(lessons.into_iter().collect())
     }
 
-    /// Where the conversations of the exams were recorded.
+    /// The families of the exams' conversations.
     pub fn families(&self) -> Vec<&'a str> {
         let examined = self.0.iter().filter(|lesson| lesson.of(Teacher::Exam).next().is_some());
         let families: BTreeSet<&str> = examined.map(|lesson| lesson.family.as_str()).collect();
         families.into_iter().collect()
     }
 
-    /// How far each feature spreads over the segments of the exams.
+    /// The standard deviation of each feature over the segments of the exams.
     pub fn spread(&self) -> [f64; FEATURES.len()] {
         let (mut count, mut sums, mut squares) = (0.0, [0.0; FEATURES.len()], [0.0; FEATURES.len()]);
         for lesson in self.0.iter().filter(|lesson| lesson.of(Teacher::Exam).next().is_some()) {
@@ -85,7 +85,7 @@ impl<'a> Lessons<'a> {
         })
     }
 
-    /// What is to be fitted, with the teachers balanced, without some of the lessons.
+    /// The data to be fitted, with balanced sources, without some of the lessons.
     pub fn parts(&self, is_left_out: &dyn Fn(&Lesson) -> bool) -> Vec<Part<'a>> {
         let kept: Vec<&Lesson> = self.0.iter().copied().filter(|lesson| !is_left_out(lesson)).collect();
         let shares = TEACHERS.map(|(teacher, share)| {
@@ -99,7 +99,7 @@ impl<'a> Lessons<'a> {
                 marks: vec![0.0; lesson.rows.len()],
             };
             for (teacher, share) in shares {
-                // Who marks nothing at all has not looked.
+                // A source without any marks has not judged the conversation.
                 for marks in lesson.of(teacher).filter(|marks| marks.iter().any(|mark| *mark > 0.0)) {
                     for (at, mark) in marks.iter().enumerate() {
                         part.weights[at] += share * lesson.counts[at];
@@ -112,7 +112,7 @@ impl<'a> Lessons<'a> {
         kept.iter().map(part).collect()
     }
 
-    /// How much there is of each.
+    /// The amount of data of each source.
     pub fn told(&self) -> String {
         let told = TEACHERS.map(|(teacher, _)| {
             let count = self.0.iter().filter(|lesson| lesson.sum(teacher) > 0.0).count();

@@ -1,13 +1,13 @@
-//! The words of a conversation, and how rare each is in it.
+//! The words of a conversation, and their rarity in it.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// Words that say nothing by themselves.
+/// Stop words.
 const COMMON: &str = "the a an is are was were be been to of in on at for and or not no it this that with as by from i you we they he \
                       she its if then so but can will would should could has have had do does did there here when which what how all \
                       any more also just only into out up about than";
 
-/// How rare words are in a conversation, and which stand in each of its segments.
+/// The rarity of a conversation's words, and the words of each of its segments.
 pub struct Rarity {
     numbers: HashMap<String, usize>,
     rarity: Vec<f64>,
@@ -15,8 +15,8 @@ pub struct Rarity {
 }
 
 impl Rarity {
-    /// Rarity of the words of some segments, each with the number of its part of the conversation. A word is rare if few
-    /// parts have it.
+    /// Computes the rarity from segments, each with the number of its part of the conversation. A word is rare if few
+    /// parts contain it.
     pub fn of<'a>(texts: impl IntoIterator<Item = (usize, &'a str)>) -> Self {
         let mut numbers = HashMap::new();
         let (mut parts, mut last, mut count) = (Vec::<usize>::new(), Vec::<usize>::new(), 0_usize);
@@ -60,7 +60,7 @@ impl Rarity {
         &self.segments
     }
 
-    /// How many different words there are.
+    /// The number of different words.
     pub fn count(&self) -> usize {
         self.rarity.len()
     }
@@ -70,7 +70,7 @@ impl Rarity {
         self.rarity[word]
     }
 
-    /// The word, if the conversation has it.
+    /// The index of a word, if the conversation contains it.
     pub fn word(&self, word: &str) -> Option<usize> {
         self.numbers.get(word).copied()
     }
@@ -81,12 +81,12 @@ impl Rarity {
     }
 }
 
-/// Whether a word says nothing by itself.
+/// Returns whether this is a stop word.
 pub fn is_common(word: &str) -> bool {
     COMMON.split_whitespace().any(|common| common == word)
 }
 
-/// The different words of a text, in lower case: names of two letters and more, and numbers with their points.
+/// The distinct words of a text in lower case: names of at least two letters, and numbers with their points.
 pub fn words(text: &str) -> BTreeSet<String> {
     let bytes = text.as_bytes();
     let (mut found, mut at) = (BTreeSet::new(), 0);

@@ -1,6 +1,6 @@
-//! Features of many segments. Most of a segment's are zero, and only the others are held.
+//! Sparse feature rows of many segments: only features that are not zero are stored.
 
-/// One row of features for each segment.
+/// A row of features for each segment.
 #[derive(Default)]
 pub struct Rows {
     entries: Vec<(u16, f32)>,
@@ -16,12 +16,12 @@ impl Rows {
         self.ends.push(self.entries.len());
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The features of each row that are not zero, by their number.
+    /// The nonzero features of each row, with their index.
     pub fn iter(&self) -> impl Iterator<Item = &[(u16, f32)]> {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts.zip(&self.ends).map(|(&start, &end)| &self.entries[start..end])

@@ -1,12 +1,12 @@
-//! Work that is shared between two threads.
+//! Work shared by two threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// As many as a small machine has.
+/// The number of cores of a small machine.
 const THREADS: usize = 2;
 
-/// Does something with each item; what comes of it is in the order of the items.
+/// Maps the items in parallel; the results are in the order of the items.
 pub fn map<T: Sync, U: Send>(items: &[T], work: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {

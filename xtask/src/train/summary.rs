@@ -1,20 +1,20 @@
-//! Which segments of a conversation a summary of it retells.
+//! Finds the segments of a conversation that a summary restates.
 
 use super::engine;
 use super::rarity::{Rarity, is_common, words};
 use codelet_context::history::History;
 use codelet_context::message::{Message, Part, Role};
 
-/// What a sentence of the summary gives to the segments that are most like it, the most alike first.
+/// The marks that a summary sentence gives to the most similar segments, in descending order of similarity.
 const SHARES: [f64; 3] = [1.0, 0.7, 0.5];
-/// A likeness up to which nothing is given, and one from which all is.
+/// The similarity up to which no mark is given, and the one from which the full mark is given.
 const LIKENESS: [f64; 2] = [0.25, 0.65];
-/// A word that is in more segments than this tells none of them from the others.
+/// A word in more segments than this does not distinguish them.
 const EVERYWHERE: usize = 3000;
-/// A word that is less rare than this does not make two sentences alike.
+/// A word less rare than this does not make two sentences similar.
 const RARE: f64 = 0.7;
 
-/// How much of each segment the summary retells, from 0 to 1.
+/// The degree to which the summary restates each segment, from 0 to 1.
 pub fn retold(summary: &str, rarity: &Rarity) -> Vec<f64> {
     let weigh = |words: &[usize]| words.iter().map(|&word| rarity.rarity(word)).sum::<f64>();
     let weights: Vec<f64> = rarity.segments().iter().map(|words| weigh(words)).collect();
@@ -66,7 +66,7 @@ pub fn retold(summary: &str, rarity: &Rarity) -> Vec<f64> {
     marks.iter().map(|mark: &f64| mark.min(1.0)).collect()
 }
 
-/// The sentences of a summary, as the engine would part them; code is left out.
+/// The sentences of a summary, split like in the engine; code is left out.
 fn sentences(summary: &str) -> impl Iterator<Item = String> + use<> {
     let mut is_code = false;
     let words: Vec<&str> = summary

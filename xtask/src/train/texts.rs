@@ -1,8 +1,8 @@
-//! The texts of a request, and how many tokens an exam counts for them.
+//! The texts of a request, and their tokens as an exam counts them.
 
 use serde_json::Value;
 
-/// The text of each block of the messages, in the order in which they stand; the system prompt's are left out.
+/// The text of each block of the messages in order, without the system prompt.
 pub fn texts(messages: &[Value]) -> Vec<String> {
     let spoken = messages.iter().filter(|message| message["role"] != "system");
     spoken.flat_map(|message| of_content(&message["content"])).collect()
@@ -30,7 +30,7 @@ fn of_block(block: &Value) -> Option<String> {
     }
 }
 
-/// What a block of text, or several, say.
+/// The text of a content of one or more blocks.
 pub fn flat(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -57,7 +57,7 @@ fn leaves(value: &Value, lines: &mut Vec<String>) {
     }
 }
 
-/// Tokens of some texts, as an exam counts them.
+/// The tokens of some texts, as an exam counts them.
 pub fn tokens<'a>(texts: impl IntoIterator<Item = &'a String>) -> usize {
     texts.into_iter().map(|text| text.len().div_ceil(4) + 5).sum()
 }

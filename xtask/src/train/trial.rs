@@ -1,4 +1,4 @@
-//! An exam with its conversation: a lesson to those who may learn from it, and a measure of what is kept.
+//! An exam with its conversation: training data, and a benchmark for compactions.
 
 use super::conversation::{self, Conversation};
 use super::engine::{self, Sample};
@@ -7,24 +7,24 @@ use super::lesson::{Lesson, Teacher};
 use super::rarity::Rarity;
 use super::summary;
 
-/// An exam, the conversation that it asks about, and what can be learned from both.
+/// An exam, its conversation, and the lesson from both.
 pub struct Trial {
-    /// Its place among all.
+    /// Its index.
     pub number: usize,
     /// The questions.
     pub exam: Exam,
-    /// What is to be compacted.
+    /// The conversation to be compacted.
     pub conversation: Conversation,
     /// Marks of the exam and of a careful summary.
     pub lesson: Lesson,
     /// A careful summary of it, if there is one.
     pub careful: Option<String>,
-    /// Questions whose answer stands in one part of the conversation.
+    /// The number of questions whose answer occurs in one part of the conversation.
     pub found: usize,
 }
 
 impl Trial {
-    /// An exam with the conversation that it asks about, and a careful summary of it if there is one.
+    /// An exam with its conversation, and a careful summary of it if there is one.
     pub fn new(number: usize, exam: Exam, conversation: Conversation, careful: Option<String>) -> Self {
         let samples = engine::samples(&conversation.history);
         let (answers, found) = answers(&exam, &samples);
@@ -51,8 +51,8 @@ impl Trial {
     }
 }
 
-/// How much each segment holds of the answers, and how many answers stand in one part of the conversation. An answer is worth
-/// one, shared among its groups.
+/// The share of the answers in each segment, and the number of answers that occur in one part of the conversation. An
+/// answer is worth one, divided among its groups.
 fn answers(exam: &Exam, samples: &[Sample]) -> (Vec<f64>, usize) {
     let mut marks = vec![0.0; samples.len()];
     let mut found = vec![false; exam.questions.len()];
@@ -90,7 +90,7 @@ fn answers(exam: &Exam, samples: &[Sample]) -> (Vec<f64>, usize) {
     (marks, found.iter().filter(|found| **found).count())
 }
 
-/// A segment as a summary quotes it: on one line, without stars.
+/// A segment as quoted in a summary: on one line, without asterisks.
 fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace("**", "")
 }

@@ -1,4 +1,4 @@
-//! The weights as a file.
+//! The file format of the weights.
 
 use super::engine::{FEATURES, Weights};
 use super::fit::Values;
@@ -10,17 +10,17 @@ const HEAD: &str = "\
 # Made by `cargo xtask train` from recorded conversations, never edited by hand; see docs/training.md.
 ";
 
-/// Three digits, which is more than they are known to.
+/// Rounds to three digits, which exceeds their precision.
 fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// The weights as the engine has them once they are in the file.
+/// The weights as the engine reads them from the file.
 pub fn of(values: &Values) -> Weights {
     Weights::from_values(values.map(|value| rounded(value) as f32))
 }
 
-/// The file: a line for each weight, by name.
+/// The file's content: a line for each weight, by name.
 pub fn text(values: &Values) -> String {
     let mut lines: Vec<(&str, f64)> = FEATURES.into_iter().zip(values.map(rounded)).collect();
     lines.retain(|(_, value)| *value != 0.0);
@@ -35,7 +35,7 @@ pub fn text(values: &Values) -> String {
 /// Writes the file.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn write(path: &Path, text: &str) -> Result<(), Vec<String>> {
     let folder = path.parent().unwrap_or(path);
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text));

@@ -18,7 +18,7 @@ pub(super) enum Container {
         offset: usize,
         /// The marker shown before its content.
         marker: String,
-        /// Whether the marker was shown already.
+        /// True once the marker was shown already.
         is_shown: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! The rules of Anthropic Messages.
+//! The request rules of Anthropic Messages.
 
 use super::{Broken, Sent, is_name, twice, word};
 use crate::server::request::list;
@@ -72,7 +72,7 @@ fn tools(body: &Value, broken: &mut Broken) {
         broken.unless(is_name(word(tool, "name"), 128), || {
             format!("tools.{index}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'")
         });
-        // A tool of the vendor's own has a type and no schema.
+        // A tool of the vendor has a type and no schema.
         let own = !matches!(tool["type"].as_str(), None | Some("custom"));
         broken.unless(own || tool["input_schema"]["type"] == "object", || {
             format!("tools.{index}.custom.input_schema.type: Input should be 'object'")
@@ -186,7 +186,8 @@ fn text(block: &Value, broken: &mut Broken) {
     });
 }
 
-/// Calls and results of one message: each call is answered at the head of the next message, and nothing else is.
+/// Calls and results of one message: each call is answered at the beginning of the next message, and there are no other
+/// results.
 fn answers(index: usize, message: &Value, messages: &[Value], broken: &mut Broken) {
     let calls = of_kind(message, "tool_use", "id");
     let next = messages
@@ -215,8 +216,9 @@ fn answers(index: usize, message: &Value, messages: &[Value], broken: &mut Broke
     }
 }
 
-/// What the vendor's own tools have begun is finished: in the same reply, or where the vendor went on after the answers to
-/// the other calls. Only a reply that nothing but these stands behind may leave it open: it is gone on with.
+/// Calls of the vendor's own tools must be completed: in the same reply, or where the vendor continued after the
+/// results of the other calls. Only a reply followed by nothing but results may leave one open, since it will be
+/// continued.
 fn own(index: usize, messages: &[Value], broken: &mut Broken) {
     let is_answers = |message: &&Value| {
         message["role"] == "user"
@@ -232,7 +234,7 @@ fn own(index: usize, messages: &[Value], broken: &mut Broken) {
     }
 }
 
-/// What the vendor's own tools have begun in a message and not finished there.
+/// The calls of the vendor's own tools that a message begins without completing.
 fn begun(message: &Value) -> Vec<&str> {
     let found = of_kind(message, "web_search_tool_result", "tool_use_id");
     let mut begun = of_kind(message, "server_tool_use", "id");
@@ -255,7 +257,7 @@ fn ids(messages: &[Value], broken: &mut Broken) {
     }
 }
 
-/// Thinking is as it was sent: signed everywhere, and complete in the message whose calls are being answered.
+/// Thinking is returned unchanged: signed everywhere, and complete in the message whose calls are being answered.
 fn thinking(body: &Value, messages: &[Value], sent: &Sent, bound: Option<u64>, broken: &mut Broken) {
     for (index, message) in messages.iter().enumerate() {
         for (at, block) in list(&message["content"]).iter().enumerate() {
@@ -296,7 +298,7 @@ fn thinking(body: &Value, messages: &[Value], sent: &Sent, bound: Option<u64>, b
     });
 }
 
-/// What seals a thinking block.
+/// The signature of a thinking block.
 fn seal(block: &Value) -> &str {
     match block["type"].as_str() {
         Some("thinking") => word(block, "signature"),

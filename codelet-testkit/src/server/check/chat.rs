@@ -1,4 +1,4 @@
-//! The rules of OpenAI Chat Completions.
+//! The request rules of OpenAI Chat Completions.
 
 use super::openai::{call, kind, tool};
 use super::{Broken, twice, word};
@@ -78,7 +78,7 @@ fn one(index: usize, message: &Value, broken: &mut Broken) {
     }
 }
 
-/// Each call is answered once by the tools' messages directly behind it, and nothing else is.
+/// Each call is answered once by the tool messages directly after it, and there are no others.
 fn answers(messages: &[Value], broken: &mut Broken) {
     let mut open: Vec<&str> = Vec::new();
     let close = |open: &mut Vec<&str>, broken: &mut Broken| {

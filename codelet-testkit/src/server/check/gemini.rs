@@ -1,4 +1,4 @@
-//! The rules of Gemini.
+//! The request rules of Gemini.
 
 use super::{Broken, Sent, is_name, word};
 use crate::server::request::list;
@@ -6,14 +6,14 @@ use crate::server::script::{Reply, Said};
 use crate::server::wire::{Envelope, UNSEEN, either, gemini_seal, is_sealed};
 use serde_json::{Value, json};
 
-/// What the vendor takes in place of a seal that a client does not have.
+/// The placeholder that the vendor accepts for a missing signature.
 const UNSEALED: &str = "skip_thought_signature_validator";
 
 pub(super) fn note(sent: &mut Sent, reply: &Reply, envelope: &Envelope) {
     let Some(seal) = gemini_seal(reply, envelope) else {
         return;
     };
-    // Only the first call of a reply carries the seal.
+    // Only the first call of a reply carries the signature.
     let first = reply.parts.iter().find_map(|said| match said {
         Said::Call { tool, arguments, .. } => Some((tool, serde_json::from_str::<Value>(arguments).ok()?)),
         _ => None,
@@ -115,7 +115,7 @@ fn one(index: usize, at: usize, part: &Value, broken: &mut Broken) {
     }
 }
 
-/// The answers of a content are to the calls of the one before it, in the same number.
+/// The function responses of a content match the calls of the previous one in name and number.
 fn answers(index: usize, contents: &[Value], broken: &mut Broken) {
     let calls = named(&contents[index], "functionCall", "function_call");
     let next = contents
@@ -149,7 +149,7 @@ fn named<'a>(content: &'a Value, camel: &str, snake: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Where the turn begins that is being worked on: at the newest content in which the user speaks.
+/// The start of the current turn: the newest content with text of the user.
 fn turn_under_way(contents: &[Value]) -> usize {
     let speaks = |content: &Value| {
         content["role"] == "user" && list(&content["parts"]).iter().any(|part| part["text"].is_string())
@@ -157,7 +157,7 @@ fn turn_under_way(contents: &[Value]) -> usize {
     contents.iter().rposition(speaks).unwrap_or(0)
 }
 
-/// A call that was sent with a seal comes back with it, throughout the turn under way.
+/// A call sent with a signature must be returned with it throughout the current turn.
 fn sealed(index: usize, parts: &[Value], sent: &Sent, broken: &mut Broken) {
     for part in parts {
         let call = either(part, "functionCall", "function_call");

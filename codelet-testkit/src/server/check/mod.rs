@@ -1,7 +1,7 @@
-//! The vendors' rules for a request, and their words for what breaks them.
+//! The vendors' rules for a request, and their error messages.
 //!
-//! Where a vendor has loosened a rule that its gateways still hold (roles that take turns, the user's word at the end), the
-//! strict form is checked.
+//! Where a vendor has relaxed a rule that its gateways still enforce (alternating roles, a user message at the end),
+//! the strict form is checked.
 
 mod anthropic;
 mod chat;
@@ -16,21 +16,21 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What this server said before, as far as a client has to send it back as it was.
+/// Parts of the server's earlier replies that a client must return unchanged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
-    /// By a call's id: every thinking block of its reply.
+    /// By call id: every thinking block of its reply.
     thinking: HashMap<String, Arc<[Value]>>,
-    /// By a signature: the hash of the tools and system prompt that it was made under.
+    /// By signature: the hash of the tools and system prompt under which it was produced.
     heads: HashMap<String, u64>,
-    /// By an item's id: the reasoning that has to stand before it.
+    /// By item id: the reasoning item that must precede it.
     needs: HashMap<String, String>,
-    /// By a call, as its name and arguments: the seal that it carries.
+    /// By call, as its name and arguments: its signature.
     seals: HashMap<String, String>,
 }
 
 impl Sent {
-    /// Notes what a reply holds.
+    /// Records a reply.
     pub fn note(&mut self, wire: Wire, reply: &Reply, envelope: &Envelope, head: u64) {
         match wire {
             Wire::Anthropic => anthropic::note(self, reply, envelope, head),
@@ -40,7 +40,7 @@ impl Sent {
         }
     }
 
-    /// Takes over what another one notes.
+    /// Adds the records of another one.
     pub fn add(&mut self, other: Sent) {
         self.thinking.extend(other.thinking);
         self.heads.extend(other.heads);
@@ -49,8 +49,8 @@ impl Sent {
     }
 }
 
-/// Every rule that a request breaks, each as the vendor would say it. `bound` is the hash of tools and system prompt where
-/// thinking is bound to them.
+/// Returns every rule that a request breaks, as the vendor's error message. `bound` is the hash of tools and system
+/// prompt if thinking is bound to them.
 pub(super) fn check(request: &Request, segments: &[Segment], sent: &Sent, bound: Option<u64>) -> Vec<String> {
     let json = request.json();
     if !json.is_object() {
@@ -66,7 +66,7 @@ pub(super) fn check(request: &Request, segments: &[Segment], sent: &Sent, bound:
     broken.rules
 }
 
-/// The rules found broken so far.
+/// The broken rules found so far.
 #[derive(Default)]
 struct Broken {
     rules: Vec<String>,
@@ -85,13 +85,13 @@ impl Broken {
     }
 }
 
-/// Whether a name consists of letters, digits, `_` and `-`, at least one and at most `longest` of them.
+/// Returns whether a name consists of 1 to `longest` letters, digits, `_` and `-`.
 fn is_name(name: &str, longest: usize) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     !name.is_empty() && name.len() <= longest && name.bytes().all(plain)
 }
 
-/// The first name that occurs twice.
+/// Returns the first name that occurs twice.
 fn twice<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut seen = HashSet::new();
     names.into_iter().find(|name| !seen.insert(*name))
@@ -102,7 +102,7 @@ fn word<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// What OpenAI demands of a call's name, its arguments and its tool's definition.
+/// OpenAI's rules for a call's name, its arguments and its tool's definition.
 mod openai {
     use super::{Broken, is_name, word};
     use serde_json::Value;
@@ -117,7 +117,7 @@ mod openai {
                 "Invalid type for '{at}.arguments': expected a string, but got {} instead.",
                 kind(&function["arguments"])
             )),
-            // The vendor takes any text here; servers that read it into a template do not.
+            // OpenAI accepts any text here; servers that parse it for a template do not.
             Some(text) => {
                 let object = serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
                 broken.unless(object, || format!("Invalid '{at}.arguments': expected a JSON object."));

@@ -1,4 +1,4 @@
-//! The rules of OpenAI Responses.
+//! The request rules of OpenAI Responses.
 
 use super::openai::{call, tool};
 use super::{Broken, Sent, twice, word};
@@ -14,7 +14,7 @@ pub(super) fn note(sent: &mut Sent, reply: &Reply, envelope: &Envelope) {
             continue;
         }
         let id = word(&responses_item(said, index, reply, envelope), "id").to_owned();
-        // What follows a piece of reasoning directly belongs to it.
+        // The item directly after a reasoning item belongs to it.
         if let Some(before) = thinking.take() {
             sent.needs.insert(id.clone(), before);
         }
@@ -117,7 +117,7 @@ fn message(index: usize, item: &Value, items: &[Value], sent: &Sent, broken: &mu
     }
 }
 
-/// Reasoning comes back sealed where nothing is stored, and with what it led to.
+/// Reasoning must be returned encrypted if nothing is stored, and together with the item that it led to.
 fn reasoning(index: usize, item: &Value, items: &[Value], unstored: bool, broken: &mut Broken) {
     let id = word(item, "id");
     match item["encrypted_content"].as_str() {
@@ -152,7 +152,7 @@ fn after_reasoning(item: &Value, items: &[Value], sent: &Sent, kind: &str, broke
     }
 }
 
-/// An id is one of the vendor's making, or left out.
+/// An id must be one of the vendor's, or absent.
 fn prefixed(index: usize, item: &Value, prefix: &str, broken: &mut Broken) {
     if let Some(id) = item["id"].as_str() {
         broken.unless(id.starts_with(prefix), || {

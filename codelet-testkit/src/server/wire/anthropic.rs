@@ -133,18 +133,18 @@ fn kind_of(said: &Said) -> &'static str {
     }
 }
 
-/// Whether the vendor's own tool begins here; otherwise it has ended.
+/// Returns whether a call of the vendor's own tool begins here; otherwise it is a result.
 fn is_begun(block: &Value) -> bool {
     block["type"] == "server_tool_use"
 }
 
-/// A block as it opens: empty, but for encrypted thinking, which has no deltas.
+/// A block as it opens: empty, except for encrypted thinking, which has no deltas.
 fn opening(said: &Said, index: usize, envelope: &Envelope) -> Value {
     match said {
         Said::Text(_) => json!({ "type": "text", "text": "" }),
         Said::Thinking(_) => json!({ "type": "thinking", "thinking": "", "signature": "" }),
         Said::Redacted => block(said, index, envelope),
-        // What it begins with grows like a call's parameters; what came of it comes whole.
+        // A call's input is streamed like parameters; a result is sent whole.
         Said::Own(block) if is_begun(block) => {
             let mut block = block.clone();
             block["input"] = json!({});
@@ -175,7 +175,7 @@ fn deltas(said: &Said, index: usize, bytes: usize, envelope: &Envelope) -> Vec<V
         }
         Said::Own(_) => Vec::new(),
         Said::Call { arguments, .. } => {
-            // The vendor opens with an empty fragment, and sends no other for an empty object.
+            // The vendor begins with an empty fragment, and sends no other for an empty object.
             let mut deltas = vec![json!({ "type": "input_json_delta", "partial_json": "" })];
             if !matches!(arguments.as_str(), "{}" | "") {
                 deltas.extend(pieces("input_json_delta", "partial_json", arguments, bytes));
@@ -194,7 +194,7 @@ fn pieces(kind: &str, key: &str, text: &str, bytes: usize) -> Vec<Value> {
     fragments(text, bytes).into_iter().map(delta).collect()
 }
 
-/// A block when it is complete, which is also how the client has to send it back.
+/// A complete block, which is also the form in which the client must return it.
 pub(in crate::server) fn block(said: &Said, index: usize, envelope: &Envelope) -> Value {
     match said {
         Said::Text(text) => json!({ "type": "text", "text": text }),

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions, with `reasoning_content` as the compatible vendors have it.
+//! OpenAI Chat Completions, with `reasoning_content` as used by compatible vendors.
 
 use super::{Envelope, Frame, Wire};
 use crate::server::fault::Trouble;
@@ -6,7 +6,7 @@ use crate::server::request::{Message, Part, Speaker, View, arguments, list, stri
 use crate::server::script::{Reply, Said, Stop, fragments};
 use serde_json::{Value, json};
 
-/// When every reply is made, in seconds since 1970: replies are the same in each run.
+/// The creation time of every reply, in seconds since 1970, so that replies are the same in each run.
 pub(super) const CREATED: u64 = 1_763_769_600;
 
 pub(super) fn view(body: &Value) -> View {

@@ -6,7 +6,7 @@ use crate::server::request::{Message, Part, Speaker, View, list, string};
 use crate::server::script::{Reply, Said, Stop, fragments};
 use serde_json::{Value, json};
 
-/// The model in a path, where it is one that answers.
+/// The model in a path, if the method generates content.
 pub(super) fn model(path: &str) -> Option<&str> {
     let rest = path.strip_prefix("/v1beta/models/")?;
     let (model, method) = rest.split_once(':')?;
@@ -28,7 +28,7 @@ pub(super) fn view(path: &str, body: &Value) -> View {
     }
 }
 
-/// The vendor takes both spellings of a field.
+/// Reads a field in either spelling, as the vendor does.
 pub(in crate::server) fn either<'a>(value: &'a Value, camel: &str, snake: &str) -> &'a Value {
     match &value[camel] {
         Value::Null => &value[snake],
@@ -108,7 +108,7 @@ pub(super) fn whole(reply: &Reply, envelope: &Envelope) -> Value {
     )
 }
 
-/// The parts with their kinds. The first call carries the seal of the thinking before it.
+/// The parts with their kinds. The first call carries the signature of the thinking before it.
 fn parts(reply: &Reply, envelope: &Envelope) -> Vec<(&'static str, Value)> {
     let mut parts = Vec::new();
     let mut seals = seal(reply, envelope);
@@ -124,7 +124,7 @@ fn parts(reply: &Reply, envelope: &Envelope) -> Vec<(&'static str, Value)> {
             }
             Said::Redacted | Said::Own(_) => {}
             Said::Call { tool, arguments, .. } => {
-                // A call comes whole. What is not JSON never reaches the client: the reply ends as malformed.
+                // A call is sent whole. Invalid JSON never reaches the client: the reply ends as malformed.
                 let Ok(args) = serde_json::from_str::<Value>(arguments) else {
                     continue;
                 };
@@ -142,14 +142,14 @@ fn parts(reply: &Reply, envelope: &Envelope) -> Vec<(&'static str, Value)> {
     parts
 }
 
-/// The seal of a reply that thought.
+/// The signature of a reply with thinking.
 pub(in crate::server) fn seal(reply: &Reply, envelope: &Envelope) -> Option<String> {
     let thinks = |said: &Said| matches!(said, Said::Thinking(_) | Said::Redacted);
     let index = reply.parts.iter().position(thinks)?;
     Some(envelope.sign(index, UNSEEN))
 }
 
-/// What stands in the last chunk: the seal where no call carries it, otherwise an empty text.
+/// The parts of the last chunk: the signature if no call carries it, otherwise an empty text.
 fn last_parts(reply: &Reply, envelope: &Envelope) -> Vec<Value> {
     let called = reply.parts.iter().any(|said| matches!(said, Said::Call { .. }));
     match seal(reply, envelope) {
@@ -188,8 +188,7 @@ fn finish_reason(reply: &Reply) -> &'static str {
     }
 }
 
-/// The report grows as the reply does: tokens of the answer stand in the last one. `candidatesTokenCount` is without
-/// thinking.
+/// The usage so far: output tokens are only in the last report. `candidatesTokenCount` excludes thinking.
 fn usage(envelope: &Envelope, last: bool) -> Value {
     let usage = envelope.usage;
     let mut report = json!({ "promptTokenCount": usage.prompt() });
@@ -238,7 +237,7 @@ pub(super) fn refusal(refusal: &Refusal, model: &str, says: Option<&str>) -> Val
         _ => ("INTERNAL", "An internal error has occurred. Please retry."),
     };
     let mut error = json!({ "code": refusal.status, "message": says.unwrap_or(usual), "status": name });
-    // This vendor says when to come back in the body as well.
+    // This vendor also gives the retry time in the body.
     if let Some(RetryAfter::Seconds(seconds)) = refusal.retry {
         error["details"] = json!([{
             "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": format!("{seconds}s"),

@@ -1,4 +1,4 @@
-//! The four ways in which providers talk: how each asks, answers, reports usage and refuses.
+//! The four wire protocols: requests, responses, usage and refusals.
 
 mod anthropic;
 mod chat;
@@ -27,49 +27,49 @@ pub enum Wire {
     Gemini,
 }
 
-/// Whose habits the server has on its wire.
+/// A variation of a wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Dialect {
     /// The vendor's own.
     #[default]
     Vendor,
     /// A gateway on Anthropic's wire: `message_start` reports the whole prompt as `input_tokens`, and only
-    /// `message_delta` tells how much of it was cached. The vendor's own on the other wires.
+    /// `message_delta` says how much of it was cached. Same as the vendor's on the other wires.
     Gateway,
-    /// llama.cpp's server: other ids, fields left out, its own errors.
+    /// llama.cpp's server: other ids, omitted fields, its own errors.
     LlamaServer,
 }
 
-/// One event of a stream, before it is bytes.
+/// An event of a stream, before serialization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// The event's name on wires that name events.
     pub event: Option<&'static str>,
-    /// What it carries: JSON, but for the last word of Chat.
+    /// Its data: JSON, except for the final one of Chat.
     pub data: String,
-    /// What kind of event it is, for tests that try each kind: `content_block_delta thinking_delta`, `tool_calls`.
+    /// The kind of event, for tests that try each kind: `content_block_delta thinking_delta`, `tool_calls`.
     pub kind: String,
 }
 
-/// What surrounds a reply: ids, model, usage.
+/// The context of a reply: ids, model, usage.
 #[derive(Clone, Debug)]
 pub(super) struct Envelope<'a> {
     pub dialect: Dialect,
-    /// The request's number, from which ids are made.
+    /// The request's number, from which ids are derived.
     pub number: usize,
     pub model: &'a str,
     pub usage: Billed,
-    /// Whether the request asked for a report of usage, on the wire where it must.
+    /// True if the request asks for usage, on the wire where it must.
     pub wants_usage: bool,
-    /// Whether the request asked for encrypted thinking, on the wire where it must.
+    /// True if the request asks for encrypted thinking, on the wire where it must.
     pub wants_sealed: bool,
 }
 
 impl Wire {
-    /// All of them.
+    /// All wires.
     pub const ALL: [Wire; 4] = [Wire::Anthropic, Wire::Chat, Wire::Responses, Wire::Gemini];
 
-    /// Whether this path is where the wire's requests go.
+    /// Returns whether this path is the wire's endpoint.
     pub(super) fn takes(self, path: &str) -> bool {
         let path = path.split('?').next().unwrap_or_default();
         match self {
@@ -80,7 +80,7 @@ impl Wire {
         }
     }
 
-    /// A body in words that all wires share.
+    /// Parses a body into the common view.
     pub(super) fn view(self, path: &str, body: &Value) -> View {
         match self {
             Wire::Anthropic => anthropic::view(body),
@@ -90,8 +90,8 @@ impl Wire {
         }
     }
 
-    /// The frames that a reply becomes when its faults are left out, so that a test can go through all of them. The
-    /// request is taken to ask for everything that can be asked for.
+    /// The frames of a reply without its faults, so that a test can iterate over them. The request is assumed to ask
+    /// for everything optional.
     pub fn frames(self, reply: &Reply) -> Vec<Frame> {
         let envelope = Envelope {
             dialect: Dialect::Vendor,
@@ -113,7 +113,7 @@ impl Wire {
         }
     }
 
-    /// The same reply to a request that did not ask for a stream.
+    /// The same reply without a stream.
     pub(super) fn whole(self, reply: &Reply, envelope: &Envelope) -> Value {
         match self {
             Wire::Anthropic => anthropic::whole(reply, envelope),
@@ -123,7 +123,7 @@ impl Wire {
         }
     }
 
-    /// The event that tells of trouble inside a stream.
+    /// The error event inside a stream.
     pub(super) fn trouble(self, trouble: Trouble, bare: bool, envelope: &Envelope, before: usize) -> Frame {
         match self {
             Wire::Anthropic => anthropic::trouble(trouble, envelope),
@@ -133,7 +133,7 @@ impl Wire {
         }
     }
 
-    /// The body of a refusal in the vendor's form. `says` is the message where the server has one of its own.
+    /// The body of a refusal in the vendor's form. `says` is a custom message.
     pub(super) fn refusal(self, dialect: Dialect, refusal: &Refusal, model: &str, says: Option<&str>) -> String {
         if let Some(body) = &refusal.body {
             return body.clone();
@@ -167,7 +167,7 @@ impl Frame {
         }
     }
 
-    /// The bytes as this wire sends them.
+    /// The bytes of the frame on this wire.
     pub fn bytes(&self, wire: Wire) -> Vec<u8> {
         let end = match wire {
             Wire::Gemini => "\r\n\r\n",
@@ -180,7 +180,7 @@ impl Frame {
         text.into_bytes()
     }
 
-    /// The same with its data broken off in the middle.
+    /// The frame with its data truncated in the middle.
     pub(super) fn malformed(&self) -> Frame {
         let mut half = self.data.len() / 2;
         while !self.data.is_char_boundary(half) {
@@ -194,7 +194,7 @@ impl Frame {
 }
 
 impl Envelope<'_> {
-    /// The id of the call that is the reply's part of this index.
+    /// The id of the call that is the reply's part with this index.
     pub fn call_id(&self, wire: Wire, index: usize, said: &Said) -> String {
         if let Said::Call { id: Some(id), .. } = said {
             return id.clone();
@@ -214,14 +214,14 @@ impl Envelope<'_> {
         format!("{prefix}{letters:013x}{:06}{index:05}", self.number)
     }
 
-    /// A signature over thinking, which only this server makes.
+    /// A signature over thinking, which only this server produces.
     pub fn sign(&self, index: usize, text: &str) -> String {
         let salt = (self.number as u64) << 20 | index as u64;
         seal(salt, text)
     }
 }
 
-/// A seal over a text. It is as long as short real ones and checked by making it again.
+/// A signature over a text. It is as long as short real ones and verified by recomputing it.
 fn seal(salt: u64, text: &str) -> String {
     let mut seal = format!("EqQB{salt:010x}");
     for part in 0..3_u8 {
@@ -231,7 +231,7 @@ fn seal(salt: u64, text: &str) -> String {
     seal
 }
 
-/// Whether a seal is this server's, over exactly this text.
+/// Returns whether a signature is this server's, over exactly this text.
 pub(super) fn is_sealed(signature: &str, text: &str) -> bool {
     let salt = signature.get(4..14).and_then(|hex| u64::from_str_radix(hex, 16).ok());
     salt.is_some_and(|salt| seal(salt, text) == signature)
@@ -246,7 +246,7 @@ pub(super) fn hash<T: std::hash::Hash + ?Sized>(value: &T) -> u64 {
     hasher.finish()
 }
 
-/// The words that encrypted thinking is made from.
+/// The text that encrypted thinking is derived from.
 pub(super) const UNSEEN: &str = "encrypted thinking";
 
 fn llama_refusal(status: u16, says: Option<&str>) -> Value {

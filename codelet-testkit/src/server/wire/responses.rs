@@ -121,7 +121,7 @@ fn ending(reply: &Reply, envelope: &Envelope) -> (&'static str, Value) {
     (event, last)
 }
 
-/// What is an item of its own, with its index in the reply.
+/// The parts of the reply that are items, with their indices.
 fn items<'a>(reply: &'a Reply, envelope: &Envelope) -> Vec<(usize, &'a Said)> {
     let shown = |said: &Said| match said {
         Said::Redacted => envelope.wants_sealed,
@@ -131,7 +131,7 @@ fn items<'a>(reply: &'a Reply, envelope: &Envelope) -> Vec<(usize, &'a Said)> {
     reply.parts.iter().enumerate().filter(|(_, said)| shown(said)).collect()
 }
 
-/// An item when it is complete, which is also how the client has to send it back.
+/// A complete item, which is also the form in which the client must return it.
 pub(in crate::server) fn item(said: &Said, index: usize, reply: &Reply, envelope: &Envelope) -> Value {
     match said {
         Said::Text(text) => json!({
@@ -153,7 +153,7 @@ pub(in crate::server) fn item(said: &Said, index: usize, reply: &Reply, envelope
             "id": item_id(said, index, envelope), "type": "function_call", "status": "completed",
             "arguments": arguments, "call_id": envelope.call_id(Wire::Responses, index, said), "name": tool,
         }),
-        // Not among the items.
+        // Not an item.
         Said::Own(_) => Value::Null,
     }
 }
@@ -175,7 +175,7 @@ fn item_id(said: &Said, index: usize, envelope: &Envelope) -> String {
 }
 
 struct Stream {
-    /// Numbers and some events are left out, as by llama.cpp's server.
+    /// Omits sequence numbers and some events, like llama.cpp's server.
     plain: bool,
     frames: Vec<Frame>,
 }
