@@ -218,7 +218,10 @@ fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
 
 #[test]
 fn what_there_is_no_room_for_changes_no_byte_and_no_figure() {
-    for (api, preset) in ALL.iter().flat_map(|&api| [(api, Preset::Faithful), (api, Preset::Off)]) {
+    for (api, preset) in ALL
+        .iter()
+        .flat_map(|&api| [(api, Preset::Faithful), (api, Preset::Off)])
+    {
         let (one, other) = (under(preset, 32_000), under(preset, 32_000).remembering(LEAST));
         let mut edits = 0;
         for (number, body) in requests(api, 80).iter().enumerate() {
@@ -310,7 +313,10 @@ fn a_client_that_asks_for_a_shorter_reply_gets_the_conversation_as_it_was() {
         let (usual, other) = (full(128_000), full(128_000));
         let mut edits = 0;
         for (number, body) in requests(api, 160).iter().enumerate() {
-            let (long, short) = (most(body, 32_000), most(body, if number % 3 == 0 { 32_000 } else { 21_333 }));
+            let (long, short) = (
+                most(body, 32_000),
+                most(body, if number % 3 == 0 { 32_000 } else { 21_333 }),
+            );
             let items = list(api, &sent(&usual.edit(&api.into(), &long), &long));
             let edited = other.edit(&api.into(), &short);
             assert!(list(api, &sent(&edited, &short)) == items, "{api:?}, request {number}");

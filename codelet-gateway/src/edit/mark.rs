@@ -79,8 +79,11 @@ fn cut(item: &[u8]) -> Vec<u8> {
     let (mut out, mut at) = (Vec::with_capacity(item.len()), 0);
     for key in memmem::find_iter(item, KEY) {
         let value = item[key + KEY.len()..].trim_ascii_start().strip_prefix(b":");
-        let value = value.map(<[u8]>::trim_ascii_start).filter(|value| value.starts_with(b"{"));
-        let Some(end) = value.and_then(|value| Some(item.len() - value.len() + memchr::memchr(b'}', value)? + 1)) else {
+        let value = value
+            .map(<[u8]>::trim_ascii_start)
+            .filter(|value| value.starts_with(b"{"));
+        let Some(end) = value.and_then(|value| Some(item.len() - value.len() + memchr::memchr(b'}', value)? + 1))
+        else {
             continue;
         };
         if key < at {
@@ -121,12 +124,20 @@ mod tests {
     fn an_item_without_its_marks_is_as_the_client_writes_it_where_it_puts_none() {
         let mark = r#""cache_control": {"type": "ephemeral", "ttl": "1h"}"#;
         for (marked, plain) in [
-            (format!(r#"{{"content": [{{"text": "\u00e9 \/", {mark}}}]}}"#), r#"{"content": [{"text": "\u00e9 \/"}]}"#),
+            (
+                format!(r#"{{"content": [{{"text": "\u00e9 \/", {mark}}}]}}"#),
+                r#"{"content": [{"text": "\u00e9 \/"}]}"#,
+            ),
             (format!(r#"{{{mark}, "role": "user"}}"#), r#"{"role": "user"}"#),
-            (format!(r#"{{"content":[{{{mark}}},{{ {mark} ,"a":1,"b":2.50}}]}}"#), r#"{"content":[{},{ "a":1,"b":2.50}]}"#),
+            (
+                format!(r#"{{"content":[{{{mark}}},{{ {mark} ,"a":1,"b":2.50}}]}}"#),
+                r#"{"content":[{},{ "a":1,"b":2.50}]}"#,
+            ),
             // What a call was given stays, and then all is written anew.
-            (format!(r#"{{"content": [{{"input": {{{mark}}}, {mark}}}]}}"#),
-             r#"{"content":[{"input":{"cache_control":{"type":"ephemeral","ttl":"1h"}}}]}"#),
+            (
+                format!(r#"{{"content": [{{"input": {{{mark}}}, {mark}}}]}}"#),
+                r#"{"content":[{"input":{"cache_control":{"type":"ephemeral","ttl":"1h"}}}]}"#,
+            ),
         ] {
             let mut marks = Vec::new();
             let left = without(marked.as_bytes(), &mut marks);

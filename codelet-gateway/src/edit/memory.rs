@@ -100,7 +100,10 @@ impl Memory {
         let most_whole = (self.most_bytes as f64 * WHOLE_SHARE) as usize;
         loop {
             let oldest = |is_bare: bool| {
-                let others = all.folds.iter().filter(|(_, (put, fold))| *put < clock && fold.is_bare() == is_bare);
+                let others = all
+                    .folds
+                    .iter()
+                    .filter(|(_, (put, fold))| *put < clock && fold.is_bare() == is_bare);
                 others.min_by_key(|(_, (put, _))| *put).map(|(place, _)| *place)
             };
             match (oldest(false), oldest(true)) {

@@ -57,7 +57,11 @@ impl Conversation {
         let until = last(said).unwrap_or(0).max(self.bare_until);
         let mut bare = Bare::default();
         let said = bare.of(&said[self.bare_until..until]);
-        let first = if self.is_bare { shown.len().saturating_sub(since) } else { 0 };
+        let first = if self.is_bare {
+            shown.len().saturating_sub(since)
+        } else {
+            0
+        };
         let places = first..last(shown).unwrap_or(0).max(first);
         let fresh = bare.of(&shown[places.clone()]);
         shown.splice(places, fresh);
@@ -181,12 +185,21 @@ mod tests {
         match kind % 24 {
             0 | 1 => user(Part::text(format!("Do the {}. part of it.", which % 3))),
             2 => user(Part::Image(image)),
-            3 => user(Part::text_from(Origin::Reminder(ReminderKind::GitStatus), lines(number, 200))),
-            4 => user(Part::Opaque(Opaque::new("document", Value::from(lines(usize::from(which % 2), 300))))),
+            3 => user(Part::text_from(
+                Origin::Reminder(ReminderKind::GitStatus),
+                lines(number, 200),
+            )),
+            4 => user(Part::Opaque(Opaque::new(
+                "document",
+                Value::from(lines(usize::from(which % 2), 300)),
+            ))),
             5 => vec![Message::assistant("Done.")],
             6 => {
                 let begun = Opaque::new("server_tool_use", Value::from(number)).that_is(Nature::Pending);
-                vec![Message::new(Role::Assistant, vec![Part::text("I look."), Part::Opaque(begun)])]
+                vec![Message::new(
+                    Role::Assistant,
+                    vec![Part::text("I look."), Part::Opaque(begun)],
+                )]
             }
             7 => user(Part::text(" ")),
             _ => {
