@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 #: A list of messages, a whole request, or the text or file of a recorded session.
-Conversation = Union[Sequence[Mapping[str, Any]], Mapping[str, Any], str, bytes, "os.PathLike[str]"]
+Conversation = Union[Sequence[Mapping[str, Any]], Mapping[str, Any], str, bytes, bytearray, memoryview, "os.PathLike[str]"]
 
 #: Where the messages stand in a request.
 _LISTS = ("messages", "input", "contents", "steps")
