@@ -102,7 +102,7 @@ export async function restore(
   removed: Result | Readonly<Record<string, string>> | string | Uint8Array,
   handle: string,
 ): Promise<string | undefined> {
-  if (removed instanceof Compacted) return restore(removed.removed, handle);
+  if (isResult(removed)) return restore(removed.removed, handle);
   if (typeof removed === "string" || removed instanceof Uint8Array) {
     return (await outcome((engine) => engine.restore(bytes(removed), handle))) ?? undefined;
   }
@@ -186,6 +186,10 @@ class Compacted implements Result {
     const lists = Array.isArray(request) ? [request] : LISTS.map((name) => request[name]);
     return lists.find(Array.isArray) ?? [];
   }
+}
+
+function isResult(value: unknown): value is Result {
+  return value instanceof Compacted;
 }
 
 /** The report of a conversation without a message. */
