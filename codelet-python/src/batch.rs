@@ -4,7 +4,7 @@
 use crate::column::{Column, Rows};
 use crate::{failed, reading};
 use codelet_offline::options::{self, Compactor};
-use codelet_offline::{check, removed};
+use codelet_offline::removed;
 use codelet_replay::options::Replay;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
