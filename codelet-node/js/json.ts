@@ -4,10 +4,18 @@ import { CodeletError } from "./wrong.js";
 
 const encoder = new TextEncoder();
 
-/** The bytes of a text, or of the JSON of a value. */
+/** The bytes of a text, or of the JSON of messages or a request. */
 export function bytes(value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value;
-  return encoder.encode(typeof value === "string" ? value : json(value));
+  if (typeof value === "string") return encoder.encode(value);
+  // JSON makes `{}` of a promise that nobody has awaited, and of a map.
+  const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  if (kind !== "Object" && kind !== "Array") throw unfit(kind.toLowerCase());
+  return encoder.encode(json(value));
+}
+
+function unfit(kind: string): CodeletError {
+  return new CodeletError("ERR_ARGUMENT", `expected messages, a request, or the text of a session; not ${kind}`);
 }
 
 /** The JSON of a value of a conversation. */
@@ -18,9 +26,7 @@ export function json(value: unknown): string {
   } catch (cause) {
     throw new CodeletError("ERR_ARGUMENT", `a conversation has to be JSON: ${(cause as Error).message}`, { cause });
   }
-  if (text === undefined) {
-    throw new CodeletError("ERR_ARGUMENT", `expected messages, a request, or the text of a session; not ${typeof value}`);
-  }
+  if (text === undefined) throw unfit(typeof value);
   return text;
 }
 
