@@ -25,7 +25,7 @@
 //! use codelet_agent::run::Ending;
 //! use codelet_agent::scripted::Scripted;
 //! use codelet_agent::session::{Parts, Session, Settings};
-//! use codelet_agent::surroundings::Nowhere;
+//! use codelet_agent::environment::Nowhere;
 //! use codelet_context::message::Message;
 //! use std::sync::Arc;
 //!
