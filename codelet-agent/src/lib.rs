@@ -2,7 +2,7 @@
 //!
 //! A [`Session`](session::Session) holds one conversation and its dependencies: a [`Model`](model::Model), the
 //! [`Tool`](tool::Tool)s, a [`Gate`](permission::Gate) that decides on permissions, and the
-//! [`Surroundings`](surroundings::Surroundings) from which reminders are built. A prompt starts a [run], a state
+//! [`Surroundings`](environment::Surroundings) from which reminders are built. A prompt starts a [run], a state
 //! machine without side effects: it says what comes next, and the driver does it. One place decides whether to compact:
 //! before every request, even in the middle of a turn. Everything that happens is reported as an
 //! [`Event`](event::Event), the same to every front end.
@@ -15,7 +15,7 @@
 //! - `turn`, the actions: the driver, a step's calls, requests, compactions;
 //! - [`session`], the state they act on, and how to take changes back;
 //! - [`tool`], the tool trait, with the events and hooks that report on calls;
-//! - [`surroundings`], everything read for the model, and [`run`], what comes next and when to stop;
+//! - [`environment`], everything read for the model, and [`run`], what comes next and when to stop;
 //! - [`permission`], [`model`], [`interrupt`].
 //!
 //! ```

@@ -9,7 +9,7 @@
 //! [sandbox](sandbox::Sandbox). Nothing here reads the process's environment, its arguments, or the wall clock: they
 //! come in as [`Options`].
 //!
-//! Start with [`all`]; [`surroundings::World`] covers the rest of what a session needs from its machine.
+//! Start with [`all`]; [`environment::World`] covers the rest of what a session needs from its machine.
 //!
 //! ```
 //! use codelet_tools::{Options, all};

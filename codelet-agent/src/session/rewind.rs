@@ -1,7 +1,7 @@
 //! Rewinding to one of the session's prompts: the conversation, the files that its tools have changed, or both.
 //!
 //! Each prompt leaves a [point](codelet_context::conversation::Point) of the conversation and a
-//! [mark](crate::surroundings::journal::Mark) of the journal. Whenever the model's knowledge of files no longer matches
+//! [mark](crate::environment::journal::Mark) of the journal. Whenever the model's knowledge of files no longer matches
 //! their state, it is told.
 
 pub mod told;
