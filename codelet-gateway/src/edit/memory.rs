@@ -41,10 +41,6 @@ impl Remembered {
         Some(fold)
     }
 
-    fn forget(&mut self, place: Place) {
-        self.remove(place);
-    }
-
     /// Leaves a conversation without its texts, or forgets it where that cannot be.
     fn drop_texts(&mut self, place: Place) {
         if let Some((_, fold)) = self.folds.get_mut(&place) {
@@ -52,7 +48,7 @@ impl Remembered {
             fold.drop_texts();
             self.bytes += fold.bytes();
             if !fold.is_bare() {
-                self.forget(place);
+                self.remove(place);
             }
         }
     }
@@ -108,7 +104,7 @@ impl Memory {
             };
             match (oldest(false), oldest(true)) {
                 (Some(whole), _) if all.bytes > most_whole => all.drop_texts(whole),
-                (None, Some(bare)) if all.bytes > self.most_bytes => all.forget(bare),
+                (None, Some(bare)) if all.bytes > self.most_bytes => drop(all.remove(bare)),
                 // The one that was asked for last keeps its texts as long as there is anything else to let go of.
                 (None, None) if all.bytes > most_whole => {
                     all.drop_texts(place);
@@ -123,14 +119,17 @@ impl Memory {
     /// next request brings it again.
     pub fn recall(&self, handle: &str) -> Option<String> {
         let mut all = self.lock();
-        let has_it = |(place, (_, fold)): (&Place, &(u64, Fold))| Some((*place, fold.recall(handle)?.to_owned()));
-        let mut found = all.folds.iter().filter_map(has_it);
-        let whole = found.find_map(|(_, text)| Some(text).filter(|text| !text.is_empty()));
-        if whole.is_some() {
-            return whole;
+        let mut dropped = Vec::new();
+        for (place, (_, fold)) in &all.folds {
+            match fold.recall(handle) {
+                Some("") => dropped.push(*place),
+                Some(text) => return Some(text.to_owned()),
+                None => {}
+            }
         }
-        let dropped: Vec<Place> = all.folds.iter().filter_map(has_it).map(|(place, _)| place).collect();
-        dropped.into_iter().for_each(|place| all.forget(place));
+        for place in dropped {
+            all.remove(place);
+        }
         None
     }
 
