@@ -635,8 +635,8 @@ async fn a_ring_of_gateways_is_told_to_whoever_asks() {
     assert_eq!(figures(&format!("http://{second}"), 1).await["requests"], 1);
 }
 
-#[tokio::test]
-async fn what_was_asked_before_the_end_is_answered_and_nothing_after_it() {
+/// A provider that answers one request, with the frames that it is sent until the sender is dropped.
+async fn answering_frame_by_frame() -> (tokio::sync::mpsc::Sender<Result<Frame<Bytes>, Infallible>>, Provider) {
     let (rest, frames) = tokio::sync::mpsc::channel::<Result<Frame<Bytes>, Infallible>>(1);
     let frames = Mutex::new(Some(frames));
     let provider = Provider::answering(move |_| {
@@ -645,6 +645,12 @@ async fn what_was_asked_before_the_end_is_answered_and_nothing_after_it() {
         Response::new(StreamBody::new(stream).boxed_unsync())
     })
     .await;
+    (rest, provider)
+}
+
+#[tokio::test]
+async fn what_was_asked_before_the_end_is_answered_and_nothing_after_it() {
+    let (rest, provider) = answering_frame_by_frame().await;
     let options = options(provider.address, editor(32_000));
     let gateway = Gateway::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
     let address = gateway.address();
@@ -697,14 +703,7 @@ async fn is_answered(connection: &mut TcpStream) -> bool {
 
 #[tokio::test]
 async fn a_new_client_takes_the_place_of_the_one_that_was_longest_idle_and_of_none_that_waits_for_an_answer() {
-    let (rest, frames) = tokio::sync::mpsc::channel::<Result<Frame<Bytes>, Infallible>>(1);
-    let frames = Mutex::new(Some(frames));
-    let provider = Provider::answering(move |_| {
-        let mut frames = frames.lock().unwrap().take().unwrap();
-        let stream = futures_util::stream::poll_fn(move |context| frames.poll_recv(context));
-        Response::new(StreamBody::new(stream).boxed_unsync())
-    })
-    .await;
+    let (rest, provider) = answering_frame_by_frame().await;
     let options = options(provider.address, editor(32_000));
     let gateway = Gateway::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
     let address = gateway.address();
