@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// As much of conversations is remembered as takes about so many bytes, if nobody says otherwise.
-const USUAL_BYTES: usize = 128 << 20;
+const USUAL_BYTES: usize = 120 << 20;
 /// Texts are remembered as long as all takes no more than this share of it.
 const WHOLE_SHARE: f64 = 2.0 / 3.0;
 /// Of so many conversations it is remembered that they were refused.
@@ -94,7 +94,7 @@ impl Memory {
             all.bytes -= other.bytes();
         }
         let most_whole = (self.most_bytes as f64 * WHOLE_SHARE) as usize;
-        loop {
+        while all.bytes > most_whole {
             let oldest = |is_bare: bool| {
                 let others = all
                     .folds
@@ -102,15 +102,16 @@ impl Memory {
                     .filter(|(_, (put, fold))| *put < clock && fold.is_bare() == is_bare);
                 others.min_by_key(|(_, (put, _))| *put).map(|(place, _)| *place)
             };
-            match (oldest(false), oldest(true)) {
-                (Some(whole), _) if all.bytes > most_whole => all.drop_texts(whole),
-                (None, Some(bare)) if all.bytes > self.most_bytes => drop(all.remove(bare)),
+            if let Some(whole) = oldest(false) {
+                all.drop_texts(whole);
+            } else if all.folds.len() == 1 {
                 // The one that was asked for last keeps its texts as long as there is anything else to let go of.
-                (None, None) if all.bytes > most_whole => {
-                    all.drop_texts(place);
-                    break;
-                }
-                _ => break,
+                all.drop_texts(place);
+                break;
+            } else if all.bytes <= self.most_bytes {
+                break;
+            } else if let Some(bare) = oldest(true) {
+                all.remove(bare);
             }
         }
     }
