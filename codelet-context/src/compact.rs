@@ -399,7 +399,14 @@ impl<'a> Work<'a> {
             (kept, drafts) = self.keep(division.budget, division.steps, last);
         }
         let budget = division.map_or(budget, |division| division.budget);
-        let last_cap = room::last_cap(outputs, budget, self.is_seen(last));
+        let output = room::output_cap(budget, self.history.course().size().tokens);
+        let is_seen = self.is_seen(last);
+        let limits = room::Limits {
+            output,
+            last: room::last_cap(outputs, budget, output, is_seen),
+            is_seen,
+            calls: steps,
+        };
         self.apply_strategies(&mut drafts, kept.start);
         let (hits, bytes) = draft::drop_free_thinking(&mut drafts, &mut self.archive);
         self.strategies.add(
@@ -409,7 +416,7 @@ impl<'a> Work<'a> {
                 bytes_saved: bytes as i64,
             },
         );
-        room::shorten(&mut drafts, budget, (last_cap, steps), division, &mut self.archive);
+        room::shorten(&mut drafts, budget, limits, division, &mut self.archive);
         self.cut = division.and_then(|division| division.cut);
         let floor = budget.saturating_sub(room::overhead(&drafts, &self.options.ending()));
         let summary = division.map_or(self.least_summary(budget), |division| division.summary);
@@ -419,7 +426,7 @@ impl<'a> Work<'a> {
         }
         // Still too large: keep only the last step, and fold the oldest prompts.
         let mut drafts = self.last_step(last, budget);
-        room::shorten(&mut drafts, budget, (last_cap, steps), division, &mut self.archive);
+        room::shorten(&mut drafts, budget, limits, division, &mut self.archive);
         let floor = budget.saturating_sub(self.told_beside_prompts(&drafts, budget));
         let mut fold = match room::squeeze(&mut drafts, floor, &mut self.archive) {
             true => None,
@@ -469,7 +476,7 @@ impl<'a> Work<'a> {
     /// Selects the kept part for a limit of `limit` tokens; returns it with all drafts that stay.
     fn keep(&mut self, budget: Tokens, limit: Tokens, last: usize) -> (Kept, Vec<Draft>) {
         let messages = self.history.messages();
-        let output_cap = room::share(budget, room::OUTPUT_SHARE);
+        let output_cap = room::output_cap(budget, self.history.course().size().tokens);
         let weight = |message: usize| room::weigh(&messages[message], output_cap);
         let steps = self.history.course().steps();
         let within = |limit| select::within(limit, messages, &self.turns, steps, &self.anchors, weight);

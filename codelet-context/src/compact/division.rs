@@ -180,7 +180,8 @@ impl Demand<'_> {
 
     /// The tokens of the last complete step and of pinned messages.
     fn last(&self, budget: Tokens) -> Tokens {
-        let cap = room::last_cap(self.outputs.to_vec(), budget, self.is_seen);
+        let one = room::output_cap(budget, self.history.course().size().tokens);
+        let cap = room::last_cap(self.outputs.to_vec(), budget, one, self.is_seen);
         let stay = self.drafts.iter().filter(|draft| draft.is_last || draft.pinned);
         let weigh = |draft: &Draft| {
             let of = |class| draft::weights([draft], class);

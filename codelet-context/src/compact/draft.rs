@@ -3,7 +3,7 @@
 use crate::message::cut;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, PART_TOKENS, Tokens};
-use crate::message::{Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, Words};
+use crate::message::{ActionKind, Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, Words};
 use crate::strategy::thinking_prune;
 use crate::text::body::Body;
 use serde_json::Value;
@@ -140,18 +140,47 @@ pub(crate) fn shorten<'a>(
     cap: Tokens,
     archive: &mut Archive,
 ) {
-    let mut tools = Tools::new();
+    shorten_each(drafts, class, cap, |_| cap, archive);
+}
+
+/// Shortens outputs of more than `cap` tokens: to `cap`, and those of reads to their markers, since the two ends of a
+/// file say little and one call brings it back.
+pub(crate) fn shorten_outputs<'a>(
+    drafts: impl IntoIterator<Item = &'a mut Draft>,
+    cap: Tokens,
+    archive: &mut Archive,
+) {
+    let room = |kind| if kind == ActionKind::Read { 0 } else { cap };
+    shorten_each(drafts, Class::Results, cap, room, archive);
+}
+
+/// Shortens the parts of a class with more than `cap` tokens to `room`, which depends on the kind of call for outputs.
+fn shorten_each<'a>(
+    drafts: impl IntoIterator<Item = &'a mut Draft>,
+    class: Class,
+    cap: Tokens,
+    room: impl Fn(ActionKind) -> Tokens,
+    archive: &mut Archive,
+) {
+    // By call id.
+    let mut tools: HashMap<Arc<str>, (Arc<str>, ActionKind)> = HashMap::new();
     for draft in drafts
         .into_iter()
         .filter(|draft| class != Class::Prompts || !draft.is_answered)
     {
         let role = draft.message.role;
         if class == Class::Results {
-            tools.extend(draft.message.calls().map(|call| (call.id.clone(), call.tool.clone())));
+            let called = |call: &ToolCall| (call.id.clone(), (call.tool.clone(), call.action.kind));
+            tools.extend(draft.message.calls().map(called));
         }
         for part in &mut draft.message.parts {
             if Class::of(role, part) == Some(class) && tokens::estimate_part(part) > cap {
-                shorten_part(part, cap, &tools, archive);
+                let tool = match part {
+                    Part::ToolResult(result) => tools.get(&result.call_id),
+                    _ => None,
+                };
+                let kind = tool.map_or(ActionKind::Other, |(_, kind)| *kind);
+                shorten_part(part, room(kind), tool.map(|(tool, _)| &**tool), archive);
             }
         }
     }
@@ -192,10 +221,8 @@ pub(crate) fn fair_cap(mut weights: Vec<Tokens>, room: Tokens) -> Tokens {
     Tokens::MAX
 }
 
-/// The tools of the calls so far, by call id.
-type Tools = HashMap<Arc<str>, Arc<str>>;
-
-fn shorten_part(part: &mut Part, cap: Tokens, tools: &Tools, archive: &mut Archive) {
+/// Shortens a part; `tool` is the source of an output.
+fn shorten_part(part: &mut Part, cap: Tokens, tool: Option<&str>, archive: &mut Archive) {
     let bytes = tokens::bytes_in(cap.saturating_sub(PART_TOKENS));
     match part {
         Part::Text(text) => {
@@ -214,7 +241,7 @@ fn shorten_part(part: &mut Part, cap: Tokens, tools: &Tools, archive: &mut Archi
             }
         }
         Part::ToolResult(result) => {
-            let tool = tools.get(&result.call_id).map(|tool| cut::plain_name(tool));
+            let tool = tool.map(cut::plain_name);
             let what = tool
                 .as_ref()
                 .map_or_else(|| "output".to_owned(), |tool| format!("{tool} output"));
@@ -372,29 +399,6 @@ fn visit(value: &mut Value, depth: usize, act: &mut impl FnMut(&mut String)) {
         Value::String(string) => act(string),
         Value::Array(items) if depth < 64 => items.iter_mut().for_each(|item| visit(item, depth + 1, act)),
         Value::Object(map) if depth < 64 => map.values_mut().for_each(|item| visit(item, depth + 1, act)),
-        _ => {}
-    }
-}
-
-/// Calls `see` with every text of a part, the strings of parameters included.
-pub(crate) fn visit_texts<'a>(part: &'a Part, see: &mut impl FnMut(&'a str)) {
-    match part {
-        Part::Text(text) => see(text.body.as_str()),
-        Part::ToolResult(result) => result.output.iter().for_each(|block| visit_texts(block, see)),
-        Part::ToolCall(call) => {
-            for value in call.parameters.as_map().values() {
-                visit_strings(value, 0, see);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn visit_strings<'a>(value: &'a Value, depth: usize, see: &mut impl FnMut(&'a str)) {
-    match value {
-        Value::String(string) => see(string),
-        Value::Array(items) if depth < 64 => items.iter().for_each(|item| visit_strings(item, depth + 1, see)),
-        Value::Object(map) if depth < 64 => map.values().for_each(|item| visit_strings(item, depth + 1, see)),
         _ => {}
     }
 }

@@ -14,8 +14,11 @@ use crate::strategy::pairing;
 const LEAST_KEPT: f64 = 0.1;
 const MOST_KEPT: f64 = 0.65;
 const KEPT_GROWTH: f64 = 2.5;
-/// The share of a budget that one output among the kept steps may take before it is shortened.
-pub const OUTPUT_SHARE: f64 = 0.02;
+/// The share of a budget that one output among the kept steps may take before it is shortened: minimum, maximum, and
+/// growth as above.
+const LEAST_OUTPUT: f64 = 0.01;
+const MOST_OUTPUT: f64 = 0.03;
+const OUTPUT_GROWTH: f64 = 0.3;
 /// The share of a budget up to which the outputs of the last complete step stay whole together: little of longer ones
 /// is needed, and their lines compete with all others.
 const LAST_SHARE: f64 = 0.3;
@@ -65,12 +68,23 @@ impl Reach {
         let within = drafts.iter_mut().filter(|draft| self.holds(draft));
         draft::shorten(within, class, cap, archive);
     }
+
+    fn shorten_outputs(self, drafts: &mut [Draft], cap: Tokens, archive: &mut Archive) {
+        let within = drafts.iter_mut().filter(|draft| self.holds(draft));
+        draft::shorten_outputs(within, cap, archive);
+    }
 }
 
 /// The share of this budget for the kept steps of a conversation of `whole` tokens.
 pub fn kept_share(budget: Tokens, whole: Tokens) -> f64 {
     let part = budget as f64 / whole.max(1) as f64;
     (KEPT_GROWTH * part).clamp(LEAST_KEPT, MOST_KEPT)
+}
+
+/// The maximum weight of one output among the kept steps of a conversation of `whole` tokens.
+pub fn output_cap(budget: Tokens, whole: Tokens) -> Tokens {
+    let part = budget as f64 / whole.max(1) as f64;
+    share(budget, (OUTPUT_GROWTH * part).clamp(LEAST_OUTPUT, MOST_OUTPUT))
 }
 
 /// The part of a budget left by the prompts and the standing texts, each limited to its share.
@@ -84,10 +98,10 @@ pub fn left(drafts: &[Draft], budget: Tokens) -> Tokens {
     budget.saturating_sub(answered + others + standing)
 }
 
-/// The maximum weight of one output of the last complete step, given the weights of its outputs and whether the model
-/// has seen them.
-pub fn last_cap(weights: Vec<Tokens>, budget: Tokens, is_seen: bool) -> Tokens {
-    let (all, one) = (weights.iter().sum::<Tokens>(), share(budget, OUTPUT_SHARE));
+/// The maximum weight of one output of the last complete step, given the weights of its outputs, the usual cap and
+/// whether the model has seen them.
+pub fn last_cap(weights: Vec<Tokens>, budget: Tokens, one: Tokens, is_seen: bool) -> Tokens {
+    let all = weights.iter().sum::<Tokens>();
     if all <= share(budget, LAST_SHARE) {
         Tokens::MAX
     } else if is_seen {
@@ -112,23 +126,38 @@ pub fn steady(cap: Tokens, heaviest: Tokens) -> Tokens {
     }
 }
 
-/// Shortens parts that exceed their share of the budget: outputs of the last complete step to at most `last_cap` each,
-/// and parameters of the kept calls to the share `calls`. `division` overrides the usual shares.
+/// The limits of the kept steps.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// The maximum weight of one output.
+    pub output: Tokens,
+    /// The maximum weight of one output of the last complete step.
+    pub last: Tokens,
+    /// True if the model has seen the outputs of the last complete step.
+    pub is_seen: bool,
+    /// The share of the budget for the parameters of all calls.
+    pub calls: f64,
+}
+
+/// Shortens parts that exceed their share of the budget. `division` overrides the usual shares.
 pub fn shorten(
     drafts: &mut [Draft],
     budget: Tokens,
-    (last_cap, calls): (Tokens, f64),
+    limits: Limits,
     division: Option<Division>,
     archive: &mut Archive,
 ) {
-    Reach::Earlier.shorten(drafts, Class::Results, share(budget, OUTPUT_SHARE), archive);
-    Reach::Free.shorten(drafts, Class::Results, last_cap, archive);
+    Reach::Earlier.shorten_outputs(drafts, limits.output, archive);
+    match limits.is_seen {
+        true => Reach::Free.shorten_outputs(drafts, limits.last, archive),
+        false => Reach::Free.shorten(drafts, Class::Results, limits.last, archive),
+    }
     // Pinned messages are shortened only as a last resort.
     let fairly = |drafts: &mut [Draft], class, part, archive: &mut Archive| {
         let cap = draft::fair_cap(draft::weights(drafts.iter(), class), share(budget, part));
         Reach::Free.shorten(drafts, class, cap, archive);
     };
-    fairly(drafts, Class::Calls, calls, archive);
+    fairly(drafts, Class::Calls, limits.calls, archive);
     fairly(drafts, Class::Answers, ANSWERS_SHARE, archive);
     match division {
         Some(division) => Reach::Free.shorten(drafts, Class::Standing, division.standing, archive),

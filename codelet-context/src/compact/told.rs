@@ -93,10 +93,14 @@ impl<'a> Work<'a> {
         let next = state::next(self.history.messages(), (all / NEXT).min(left));
         behind.push_str(&headed(labels::NEXT, &next));
         let kept_from = self.kept_from(drafts);
-        let room = all.saturating_sub(head.len() + labels::RECORD.len() + kept_from.len() + behind.len());
+        let heading = match self.reads_back() {
+            true => labels::RECORD_WITH_HANDLES,
+            false => labels::RECORD,
+        };
+        let room = all.saturating_sub(head.len() + heading.len() + kept_from.len() + behind.len());
         let (told, taken) = self.record(drafts, beside, room).tell(room);
         if !told.is_empty() {
-            head.push_str(labels::RECORD);
+            head.push_str(heading);
             head.push_str(&told);
             head.push_str(&kept_from);
         }
@@ -105,6 +109,11 @@ impl<'a> Work<'a> {
             behind: headed(labels::STANDS, behind.trim_end()),
             taken,
         }
+    }
+
+    /// Returns whether the model can read back removed content; otherwise its handles would be riddles in a record.
+    fn reads_back(&self) -> bool {
+        self.options.reading_back.is_none_or(|words| !words.is_empty())
     }
 
     /// The line that names the turn from which every message is shown below the record; empty if there is none.
@@ -143,10 +152,13 @@ impl<'a> Work<'a> {
                     shown.extend(block.segments.clone());
                     continue;
                 }
-                let mut left = HashSet::new();
-                draft::visit_texts(part, &mut |text| {
-                    left.extend(text.lines().map(|line| hash::bytes(line.trim().as_bytes())))
-                });
+                let Part::Text(text) = part else {
+                    // What a call or output below leaves out is not quoted above it: it would be taken for earlier.
+                    open[number] = false;
+                    continue;
+                };
+                let left = text.body.as_str().lines();
+                let left: HashSet<u64> = left.map(|line| hash::bytes(line.trim().as_bytes())).collect();
                 shown.extend(index.segments_in_lines(number as u32, |line| {
                     left.contains(&hash::bytes(line.trim().as_bytes()))
                 }));
@@ -156,7 +168,8 @@ impl<'a> Work<'a> {
             .blocks
             .iter()
             .zip(0..)
-            .filter(|(block, number)| block.speaker == Speaker::Tool && open[*number as usize]);
+            .filter(|(block, number)| block.speaker == Speaker::Tool && open[*number as usize])
+            .filter(|_| self.reads_back());
         let handles: QuickMap<u32, Handle> = handles
             .filter_map(|(block, number)| Some((number, self.archive.handle_of(&block.text)?.clone())))
             .collect();

@@ -96,14 +96,13 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
     page.text + &files.text
 }
 
-/// The next steps, in at most this many bytes: the newest prompt, the one before it, which it may refer to, and the
-/// last reply to it. Each has the same room; empty if that is too little to be useful.
+/// The next steps, in at most this many bytes: the newest prompt and the last reply to it. Both have the same room;
+/// empty if that is too little to be useful.
 pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let Some(asked) = messages.iter().rposition(|message| message.is_prompt()) else {
         return String::new();
     };
     let prompt = said(&messages[asked], Part::is_own_words);
-    let before = messages[..asked].iter().rev().find(|message| message.is_prompt());
     // What was said before further steps may be done by now.
     let behind = messages[asked + 1..].iter();
     let mut replies = behind.filter(|message| message.role == Role::Assistant);
@@ -113,17 +112,13 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let is_open = messages
         .last()
         .is_none_or(|last| last.role != Role::Assistant || last.calls().next().is_some());
-    let lines = 1 + usize::from(before.is_some()) + usize::from(words.is_some());
+    let lines = 1 + usize::from(words.is_some());
     let most = WORDS.min(bytes / lines).saturating_sub(AROUND);
     // With so little room, the prompt itself is near.
     if most < FEWEST {
         return String::new();
     }
     let mut page = Page::of(bytes);
-    if let Some(before) = before {
-        let words = said(before, Part::is_own_words);
-        page.line(labels::ASKED_BEFORE, &words, most - labels::ASKED_BEFORE.len());
-    }
     let label = match is_open && since > 0 {
         // It may have been done by now.
         true => format!("{} (steps since: {since}): ", labels::ASKED),
