@@ -626,7 +626,7 @@ impl<'a> Work<'a> {
     fn finish(
         mut self,
         kept: Kept,
-        drafts: Vec<Draft>,
+        mut drafts: Vec<Draft>,
         fold: Option<Fold>,
         budget: Option<Tokens>,
     ) -> (Compaction, Option<Tokens>) {
@@ -634,6 +634,15 @@ impl<'a> Work<'a> {
         let bytes = self.summary_bytes(kept.start, &drafts, budget.map(|budget| budget.saturating_sub(folded)));
         let archived = self.archive_rest(&drafts);
         let mut summary = self.summarise(&drafts, bytes);
+        for (number, lines) in &summary.excerpts {
+            let block = &self.history.ranking().blocks[*number as usize];
+            let draft = drafts.iter_mut().find(|draft| draft.source == block.message as usize);
+            if let Some(draft) = draft
+                && let Ok(at) = draft.parts.binary_search(&block.part)
+            {
+                draft::show_lines(&mut draft.message.parts[at], lines);
+            }
+        }
         let fates = match self.without_fates {
             true => Vec::new(),
             false => {

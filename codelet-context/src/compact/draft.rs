@@ -145,11 +145,7 @@ pub(crate) fn shorten<'a>(
 
 /// Shortens outputs of more than `cap` tokens: to `cap`, and those of reads to their markers, since the two ends of a
 /// file say little and one call brings it back.
-pub(crate) fn shorten_outputs<'a>(
-    drafts: impl IntoIterator<Item = &'a mut Draft>,
-    cap: Tokens,
-    archive: &mut Archive,
-) {
+pub(crate) fn shorten_outputs<'a>(drafts: impl IntoIterator<Item = &'a mut Draft>, cap: Tokens, archive: &mut Archive) {
     let room = |kind| if kind == ActionKind::Read { 0 } else { cap };
     shorten_each(drafts, Class::Results, cap, room, archive);
 }
@@ -273,6 +269,31 @@ fn shorten_part(part: &mut Part, cap: Tokens, tool: Option<&str>, archive: &mut 
         Part::Image(_) => shorten_image(part, cap, archive),
         Part::Opaque(_) => shorten_opaque(part, cap, archive),
         Part::Thinking(_) => {}
+    }
+}
+
+/// The text of an output that was cut, if it is a single one.
+pub(crate) fn cut_output(part: &Part) -> Option<&Text> {
+    match part {
+        Part::ToolResult(result) => match &result.output[..] {
+            [Part::Text(text)] if text.cut.is_some() => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Inserts lines of what was left out of an output before its marker.
+pub(crate) fn show_lines(part: &mut Part, lines: &str) {
+    if let Part::ToolResult(result) = part
+        && let [Part::Text(text)] = &mut result.output[..]
+        && let Some(handle) = &text.cut
+    {
+        let body = text.body.as_str();
+        // A text cannot hold its own hash, so the marker is the only such line.
+        let marker = body.rfind(handle.as_str()).unwrap_or(0);
+        let at = body[..marker].rfind('\n').map_or(0, |at| at + 1);
+        text.body = Body::from([&body[..at], lines, &body[at..]].concat());
     }
 }
 

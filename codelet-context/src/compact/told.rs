@@ -45,6 +45,8 @@ pub(super) struct Summary {
     pub head: String,
     /// The text after them; also possibly empty.
     pub behind: String,
+    /// By block of a kept output that was cut: lines of what is left out there.
+    pub excerpts: Vec<(u32, String)>,
     /// The quoted segments.
     pub taken: Vec<u32>,
 }
@@ -98,16 +100,17 @@ impl<'a> Work<'a> {
             false => labels::RECORD,
         };
         let room = all.saturating_sub(head.len() + heading.len() + kept_from.len() + behind.len());
-        let (told, taken) = self.record(drafts, beside, room).tell(room);
-        if !told.is_empty() {
+        let quoted = self.record(drafts, beside, room).tell(room);
+        if !quoted.record.is_empty() {
             head.push_str(heading);
-            head.push_str(&told);
+            head.push_str(&quoted.record);
             head.push_str(&kept_from);
         }
         Summary {
             head: headed(labels::SUMMARY, head.trim_end()),
             behind: headed(labels::STANDS, behind.trim_end()),
-            taken,
+            excerpts: quoted.excerpts,
+            taken: quoted.taken,
         }
     }
 
@@ -139,6 +142,7 @@ impl<'a> Work<'a> {
         };
         // Notes are listed separately.
         let mut open: Vec<bool> = index.blocks.iter().zip(0..).map(|block| !is_note(block)).collect();
+        let mut kept = vec![false; open.len()];
         let mut shown = Vec::new();
         for draft in drafts {
             for number in index.blocks_of(draft.source as u32) {
@@ -152,11 +156,16 @@ impl<'a> Work<'a> {
                     shown.extend(block.segments.clone());
                     continue;
                 }
-                let Part::Text(text) = part else {
-                    // What a call or output below leaves out is not quoted above it: it would be taken for earlier.
-                    open[number] = false;
-                    continue;
+                let text = match (part, draft::cut_output(part)) {
+                    (_, Some(text)) => text,
+                    (Part::Text(text), _) => text,
+                    // What is left out of a call below is not quoted above it: it would be taken for earlier.
+                    _ => {
+                        open[number] = false;
+                        continue;
+                    }
                 };
+                kept[number] = block.speaker == Speaker::Tool;
                 let left = text.body.as_str().lines();
                 let left: HashSet<u64> = left.map(|line| hash::bytes(line.trim().as_bytes())).collect();
                 shown.extend(index.segments_in_lines(number as u32, |line| {
@@ -190,6 +199,7 @@ impl<'a> Work<'a> {
             marks: self.marks(),
             known: Known::of(index),
             open,
+            kept,
         }
     }
 

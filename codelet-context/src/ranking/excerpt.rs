@@ -70,13 +70,18 @@ impl Excerpts {
     }
 }
 
+/// The selected segments of a cut output, one per line, with a marker for omitted ones before and between them.
+pub(crate) fn lines(index: &RankingIndex, number: u32, segments: &[u32]) -> String {
+    [GAP, &quoted(index, number, segments, usize::MAX)].concat()
+}
+
 /// The selected segments of a block, one per line, with a marker for omitted ones between them; at most `most` bytes.
 fn quoted(index: &RankingIndex, number: u32, segments: &[u32], most: usize) -> String {
     let mut text = String::new();
     let mut expected = None;
     for &segment in segments {
         let line = index.quoted(number, segment);
-        if text.len() + line.len() + GAP.len() + 1 > most {
+        if line.len() + GAP.len() + 1 > most.saturating_sub(text.len()) {
             break;
         }
         if expected.is_some_and(|expected| expected != segment) {

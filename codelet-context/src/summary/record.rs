@@ -7,6 +7,7 @@ use crate::history::History;
 use crate::message::cut;
 use crate::message::recall::Handle;
 use crate::message::{Part, Words};
+use crate::ranking::excerpt;
 use crate::ranking::labels;
 use crate::ranking::quoting;
 use crate::ranking::{Block, Focus, Opened, Packing, RankingIndex, Speaker, Task, Weights};
@@ -31,6 +32,8 @@ pub(crate) struct Record<'a> {
     pub weights: &'a Weights,
     /// By block: true if it may be quoted.
     pub open: Vec<bool>,
+    /// By block: true for an output that is kept, but cut: its quotes stand in it, and not in the record.
+    pub kept: Vec<bool>,
     /// Segments that are shown elsewhere, ascending.
     pub shown: Vec<u32>,
     /// Words of a text beside the record.
@@ -67,13 +70,29 @@ impl Known {
     }
 }
 
+/// The quoted segments, as they are written.
+pub(crate) struct Quoted {
+    /// The record.
+    pub record: String,
+    /// By block of a kept output: its quoted lines.
+    pub excerpts: Vec<(u32, String)>,
+    /// All quoted segments, ascending.
+    pub taken: Vec<u32>,
+}
+
+impl Quoted {
+    fn bytes(&self) -> usize {
+        self.record.len() + self.excerpts.iter().map(|(_, lines)| lines.len()).sum::<usize>()
+    }
+}
+
 impl Record<'_> {
     fn index(&self) -> &RankingIndex {
         self.history.ranking()
     }
 
-    /// The record in at most this many bytes, and the segments that it quotes.
-    pub fn tell(&self, bytes: usize) -> (String, Vec<u32>) {
+    /// The record and the excerpts, in at most this many bytes together.
+    pub fn tell(&self, bytes: usize) -> Quoted {
         let task = Task {
             index: self.index(),
             weights: self.weights,
@@ -85,19 +104,19 @@ impl Record<'_> {
         };
         let mut packing = Packing::new(&task);
         packing.fill(bytes);
-        let mut text = self.render(&packing.taken());
+        let mut quoted = self.render(packing.taken());
         // Frame sizes are estimates: fill up any room that is left, and drop any excess.
         for _ in 0..REFILLS {
-            let spare = bytes.saturating_sub(text.len());
+            let spare = bytes.saturating_sub(quoted.bytes());
             if spare < bytes / SPARE || !packing.fill(spare) {
                 break;
             }
-            text = self.render(&packing.taken());
+            quoted = self.render(packing.taken());
         }
-        while text.len() > bytes && packing.give_up(text.len() - bytes) {
-            text = self.render(&packing.taken());
+        while quoted.bytes() > bytes && packing.give_up(quoted.bytes() - bytes) {
+            quoted = self.render(packing.taken());
         }
-        (text, packing.taken())
+        quoted
     }
 
     /// The bytes of the lines required above the first segment of a block.
@@ -196,15 +215,20 @@ impl Record<'_> {
     }
 
     /// Renders the segments, which ascend.
-    fn render(&self, taken: &[u32]) -> String {
+    fn render(&self, taken: Vec<u32>) -> Quoted {
         let index = self.index();
         let mut blocks: Vec<(u32, u32, &[u32])> = Vec::new();
-        let mut rest = taken;
+        let mut excerpts = Vec::new();
+        let mut rest = &taken[..];
         while let [first, ..] = *rest {
             let number = index.block_of(first);
             let block = &index.blocks[number as usize];
             let (here, behind) = rest.split_at(rest.partition_point(|&segment| segment < block.segments.end));
             rest = behind;
+            if self.kept[number as usize] {
+                excerpts.push((number, excerpt::lines(index, number, here)));
+                continue;
+            }
             blocks.push((block.call.unwrap_or(number), number, here));
         }
         // Results are placed under their call, wherever they were.
@@ -226,7 +250,11 @@ impl Record<'_> {
                 out.push('\n');
             }
         }
-        out
+        Quoted {
+            record: out,
+            excerpts,
+            taken,
+        }
     }
 
     /// Writes the lines above the quoted segments of a block.

@@ -392,7 +392,7 @@ fn a_file_that_the_user_asks_about_is_quoted_though_none_of_its_lines_names_it()
     let quoted = |asked: Option<&str>| {
         let mut conversation = conversation.clone();
         conversation.attend_to(asked);
-        conversation.compact_to(12_000, Reason::Asked).unwrap();
+        conversation.compact_to(6_000, Reason::Asked).unwrap();
         old.lines().filter(|line| says_somewhere(&conversation, line)).count()
     };
     let (usual, asked) = (quoted(None), quoted(Some("keep src/file_3.rs")));
@@ -474,7 +474,7 @@ fn three_compactions_over_a_growing_conversation_keep_the_facts_of_its_first_par
     let target = conversation.config().target();
     for _ in 0..3 {
         while conversation.decide(Signals::default()).is_none() {
-            for message in step(number, 9_000) {
+            for message in step(number, 3_000) {
                 conversation.append(message);
             }
             number += 1;

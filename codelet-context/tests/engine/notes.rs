@@ -45,7 +45,7 @@ fn told(view: &View) -> Vec<String> {
     let behind = summary.split_once("\n# Notes\n").map_or("", |split| split.1);
     let lines = behind
         .lines()
-        .take_while(|line| !line.starts_with(['#', 'Q']) && !line.is_empty());
+        .take_while(|line| !line.starts_with(['#', 'Q']) && !line.starts_with("How things stand") && !line.is_empty());
     lines.map(str::to_owned).collect()
 }
 
