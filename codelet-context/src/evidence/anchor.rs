@@ -20,9 +20,6 @@ use search::Search;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The minimum confidence of an anchor.
-pub(crate) const LEAST_CONFIDENCE: f64 = 0.9;
-
 /// A turn with more tokens than this is too long to be kept whole, so its steps are examined: a fifth of common
 /// windows, which is more than a compaction leaves for a single turn.
 pub const LONG_TURN: Tokens = 40_000;
@@ -140,7 +137,6 @@ pub(crate) fn find_among(
             }
         }
     }
-    anchors.retain(|anchor| anchor.confidence >= LEAST_CONFIDENCE);
     anchors
 }
 

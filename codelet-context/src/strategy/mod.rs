@@ -5,8 +5,9 @@
 //! no effect.
 
 pub(crate) mod showing;
+use crate::message::cut;
 use crate::message::exchange::Calls;
-use crate::message::recall::Archive;
+use crate::message::recall::{Archive, Handle};
 use crate::message::tokens::Tokens;
 use crate::message::turn;
 use crate::message::view::View;
@@ -289,7 +290,7 @@ impl Answer<'_> {
     /// The name of a block of the result in a marker, such as `Read output`.
     fn what(&self, noun: &str) -> String {
         let tool = self.call.map_or("tool", |call| &call.tool);
-        format!("{} {noun}", crate::message::cut::plain_name(tool))
+        format!("{} {noun}", cut::plain_name(tool))
     }
 }
 
@@ -327,6 +328,36 @@ fn whole<'a>(text: &'a Text, archive: &'a Archive) -> Option<&'a Body> {
     lingua::is_shown_as(original, &text.body).then_some(original)
 }
 
+/// The whole content of a block of a result, with its bytes in the view and its noun in a marker: a
+/// [whole] text, or a picture. `None` for anything else.
+fn content<'a>(piece: &'a Part, archive: &'a Archive) -> Option<(&'a Body, usize, &'static str)> {
+    match piece {
+        Part::Text(text) => Some((whole(text, archive)?, text.body.len(), "output")),
+        Part::Image(image) if !image.is_url => Some((&image.data, image.data.len(), "image")),
+        _ => None,
+    }
+}
+
+/// The edit that puts a pointer in place of the [content] of a block of a result. `None` if that would save nothing.
+fn pointer(
+    answer: &Answer<'_>,
+    block: usize,
+    (body, length, noun): (&Body, usize, &str),
+    (why, name): (&str, &'static str),
+    archive: &mut Archive,
+) -> Option<Edit> {
+    let pointer = cut::pointer(body, length, &answer.what(noun), why, name, archive)?;
+    Some(Edit {
+        message: answer.message,
+        part: answer.part,
+        block,
+        with: match &answer.result.output[block] {
+            Part::Text(text) => shown(text, pointer),
+            _ => shown(&Text::new("", Default::default()), pointer),
+        },
+    })
+}
+
 /// A replacement for a block of a result.
 struct Edit {
     message: usize,
@@ -350,7 +381,7 @@ fn make(view: &mut View, edits: Vec<Edit>) -> StrategyCount {
 }
 
 /// The text with another body, whose original has this handle.
-fn shown(text: &Text, (body, handle): (Body, crate::message::recall::Handle)) -> Part {
+fn shown(text: &Text, (body, handle): (Body, Handle)) -> Part {
     Part::Text(Text {
         body,
         origin: text.origin,

@@ -1,10 +1,9 @@
 //! Strategy `tool_call_dedup`: if a read-only call was repeated, the older result becomes a pointer to the newer one.
 
-use super::{Answer, Edit, Limits, StrategyCount, answers, make, named, shown, whole};
-use crate::message::cut;
+use super::{Answer, Edit, Limits, StrategyCount, answers, content, make, named, pointer};
 use crate::message::recall::Archive;
 use crate::message::view::View;
-use crate::message::{Part, Text, files};
+use crate::message::{Part, files};
 use crate::strategy::showing::{Looked, Question, Showing, asks};
 use crate::text::body::Body;
 use crate::text::hash::ByHash;
@@ -86,26 +85,9 @@ fn originals(answer: &Answer<'_>, archive: &Archive) -> Option<Vec<Body>> {
 fn point(answer: &Answer<'_>, archive: &mut Archive, edits: &mut Vec<Edit>) {
     const WHY: &str = "superseded by a newer answer to the same call";
     for (block, piece) in answer.result.output.iter().enumerate() {
-        let with = match piece {
-            Part::Text(text) => {
-                let Some(body) = whole(text, archive).cloned() else {
-                    continue;
-                };
-                cut::pointer(&body, text.body.len(), &answer.what("output"), WHY, NAME, archive)
-                    .map(|it| shown(text, it))
-            }
-            Part::Image(image) if !image.is_url => {
-                let bytes = image.data.len();
-                cut::pointer(&image.data, bytes, &answer.what("image"), WHY, NAME, archive)
-                    .map(|it| shown(&Text::new("", Default::default()), it))
-            }
-            _ => None,
-        };
-        edits.extend(with.map(|with| Edit {
-            message: answer.message,
-            part: answer.part,
-            block,
-            with,
-        }));
+        if let Some((body, length, noun)) = content(piece, archive) {
+            let body = body.clone();
+            edits.extend(pointer(answer, block, (&body, length, noun), (WHY, NAME), archive));
+        }
     }
 }

@@ -57,9 +57,9 @@ impl Search {
     fn read(&mut self, event: &Event) {
         match event {
             Event::Changed(paths) => self.change(paths),
-            Event::CheckFailed { is_test, failure } => {
+            Event::CheckFailed(failure) => {
                 self.broken = Some(*failure);
-                if *is_test {
+                if *failure == Failure::Tests {
                     self.success = None;
                     self.test();
                 }
