@@ -65,7 +65,7 @@ pub(crate) struct RemovableOutputs {
     by_place: QuickMap<Place, u32>,
     by_call: QuickMap<Arc<str>, u32>,
     /// Calls without a result so far, and their actions.
-    open: Calls<Arc<str>, Asked>,
+    open: Calls<Arc<str>, OpenCall>,
     /// For each file, the results that show it.
     shows: ByHash<Vec<u32>>,
     /// Sheltered items, ordered by the position in tokens at which their shelter may end.
@@ -78,7 +78,7 @@ pub(crate) struct RemovableOutputs {
 }
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct OpenCall {
     tool: Arc<str>,
     kind: ActionKind,
     /// The hash of the file that the call reads with a file-reading tool, or 0.
@@ -139,7 +139,7 @@ impl RemovableOutputs {
         for item in self.shows.get(&file).cloned().unwrap_or_default() {
             self.touch(item, shelter);
         }
-        let asked = Asked {
+        let asked = OpenCall {
             tool: call.tool.clone(),
             kind: action.kind,
             reads: if action.kind == ActionKind::Read { file } else { 0 },

@@ -5,8 +5,8 @@
 //! however much was said, read or built in between. A failed test run ends the wait: later success is due to newer
 //! changes.
 
-mod came;
 mod describe;
+mod event;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ use super::Evidence;
 use crate::message::Message;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::{self, Turn};
-pub(crate) use came::{Event, weigh};
+pub(crate) use event::{Event, weigh};
 use search::Search;
 use std::ops::Range;
 use std::sync::Arc;

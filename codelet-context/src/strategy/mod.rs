@@ -279,14 +279,14 @@ pub fn recent_window(messages: &[Arc<Message>], limits: &Limits) -> usize {
 }
 
 /// The position of a tool result, with the call that it answers.
-struct Answer<'a> {
+struct ToolAnswer<'a> {
     message: usize,
     part: usize,
     result: &'a ToolResult,
     call: Option<&'a ToolCall>,
 }
 
-impl Answer<'_> {
+impl ToolAnswer<'_> {
     /// The name of a block of the result in a marker, such as `Read output`.
     fn what(&self, noun: &str) -> String {
         let tool = self.call.map_or("tool", |call| &call.tool);
@@ -295,14 +295,14 @@ impl Answer<'_> {
 }
 
 /// All results, oldest first. Each answers the nearest call before it with its id.
-fn answers(messages: &[Arc<Message>]) -> Vec<Answer<'_>> {
+fn answers(messages: &[Arc<Message>]) -> Vec<ToolAnswer<'_>> {
     let mut answers = Vec::with_capacity(messages.len() / 2);
     let mut calls = Calls::default();
     for (message, entry) in messages.iter().enumerate() {
         for (part, piece) in entry.parts.iter().enumerate() {
             match piece {
                 Part::ToolCall(call) => calls.called(&*call.id, call),
-                Part::ToolResult(result) => answers.push(Answer {
+                Part::ToolResult(result) => answers.push(ToolAnswer {
                     message,
                     part,
                     result,
@@ -340,14 +340,14 @@ fn content<'a>(piece: &'a Part, archive: &'a Archive) -> Option<(&'a Body, usize
 
 /// The edit that puts a pointer in place of the [content] of a block of a result. `None` if that would save nothing.
 fn pointer(
-    answer: &Answer<'_>,
+    answer: &ToolAnswer<'_>,
     block: usize,
     (body, length, noun): (&Body, usize, &str),
     (why, name): (&str, &'static str),
     archive: &mut Archive,
-) -> Option<Edit> {
+) -> Option<Replacement> {
     let pointer = cut::pointer(body, length, &answer.what(noun), why, name, archive)?;
-    Some(Edit {
+    Some(Replacement {
         message: answer.message,
         part: answer.part,
         block,
@@ -359,7 +359,7 @@ fn pointer(
 }
 
 /// A replacement for a block of a result.
-struct Edit {
+struct Replacement {
     message: usize,
     part: usize,
     block: usize,
@@ -367,7 +367,7 @@ struct Edit {
 }
 
 /// Applies the edits and counts them.
-fn make(view: &mut View, edits: Vec<Edit>) -> StrategyCount {
+fn make(view: &mut View, edits: Vec<Replacement>) -> StrategyCount {
     let mut count = StrategyCount::default();
     for edit in edits {
         if let Some(Part::ToolResult(result)) = view.edit(edit.message).parts.get_mut(edit.part)

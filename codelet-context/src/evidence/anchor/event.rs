@@ -38,13 +38,13 @@ pub(crate) fn weigh(call: &ToolCall, checks: &[Check], result: &ToolResult) -> [
         true => [None, None],
         false => [
             has_changed.then(|| Event::Changed(action.paths.clone())),
-            came(call, checks, result),
+            outcome(call, checks, result),
         ],
     }
 }
 
 /// The effect of a call apart from file changes.
-fn came(call: &ToolCall, checks: &[Check], result: &ToolResult) -> Option<Event> {
+fn outcome(call: &ToolCall, checks: &[Check], result: &ToolResult) -> Option<Event> {
     let action = &call.action;
     let other = || result.success.map(|success| Event::Other { success });
     match action.kind {

@@ -1,8 +1,8 @@
 //! The search for changes that a test run has finished, over the effects of calls in order.
 
 use super::AnchorKind;
-use super::came::{Event, Failure};
 use super::describe::describe;
+use super::event::{Event, Failure};
 use std::sync::Arc;
 
 /// The state of the search.
