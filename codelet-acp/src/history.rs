@@ -49,7 +49,7 @@ fn updates(message: &Arc<Message>, number: u64, base: &Path) -> Vec<SessionUpdat
 /// A call of an earlier turn. Its tool need not exist here.
 fn earlier(made: &ToolCall, base: &Path) -> agent_client_protocol::v1::schema::ToolCall {
     let about = match (&made.action.command, &made.action.paths[..]) {
-        (Some(line), _) => line.as_str().to_owned(),
+        (Some(line), _) => line.to_string(),
         (None, paths) => paths.iter().map(|path| &**path).collect::<Vec<_>>().join(", "),
     };
     call(&made.id, &made.tool, &about, &made.action, base)

@@ -56,8 +56,8 @@ fn action(call: &ToolCall) -> Action {
     let text = |name| call.parameters.str(name).unwrap_or_default();
     match &*call.tool {
         "read" => Action::on(ActionKind::Read, [text("path")]),
-        // This agent has none of these; `replacing` names the parameter that holds what goes from the file.
-        "replace" => Action::on(ActionKind::Change, [text("path")]).replacing(["old"]),
+        // This agent has none of these.
+        "replace" => Action::on(ActionKind::Change, [text("path")]),
         "run" => Action::command(text("line")),
         _ => Action::default(),
     }

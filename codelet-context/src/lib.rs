@@ -76,8 +76,7 @@
 //! fn action(tool: &str, subject: &str) -> Action {
 //!     match tool {
 //!         "view" => Action::on(ActionKind::Read, [subject]),
-//!         // Its parameter `old` holds the text removed from the file.
-//!         "replace" => Action::on(ActionKind::Change, [subject]).replacing(["old"]),
+//!         "replace" => Action::on(ActionKind::Change, [subject]),
 //!         "find" => Action::on(ActionKind::Search, []),
 //!         "run" => Action::command(subject),
 //!         _ => Action::default(),

@@ -4,7 +4,6 @@
 //! and texts are shared [`Body`]s, so nothing is flattened or re-serialised on the way.
 
 mod action;
-pub(crate) mod command;
 pub(crate) mod cut;
 pub(crate) mod exchange;
 mod extra;
@@ -23,8 +22,7 @@ pub(crate) mod turn;
 pub(crate) mod validate;
 pub(crate) mod view;
 
-pub use action::{Action, ActionKind, ChangeKind, Names};
-pub use command::CommandLine;
+pub use action::{Action, ActionKind, ChangeKind};
 pub use extra::Extra;
 pub use parameters::Parameters;
 pub(crate) use parameters::values_within;

@@ -57,7 +57,7 @@ impl Check {
 }
 
 /// The input of the model for a billed request.
-struct Asked {
+struct BilledRequest {
     began: u64,
     billed: Billed,
     /// The index of the model; each has a separate cache.
@@ -88,7 +88,7 @@ pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
     let times = session.times()?;
     let mut models: Vec<Model> = Vec::new();
     let mut named: HashMap<Option<&str>, usize> = HashMap::new();
-    let mut asked: Vec<Asked> = Vec::new();
+    let mut asked: Vec<BilledRequest> = Vec::new();
     let (mut known, mut compactions) = (0, 0);
     for (request, began) in session.requests.iter().zip(times) {
         let before = compactions;
@@ -111,7 +111,7 @@ pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
         let card = models[model].card.as_ref();
         let may_be_cut = card.is_some_and(|card| card.marks.is_some() && !cut::forgets(&card.name));
         let is_cut = may_be_cut && grown.is_some_and(|grown| cut::lacks(grown, since));
-        asked.push(Asked {
+        asked.push(BilledRequest {
             began,
             billed,
             model,
@@ -174,7 +174,7 @@ struct Events {
 }
 
 impl Events {
-    fn of(asked: &[Asked], cards: &[PriceCard]) -> Self {
+    fn of(asked: &[BilledRequest], cards: &[PriceCard]) -> Self {
         let lives = |model: usize| u64::try_from(cards[model].expires_after().as_millis()).unwrap_or(u64::MAX);
         let mut last: Vec<Option<usize>> = vec![None; cards.len()];
         let mut events = Events {
@@ -209,7 +209,7 @@ impl Events {
 }
 
 /// Predicts the cost of the prompts, in dollars.
-fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64 {
+fn predict(asked: &[BilledRequest], cards: &[PriceCard], events: Option<&Events>) -> f64 {
     let smallest = asked.iter().map(|asked| asked.billed.usage.prompt()).min().unwrap_or(0);
     // What earlier sessions had left when the recording began is the model's starting point, not its prediction.
     let found = asked.first().map_or(0, |first| first.billed.usage.cache_read);
@@ -230,7 +230,7 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
     let mut same = Lowest::default();
     // Prompts of the two kinds differ to the cache, so each kind has its own, which is updated when it is sent.
     let mut kinds = [false, true].map(|without_thinking| Variant::new(head, without_thinking));
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<Growth> = Vec::new();
     // Their total size.
     let mut held: Tokens = 0;
     let mut without_thinking = false;
@@ -256,7 +256,7 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
             total -= steps[kept].tokens;
         }
         steps.truncate(kept);
-        steps.push(Step {
+        steps.push(Growth {
             number,
             tokens: room - total,
             places: now.places,
@@ -301,7 +301,7 @@ impl Variant {
     }
 
     /// Updates the prompt; returns the number of its steps that stayed.
-    fn update(&mut self, steps: &[Step]) -> usize {
+    fn update(&mut self, steps: &[Growth]) -> usize {
         self.messages.truncate(self.same);
         let come = steps[self.same..]
             .iter()
@@ -336,14 +336,14 @@ impl Lowest {
 }
 
 /// The growth of a prompt since the request before.
-struct Step {
+struct Growth {
     /// The number of the request, which makes the step unique.
     number: usize,
     tokens: Tokens,
     places: usize,
 }
 
-impl Step {
+impl Growth {
     /// Returns a message with a part per position; the first part stands for all tokens, the others are empty.
     fn message(&self, without_thinking: bool) -> Arc<Message> {
         let name = format!("{} {without_thinking}", self.number);

@@ -5,15 +5,6 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-/// A name in a line: its position and its hash.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Name {
-    /// Byte offset in the line.
-    pub at: u32,
-    /// Equal names have equal hashes; a path is identified by its last component.
-    pub hash: u64,
-}
-
 const LOWER: u8 = 1;
 const UPPER: u8 = 2;
 const DIGIT: u8 = 4;
@@ -62,8 +53,8 @@ fn hash_of(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Appends the names of a line, in order.
-pub(crate) fn scan(line: &[u8], names: &mut Vec<Name>) {
+/// Appends the hashes of a line's names, in order. A path is identified by its last component.
+pub(crate) fn scan(line: &[u8], names: &mut Vec<u64>) {
     let mut at = 0;
     while let Some(&byte) = line.get(at) {
         if !is_word(SHAPE[usize::from(byte)]) {
@@ -77,16 +68,13 @@ pub(crate) fn scan(line: &[u8], names: &mut Vec<Name>) {
         if behind == JOINER {
             at = joined(line, start, at, names);
         } else if word.is_name(&line[start..at]) {
-            names.push(Name {
-                at: start as u32,
-                hash: hash_of(&line[start..at]),
-            });
+            names.push(hash_of(&line[start..at]));
         }
     }
 }
 
 /// Appends the names of a run of words that begins at `start`, with the first joiner at `at`; returns the run's end.
-fn joined(line: &[u8], start: usize, mut at: usize, names: &mut Vec<Name>) -> usize {
+fn joined(line: &[u8], start: usize, mut at: usize, names: &mut Vec<u64>) -> usize {
     let mut slash = None;
     let mut dotted = false;
     let mut hyphen = false;
@@ -110,10 +98,7 @@ fn joined(line: &[u8], start: usize, mut at: usize, names: &mut Vec<Name>) -> us
     let last = &line[from..end];
     let whole = slash.is_some() && last.len() >= 3 || dotted && is_file(last) || hyphen && is_hyphenated(last);
     if whole {
-        names.push(Name {
-            at: start as u32,
-            hash: hash_of(last),
-        });
+        names.push(hash_of(last));
     }
     if !whole || dotted || hyphen {
         segments(line, from, end, whole, names);
@@ -122,17 +107,14 @@ fn joined(line: &[u8], start: usize, mut at: usize, names: &mut Vec<Name>) -> us
 }
 
 /// Appends the identifiers and numbers between the joiners of a run.
-fn segments(line: &[u8], from: usize, end: usize, inside: bool, names: &mut Vec<Name>) {
+fn segments(line: &[u8], from: usize, end: usize, inside: bool, names: &mut Vec<u64>) {
     let mut start = from;
     while start <= end {
         let (word, _) = Word::of(&line[start..end]);
         let at = start + word.length;
         let text = &line[start..at];
         if !(inside && start == from && at == end) && word.is_name(text) {
-            names.push(Name {
-                at: start as u32,
-                hash: hash_of(text),
-            });
+            names.push(hash_of(text));
         }
         start = at + 1;
     }
@@ -211,7 +193,7 @@ mod tests {
     fn names(line: &str) -> Vec<u64> {
         let mut names = Vec::new();
         scan(line.as_bytes(), &mut names);
-        names.into_iter().map(|name| name.hash).collect()
+        names
     }
 
     #[test]

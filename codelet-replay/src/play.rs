@@ -180,33 +180,10 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Records which messages left the prompt, and which were added. Most messages that were removed from its end are
-    /// added again after the edited one; those are skipped.
+    /// Records which messages left the prompt, and which were added.
     fn update(&mut self, change: &Change, come: &[Arc<Message>]) {
-        let mut balance: HashMap<usize, i32> = HashMap::new();
-        let place = |message: &Arc<Message>| Arc::as_ptr(message) as usize;
-        if !change.gone.is_empty() {
-            come.iter()
-                .for_each(|message| *balance.entry(place(message)).or_default() += 1);
-            for message in &change.gone {
-                let left = balance.entry(place(message)).or_default();
-                *left -= 1;
-                if *left < 0 {
-                    *left += 1;
-                    self.count(message, false);
-                }
-            }
-        }
-        for message in come {
-            if change.gone.is_empty() {
-                self.count(message, true);
-            } else if let Some(left) = balance.get_mut(&place(message))
-                && *left > 0
-            {
-                *left -= 1;
-                self.count(message, true);
-            }
-        }
+        change.gone.iter().for_each(|message| self.count(message, false));
+        come.iter().for_each(|message| self.count(message, true));
     }
 
     fn count(&mut self, message: &Arc<Message>, is_come: bool) {

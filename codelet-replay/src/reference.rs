@@ -167,7 +167,7 @@ fn text_names(text: &str, each: &mut impl FnMut(u64)) {
     for line in text.lines() {
         names::scan(line.as_bytes(), &mut found);
     }
-    found.into_iter().for_each(|name| each(name.hash));
+    found.into_iter().for_each(each);
 }
 
 /// Calls `each` with the strings and numbers in a value. The reader has bounded its depth.

@@ -248,7 +248,8 @@ impl Sums {
     }
 }
 
-fn share(part: u64, whole: u64) -> f64 {
+/// Returns the share of a whole; 0 if the whole is 0.
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 

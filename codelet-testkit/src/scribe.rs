@@ -115,7 +115,7 @@ impl Scribe {
             false => format!("String to replace not found in {path}."),
         };
         let parameters = json!({ "file_path": path, "old_string": old, "new_string": new });
-        let action = Action::on(ActionKind::Change, [path]).replacing(["old_string"]);
+        let action = Action::on(ActionKind::Change, [path]);
         self.step("Edit", parameters, action, done, output);
     }
 

@@ -99,7 +99,7 @@ impl Tool for Edit {
     }
 
     fn action(&self, parameters: &Parameters) -> Action {
-        Action::on(ActionKind::Change, arguments::file(parameters).ok()).replacing(["old_string"])
+        Action::on(ActionKind::Change, arguments::file(parameters).ok())
     }
 
     fn is_read_only(&self) -> bool {

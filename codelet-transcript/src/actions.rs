@@ -71,8 +71,6 @@ const PATCHES: &str = "input patch patch_text diff command";
 /// Names of parameters that hold the text that an edit replaces.
 const OLD: &str =
     "old_string old_str old_text old_content old_code original original_code original_text target_content";
-/// Names of parameters that hold the text to replace, if another parameter holds the replacement.
-const SOUGHT: &str = "find search before";
 const REPLACEMENTS: &str = "replace replacement after";
 /// Names of parameters that hold the new content of a file.
 const NEW: &str = "content contents file_text file_content new_content new_string new_str new_text code_edit repl data text \
@@ -272,27 +270,8 @@ fn edit(parameters: &Map<String, Value>) -> Action {
 fn change(parameters: &Map<String, Value>) -> Action {
     match patch(parameters) {
         Some(patch) => Action::patch(patch),
-        None => on(ActionKind::Change, parameters).replacing(replaced(parameters)),
+        None => on(ActionKind::Change, parameters),
     }
-}
-
-/// Returns the names of the parameters, including those in lists of edits, that hold the text that an edit replaces.
-fn replaced(parameters: &Map<String, Value>) -> Vec<&str> {
-    let edits = parameters.values().filter_map(Value::as_array).flatten();
-    let mut found: Vec<&str> = Vec::new();
-    for fields in std::iter::once(parameters).chain(edits.filter_map(Value::as_object)) {
-        let is_of = |name: &str, names: &str| names.split(' ').any(|known| is_same(known, name));
-        let replaces = has(fields, REPLACEMENTS);
-        let old = fields
-            .keys()
-            .filter(|name| is_of(name, OLD) || replaces && is_of(name, SOUGHT));
-        for name in old {
-            if !found.contains(&name.as_str()) {
-                found.push(name);
-            }
-        }
-    }
-    found
 }
 
 fn moved(parameters: &Map<String, Value>) -> Option<Action> {

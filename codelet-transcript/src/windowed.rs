@@ -45,7 +45,7 @@ pub(crate) fn name_files(messages: &mut [Message]) {
 
 /// Adds the open file to a call, and sets the action of a command line that is a call of the editor.
 fn complete(call: &mut ToolCall, open: Option<&str>) {
-    if let Some(kind) = call.action.command.as_ref().and_then(|line| editor(line.as_str())) {
+    if let Some(kind) = call.action.command.as_deref().and_then(editor) {
         call.action = Action::on(kind, open);
     }
     let is_open = |path: &str| open.is_some_and(|open| open.ends_with(path.trim_start_matches("./")));

@@ -263,7 +263,7 @@ fn translate(call: &mut ToolCall) {
     let tool = match call.action.kind {
         ActionKind::Command => {
             let Some(line) = &call.action.command else { return };
-            parameters.push(("command", line.as_str().into()));
+            parameters.push(("command", (**line).into()));
             "Bash"
         }
         ActionKind::Read => {

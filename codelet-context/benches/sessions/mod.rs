@@ -73,7 +73,7 @@ pub fn step(numbers: &mut Numbers, number: u64, bytes: usize) -> Vec<Message> {
         }
         2 => {
             let (old, new) = (text(numbers, bytes / 4), text(numbers, bytes / 2));
-            let action = Action::on(ActionKind::Change, [file.as_str()]).replacing(["old_string"]);
+            let action = Action::on(ActionKind::Change, [file.as_str()]);
             let parameters = vec![("file_path", file.clone()), ("old_string", old), ("new_string", new)];
             ("Edit", action, parameters, format!("The file {file} has been updated."))
         }

@@ -72,6 +72,21 @@ pub struct Break {
 }
 
 impl Break {
+    /// A break before this request, of which nothing else is known.
+    pub(crate) fn before(request: u64, cause: Cause) -> Self {
+        Break {
+            request,
+            cause,
+            removed: 0,
+            restored: 0,
+            rewritten: 0,
+            predicted: 0.0,
+            saving: 0.0,
+            actual: None,
+            is_cold: false,
+        }
+    }
+
     /// The expected and the actual cost of the edit, in US dollars: zero if the cache had expired, since everything had
     /// to be written again without the edit too.
     pub fn of_edit(&self) -> (f64, Option<f64>) {

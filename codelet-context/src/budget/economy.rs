@@ -69,7 +69,7 @@ struct Unsent {
 }
 
 /// The state; see the module documentation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Economy {
     economics: Economics,
     window: Tokens,
@@ -123,33 +123,10 @@ impl Economy {
         Economy {
             economics,
             window,
-            bulk: RemovableOutputs::default(),
-            weights: Vec::new(),
-            summed: (0, 0.0),
-            estimates: Vec::new(),
             overhead: overhead as f64,
-            weighed: 0,
-            sent: 0,
-            prompt: 0.0,
-            seen: Vec::new(),
-            unsent: Unsent::default(),
-            sending: None,
-            marks: Vec::new(),
-            next: None,
-            moves: 0,
-            clock: 0.0,
-            edited: None,
             growth: USUAL_GROWTH,
-            requests: 0,
-            has_read: false,
-            plan: None,
-            bound: 0.0,
-            open: None,
             frame: FRAME,
-            trimmed: Vec::new(),
-            breaks: Vec::new(),
-            account: Account::default(),
-            hopeless: None,
+            ..Economy::default()
         }
     }
 
@@ -259,7 +236,7 @@ impl Economy {
 
     /// Chooses the excerpts to keep of these candidates.
     pub fn excerpts(&self, candidates: &[Candidate], index: &RankingIndex) -> Excerpts {
-        let mut gone: Vec<Place> = candidates.iter().map(|it| self.bulk.place(it.item)).collect();
+        let mut gone: Vec<Place> = candidates.iter().map(|it| self.bulk.item(it).place).collect();
         gone.sort_unstable();
         let whole: Tokens = candidates.iter().map(|it| it.saves).sum();
         let bytes = (whole * BYTES) as f64 * self.left();

@@ -48,12 +48,12 @@ pub(crate) struct Occupancy {
     /// The estimate of everything in the next request.
     whole: Tokens,
     /// The smallest whole request that was reported.
-    base: Option<Base>,
+    base: Option<SmallestRequest>,
 }
 
 /// A reported whole request: mostly the part common to all requests, whose token density differs from that of the work.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Base {
+struct SmallestRequest {
     counted: Tokens,
     estimate: Tokens,
 }
@@ -110,7 +110,7 @@ impl Occupancy {
         if !std::mem::take(&mut self.is_trimmed) {
             self.learn(prompt as f64 - known as f64, guessed as f64, is_first);
             if self.whole > 0 && self.base.is_none_or(|base| self.whole < base.estimate) {
-                self.base = Some(Base {
+                self.base = Some(SmallestRequest {
                     counted: prompt,
                     estimate: self.whole,
                 });

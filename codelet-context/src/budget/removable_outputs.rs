@@ -41,11 +41,11 @@ enum State {
 
 /// The output of one call.
 #[derive(Clone, Debug)]
-struct Item {
+pub(crate) struct Item {
     /// Its place in the history.
-    place: Place,
+    pub place: Place,
     /// The index of its part in its message of the view.
-    part: u32,
+    pub part: u32,
     /// The index of its message in the view, if it is shown.
     at: Option<u32>,
     /// The estimated tokens saved by removing it.
@@ -54,8 +54,8 @@ struct Item {
     used: (Tokens, u64),
     state: State,
     /// The call id, for finding the output again in a rebuilt view.
-    call: Arc<str>,
-    tool: Arc<str>,
+    pub call: Arc<str>,
+    pub tool: Arc<str>,
 }
 
 /// The tool outputs of a conversation.
@@ -65,7 +65,7 @@ pub(crate) struct RemovableOutputs {
     by_place: QuickMap<Place, u32>,
     by_call: QuickMap<Arc<str>, u32>,
     /// Calls without a result so far, and their actions.
-    open: Calls<Arc<str>, Asked>,
+    open: Calls<Arc<str>, OpenCall>,
     /// For each file, the results that show it.
     shows: ByHash<Vec<u32>>,
     /// Sheltered items, ordered by the position in tokens at which their shelter may end.
@@ -78,7 +78,7 @@ pub(crate) struct RemovableOutputs {
 }
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct OpenCall {
     tool: Arc<str>,
     kind: ActionKind,
     /// The hash of the file that the call reads with a file-reading tool, or 0.
@@ -139,7 +139,7 @@ impl RemovableOutputs {
         for item in self.shows.get(&file).cloned().unwrap_or_default() {
             self.touch(item, shelter);
         }
-        let asked = Asked {
+        let asked = OpenCall {
             tool: call.tool.clone(),
             kind: action.kind,
             reads: if action.kind == ActionKind::Read { file } else { 0 },
@@ -255,24 +255,9 @@ impl RemovableOutputs {
         })
     }
 
-    /// The index of an item's part in its message.
-    pub fn part(&self, item: u32) -> usize {
-        self.items.get(item as usize).map_or(0, |item| item.part as usize)
-    }
-
-    /// The call that an item answers.
-    pub fn call(&self, item: u32) -> Option<&Arc<str>> {
-        self.items.get(item as usize).map(|item| &item.call)
-    }
-
-    /// The tool that printed an item.
-    pub fn tool(&self, item: u32) -> &str {
-        self.items.get(item as usize).map_or("tool", |item| &item.tool)
-    }
-
-    /// The place of an item in the history.
-    pub fn place(&self, item: u32) -> Place {
-        self.items.get(item as usize).map_or((u32::MAX, 0), |item| item.place)
+    /// The output of a candidate.
+    pub fn item(&self, candidate: &Candidate) -> &Item {
+        &self.items[candidate.item as usize]
     }
 
     /// Returns whether the given place in the history is an output that the view shows.

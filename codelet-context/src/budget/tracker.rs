@@ -13,7 +13,6 @@ pub struct TokenTracker {
     cache_creation: Tokens,
     reasoning: Tokens,
     is_estimate: bool,
-    cache_is_stale: bool,
     billed: Usage,
     requests: u64,
 }
@@ -33,7 +32,6 @@ impl TokenTracker {
         self.cache_creation = usage.cache_write;
         self.reasoning = reasoning.min(usage.output);
         self.is_estimate = false;
-        self.cache_is_stale = false;
         self.billed = self.billed.plus(usage);
         self.requests = self.requests.saturating_add(1);
     }
@@ -45,7 +43,6 @@ impl TokenTracker {
         self.output = 0;
         self.reasoning = 0;
         self.is_estimate = true;
-        self.cache_is_stale = true;
     }
 
     /// Takes over the bill of a later state of the same session: billed tokens stay billed, whatever is undone.
@@ -84,14 +81,10 @@ impl TokenTracker {
         self.reasoning
     }
 
-    /// Returns whether the figures were recomputed after a compaction and no request has confirmed them yet.
+    /// Returns whether the figures were recomputed after a compaction and no request has confirmed them yet; the cache
+    /// figures are then stale.
     pub fn is_estimate(&self) -> bool {
         self.is_estimate
-    }
-
-    /// Returns whether the cache figures refer to a prefix that is no longer sent.
-    pub fn cache_is_stale(&self) -> bool {
-        self.cache_is_stale
     }
 
     /// The billed usage of all requests so far.
@@ -107,7 +100,7 @@ impl TokenTracker {
     /// The last prompt in effective tokens, a measure of its price. Stale cache figures save nothing, because the next
     /// request cannot read the prefix that they refer to.
     pub fn effective_tokens(&self, discount: f64) -> Tokens {
-        let cache_read = if self.cache_is_stale { 0 } else { self.cache_read };
+        let cache_read = if self.is_estimate { 0 } else { self.cache_read };
         usage::effective(self.input, cache_read, discount)
     }
 }
@@ -180,12 +173,12 @@ mod tests {
         tracker.report(usage(2_000, 180_000, 300, 900), 0);
         let billed = tracker.billed();
         tracker.rebuilt(41_900);
-        assert!(tracker.is_estimate() && tracker.cache_is_stale());
+        assert!(tracker.is_estimate());
         assert_eq!((tracker.input(), tracker.cache_read()), (41_900, 180_000));
         assert_eq!(tracker.effective_tokens(0.9), 41_900, "a stale cache saves nothing");
         assert_eq!(tracker.billed(), billed, "a compaction costs nothing");
         tracker.report(usage(100, 0, 42_000, 10), 0);
-        assert!(!tracker.is_estimate() && !tracker.cache_is_stale());
+        assert!(!tracker.is_estimate());
         assert_eq!(tracker.input(), 42_100);
     }
 

@@ -5,8 +5,8 @@
 //! however much was said, read or built in between. A failed test run ends the wait: later success is due to newer
 //! changes.
 
-mod came;
 mod describe;
+mod event;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -15,13 +15,10 @@ use super::Evidence;
 use crate::message::Message;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::{self, Turn};
-pub(crate) use came::{Event, weigh};
+pub(crate) use event::{Event, weigh};
 use search::Search;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// The minimum confidence of an anchor.
-pub(crate) const LEAST_CONFIDENCE: f64 = 0.9;
 
 /// A turn with more tokens than this is too long to be kept whole, so its steps are examined: a fifth of common
 /// windows, which is more than a compaction leaves for a single turn.
@@ -140,7 +137,6 @@ pub(crate) fn find_among(
             }
         }
     }
-    anchors.retain(|anchor| anchor.confidence >= LEAST_CONFIDENCE);
     anchors
 }
 

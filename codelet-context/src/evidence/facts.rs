@@ -100,7 +100,7 @@ impl Facts {
                 if result.success != Some(false) && !action.paths.is_empty() {
                     self.changed(&action.paths, true);
                 }
-                let line = action.command.as_ref().map_or("", |command| command.as_str());
+                let line = action.command.as_deref().unwrap_or_default();
                 for check in checks {
                     let own = check.own_success(result);
                     if check.kind == CheckKind::Commit && own.or(result.success) != Some(false) {
@@ -191,7 +191,7 @@ fn asked(call: &ToolCall) -> String {
 
 /// Describes a call in one line: the tool with its command, path or first text.
 fn described(call: &ToolCall) -> String {
-    let about = call.action.command.as_ref().map(|command| command.as_str());
+    let about = call.action.command.as_deref();
     let about = about.or_else(|| call.action.paths.first().map(|path| &**path));
     let about = about.or_else(|| call.parameters.as_map().values().find_map(Value::as_str));
     let tool = crate::message::cut::plain_name(&call.tool);

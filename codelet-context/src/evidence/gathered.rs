@@ -31,8 +31,7 @@ impl Evidence {
                     let Part::ToolCall(call) = &caller.parts[called] else {
                         continue;
                     };
-                    let line = call.action.command.as_ref();
-                    let checks = line.map_or_else(Vec::new, |line| checks_of(line.as_str()));
+                    let checks = call.action.command.as_deref().map_or_else(Vec::new, checks_of);
                     self.facts.take(call, &checks, result, (self.messages, number));
                     let events = weigh(call, &checks, result).into_iter().flatten();
                     self.events.extend(events.map(|event| (self.messages, event)));

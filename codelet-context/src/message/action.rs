@@ -1,7 +1,6 @@
 //! The effect of a call, in terms that fit every agent.
 
 use super::patch::patched;
-use crate::message::command::CommandLine;
 use std::sync::Arc;
 
 /// The first line of a patch in the format of `apply_patch`.
@@ -17,20 +16,7 @@ pub struct Action {
     /// Files read or changed, as named in the call; for a command, the files named in its embedded patch.
     pub paths: Vec<Arc<str>>,
     /// The command line, if there is one.
-    pub command: Option<CommandLine>,
-    /// For a change, the names of the parameters, at any depth, that hold the text it removes from its files.
-    pub replaced: Names,
-}
-
-/// Names of parameters. Most actions have none; those take one machine word.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Names(Option<Arc<Vec<Arc<str>>>>);
-
-impl Names {
-    /// The names, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().flat_map(|names| names.iter().map(|name| &**name))
-    }
+    pub command: Option<Arc<str>>,
 }
 
 /// The kinds of tool.
@@ -79,13 +65,6 @@ impl Action {
         }
     }
 
-    /// Returns the action with the names of the parameters that hold the text it removes from its files.
-    pub fn replacing<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let names: Vec<Arc<str>> = names.into_iter().map(Arc::from).collect();
-        self.replaced = Names((!names.is_empty()).then(|| Arc::new(names)));
-        self
-    }
-
     /// Returns the change with this effect on its files.
     pub fn changing(mut self, change: ChangeKind) -> Self {
         self.change = change;
@@ -102,7 +81,7 @@ impl Action {
         Action {
             kind: ActionKind::Command,
             paths: paths.into_iter().map(Arc::from).collect(),
-            command: Some(CommandLine::new(line)),
+            command: Some(line.into()),
             ..Action::default()
         }
     }

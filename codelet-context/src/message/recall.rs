@@ -108,7 +108,7 @@ impl Archive {
     }
 
     /// The handle of a text, if it is archived.
-    pub(crate) fn handle_of(&self, body: &Body) -> Option<&Handle> {
+    pub fn handle_of(&self, body: &Body) -> Option<&Handle> {
         let hash = body.hash();
         let first = |shelf: &'_ Arc<Shelf>| shelf.by_hash.get(&hash).copied();
         let (shelf, at) = self.shelves.iter().find_map(|shelf| Some((shelf, first(shelf)?)))?;

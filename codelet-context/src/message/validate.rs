@@ -32,21 +32,16 @@ impl Vendor {
         Vendor::OpenaiResponses,
         Vendor::Gemini,
     ];
-
-    /// The name for display.
-    fn name(self) -> &'static str {
-        match self {
-            Vendor::Anthropic => "Anthropic",
-            Vendor::OpenaiChat => "OpenAI (Chat Completions)",
-            Vendor::OpenaiResponses => "OpenAI (Responses)",
-            Vendor::Gemini => "Gemini",
-        }
-    }
 }
 
 impl std::fmt::Display for Vendor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
+        f.pad(match self {
+            Vendor::Anthropic => "Anthropic",
+            Vendor::OpenaiChat => "OpenAI (Chat Completions)",
+            Vendor::OpenaiResponses => "OpenAI (Responses)",
+            Vendor::Gemini => "Gemini",
+        })
     }
 }
 
@@ -87,13 +82,7 @@ impl Vendor {
         };
         match self {
             Vendor::Anthropic => strict,
-            Vendor::OpenaiChat => Rules {
-                user_first: false,
-                failure_speaks: false,
-                finishes_own: false,
-                ..strict
-            },
-            Vendor::OpenaiResponses => Rules {
+            Vendor::OpenaiChat | Vendor::OpenaiResponses => Rules {
                 user_first: false,
                 failure_speaks: false,
                 finishes_own: false,

@@ -71,7 +71,7 @@ impl CallKind {
             ActionKind::Todo | ActionKind::Note => CallKind::Todo,
             ActionKind::Ask => CallKind::Ask,
             ActionKind::Command => {
-                let line = call.action.command.as_ref().map_or("", |command| command.as_str());
+                let line = call.action.command.as_deref().unwrap_or_default();
                 of_command(line)
             }
             ActionKind::Other => {

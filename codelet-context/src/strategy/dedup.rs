@@ -1,9 +1,7 @@
 //! Strategy `dedup`: of equal outputs, the newest stays, and the older ones become pointers to it.
 
-use super::{Edit, Limits, StrategyCount, answers, make, shown, whole};
-use crate::message::cut;
+use super::{Limits, StrategyCount, answers, content, make, pointer};
 use crate::message::view::View;
-use crate::message::{Part, Text};
 use crate::text::body::Body;
 use crate::text::hash::QuickMap;
 
@@ -24,30 +22,14 @@ pub(crate) fn point_to_the_newest_copy(view: &mut View, _: &Limits) -> StrategyC
     let mut edits = Vec::new();
     for answer in answers(messages).iter().rev() {
         for (block, piece) in answer.result.output.iter().enumerate().rev() {
-            let (body, length, noun) = match piece {
-                Part::Text(text) => match whole(text, archive) {
-                    Some(body) => (body.clone(), text.body.len(), "output"),
-                    None => continue,
-                },
-                Part::Image(image) if !image.is_url => (image.data.clone(), image.data.len(), "image"),
-                _ => continue,
-            };
-            if body.len() < SMALLEST {
+            let Some((body, length, noun)) = content(piece, archive).filter(|(body, ..)| body.len() >= SMALLEST) else {
                 continue;
-            }
+            };
+            let body = body.clone();
             let key = (noun == "image", body.hash());
             match newest.get(&key) {
                 Some(newer) if *newer == body => {
-                    let pointer = cut::pointer(&body, length, &answer.what(noun), WHY, NAME, archive);
-                    edits.extend(pointer.map(|pointer| Edit {
-                        message: answer.message,
-                        part: answer.part,
-                        block,
-                        with: match piece {
-                            Part::Text(text) => shown(text, pointer),
-                            _ => shown(&Text::new("", Default::default()), pointer),
-                        },
-                    }));
+                    edits.extend(pointer(answer, block, (&body, length, noun), (WHY, NAME), archive));
                 }
                 Some(_) => {}
                 None => {

@@ -5,7 +5,7 @@
 //! prose, code, tables and indentation are never touched. A line that reports a failure is never folded.
 
 use super::status::{self, Class};
-use super::{Edit, Limits, StrategyCount, answers, make, shown};
+use super::{Limits, Replacement, StrategyCount, answers, make, shown};
 use crate::message::cut;
 use crate::message::view::View;
 use crate::message::{ActionKind, Part};
@@ -49,7 +49,7 @@ pub(crate) fn count_alike_lines(view: &mut View, _: &Limits) -> StrategyCount {
             let handle = archive.keep(&text.body, answer.call.map_or("tool", |call| &call.tool), NAME);
             let marker = cut::marker(&what, text.body.len(), WHY, &handle);
             let body = Body::new([squeezed.as_str(), "\n", &marker].concat());
-            edits.push(Edit {
+            edits.push(Replacement {
                 message: answer.message,
                 part: answer.part,
                 block,

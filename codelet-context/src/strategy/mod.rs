@@ -5,8 +5,9 @@
 //! no effect.
 
 pub(crate) mod showing;
+use crate::message::cut;
 use crate::message::exchange::Calls;
-use crate::message::recall::Archive;
+use crate::message::recall::{Archive, Handle};
 use crate::message::tokens::Tokens;
 use crate::message::turn;
 use crate::message::view::View;
@@ -278,30 +279,30 @@ pub fn recent_window(messages: &[Arc<Message>], limits: &Limits) -> usize {
 }
 
 /// The position of a tool result, with the call that it answers.
-struct Answer<'a> {
+struct ToolAnswer<'a> {
     message: usize,
     part: usize,
     result: &'a ToolResult,
     call: Option<&'a ToolCall>,
 }
 
-impl Answer<'_> {
+impl ToolAnswer<'_> {
     /// The name of a block of the result in a marker, such as `Read output`.
     fn what(&self, noun: &str) -> String {
         let tool = self.call.map_or("tool", |call| &call.tool);
-        format!("{} {noun}", crate::message::cut::plain_name(tool))
+        format!("{} {noun}", cut::plain_name(tool))
     }
 }
 
 /// All results, oldest first. Each answers the nearest call before it with its id.
-fn answers(messages: &[Arc<Message>]) -> Vec<Answer<'_>> {
+fn answers(messages: &[Arc<Message>]) -> Vec<ToolAnswer<'_>> {
     let mut answers = Vec::with_capacity(messages.len() / 2);
     let mut calls = Calls::default();
     for (message, entry) in messages.iter().enumerate() {
         for (part, piece) in entry.parts.iter().enumerate() {
             match piece {
                 Part::ToolCall(call) => calls.called(&*call.id, call),
-                Part::ToolResult(result) => answers.push(Answer {
+                Part::ToolResult(result) => answers.push(ToolAnswer {
                     message,
                     part,
                     result,
@@ -327,8 +328,38 @@ fn whole<'a>(text: &'a Text, archive: &'a Archive) -> Option<&'a Body> {
     lingua::is_shown_as(original, &text.body).then_some(original)
 }
 
+/// The whole content of a block of a result, with its bytes in the view and its noun in a marker: a
+/// [whole] text, or a picture. `None` for anything else.
+fn content<'a>(piece: &'a Part, archive: &'a Archive) -> Option<(&'a Body, usize, &'static str)> {
+    match piece {
+        Part::Text(text) => Some((whole(text, archive)?, text.body.len(), "output")),
+        Part::Image(image) if !image.is_url => Some((&image.data, image.data.len(), "image")),
+        _ => None,
+    }
+}
+
+/// The edit that puts a pointer in place of the [content] of a block of a result. `None` if that would save nothing.
+fn pointer(
+    answer: &ToolAnswer<'_>,
+    block: usize,
+    (body, length, noun): (&Body, usize, &str),
+    (why, name): (&str, &'static str),
+    archive: &mut Archive,
+) -> Option<Replacement> {
+    let pointer = cut::pointer(body, length, &answer.what(noun), why, name, archive)?;
+    Some(Replacement {
+        message: answer.message,
+        part: answer.part,
+        block,
+        with: match &answer.result.output[block] {
+            Part::Text(text) => shown(text, pointer),
+            _ => shown(&Text::new("", Default::default()), pointer),
+        },
+    })
+}
+
 /// A replacement for a block of a result.
-struct Edit {
+struct Replacement {
     message: usize,
     part: usize,
     block: usize,
@@ -336,7 +367,7 @@ struct Edit {
 }
 
 /// Applies the edits and counts them.
-fn make(view: &mut View, edits: Vec<Edit>) -> StrategyCount {
+fn make(view: &mut View, edits: Vec<Replacement>) -> StrategyCount {
     let mut count = StrategyCount::default();
     for edit in edits {
         if let Some(Part::ToolResult(result)) = view.edit(edit.message).parts.get_mut(edit.part)
@@ -350,7 +381,7 @@ fn make(view: &mut View, edits: Vec<Edit>) -> StrategyCount {
 }
 
 /// The text with another body, whose original has this handle.
-fn shown(text: &Text, (body, handle): (Body, crate::message::recall::Handle)) -> Part {
+fn shown(text: &Text, (body, handle): (Body, Handle)) -> Part {
     Part::Text(Text {
         body,
         origin: text.origin,

@@ -10,7 +10,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 /// The state after the messages appended so far. `I` is a call id, borrowed or owned.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Order<I> {
     /// The ids of all calls, and those of unanswered calls in order.
     ids: QuickSet<I>,
@@ -19,28 +19,14 @@ pub(crate) struct Order<I> {
     is_broken: bool,
     /// True if the last reply has an operation that the provider may still continue.
     is_begun: bool,
-    is_empty: bool,
+    has_messages: bool,
     /// True if the first message after the system prompt is the user's; `None` before it.
     begins_well: Option<bool>,
-    /// True if the last message is the user's, or a reply in which the provider paused.
-    ends_well: bool,
+    /// True if the last message is a reply in which the provider did not pause.
+    ends_with_reply: bool,
 }
 
-impl<I> Default for Order<I> {
-    fn default() -> Self {
-        Order {
-            ids: QuickSet::default(),
-            open: VecDeque::new(),
-            is_broken: false,
-            is_begun: false,
-            is_empty: true,
-            begins_well: None,
-            ends_well: true,
-        }
-    }
-}
-
-impl<I: Eq + Hash + Clone> Order<I> {
+impl<I: Eq + Hash + Clone + Default> Order<I> {
     /// Checks the next message; `id` converts ids for storage.
     pub fn append<'a>(&mut self, message: &'a Message, id: impl Fn(&'a Arc<str>) -> I) {
         if self.is_broken {
@@ -63,10 +49,10 @@ impl<I: Eq + Hash + Clone> Order<I> {
         if is_reply {
             self.is_begun = pending::is_open(message);
         }
-        self.is_empty = false;
+        self.has_messages = true;
         if message.role != Role::System {
             self.begins_well.get_or_insert(!is_reply);
-            self.ends_well = !is_reply || message.is_paused();
+            self.ends_with_reply = is_reply && !message.is_paused();
         }
         message.parts.iter().all(|part| match part {
             Part::ToolCall(call) => {
@@ -83,11 +69,11 @@ impl<I: Eq + Hash + Clone> Order<I> {
 
     /// Returns whether no repair is needed.
     pub fn is_kept(&self) -> bool {
-        self.is_kept_but_for_its_end() && self.ends_well
+        self.is_kept_but_for_its_end() && !self.ends_with_reply
     }
 
     /// The same, except that a notice may be needed after the last reply.
     pub fn is_kept_but_for_its_end(&self) -> bool {
-        !self.is_broken && self.open.is_empty() && self.begins_well.unwrap_or(self.is_empty)
+        !self.is_broken && self.open.is_empty() && self.begins_well.unwrap_or(!self.has_messages)
     }
 }

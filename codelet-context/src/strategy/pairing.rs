@@ -59,7 +59,7 @@ pub(crate) fn mend(view: &mut View) -> (StrategyCount, Option<Vec<Option<usize>>
     let mut old = std::mem::take(&mut view.messages);
     let before: usize = old.iter().map(|message| bytes(message)).sum();
     let closed = pending::close_all(&mut old, &mut view.archive);
-    let calls = Calls::of(&old);
+    let calls = PairedCalls::of(&old);
     let mut mend = Mend {
         calls,
         old: &old,
@@ -88,21 +88,21 @@ pub(super) fn speaks(result: &ToolResult) -> bool {
 }
 
 /// The indexes of a message and of a part in it.
-type Place = (usize, usize);
+type Position = (usize, usize);
 
 struct Call {
-    place: Place,
-    answer: Option<Place>,
+    place: Position,
+    answer: Option<Position>,
     id: Arc<str>,
 }
 
 /// All calls, in order, with their answers.
-struct Calls {
+struct PairedCalls {
     calls: Vec<Call>,
     /// The first call of each message.
     first: Vec<usize>,
     /// The call that each result answers.
-    answered_by: QuickMap<Place, usize>,
+    answered_by: QuickMap<Position, usize>,
 }
 
 /// The calls and results that share an id.
@@ -113,11 +113,11 @@ struct SameId {
     /// The call answered last.
     answered: Option<usize>,
     /// Results that had no open call before them.
-    early: Vec<Place>,
+    early: Vec<Position>,
 }
 
-impl Calls {
-    fn of(messages: &[Arc<Message>]) -> Calls {
+impl PairedCalls {
+    fn of(messages: &[Arc<Message>]) -> PairedCalls {
         let mut calls: Vec<Call> = Vec::new();
         let mut first = Vec::with_capacity(messages.len() + 1);
         let mut ids: QuickMap<&str, SameId> = QuickMap::default();
@@ -154,7 +154,7 @@ impl Calls {
             .enumerate()
             .filter_map(|(index, call)| Some((call.answer?, index)))
             .collect();
-        let mut calls = Calls {
+        let mut calls = PairedCalls {
             calls,
             first,
             answered_by,
@@ -196,7 +196,7 @@ impl Calls {
 
 impl SameId {
     /// Assigns a result to the newest message with an open call, in the order of its calls.
-    fn answer(&mut self, messages: &[Arc<Message>], calls: &mut [Call], place: Place, result: &ToolResult) {
+    fn answer(&mut self, messages: &[Arc<Message>], calls: &mut [Call], place: Position, result: &ToolResult) {
         if let Some((_, group)) = self.open.last_mut()
             && let Some(call) = group.pop_front()
         {
@@ -247,14 +247,14 @@ fn plain(name: &str, longest: usize, otherwise: &str) -> String {
 }
 
 struct Mend<'a> {
-    calls: Calls,
+    calls: PairedCalls,
     old: &'a [Arc<Message>],
     out: Vec<Arc<Message>>,
     /// For each old message, the new one with its content, or else the first one with its results.
     went: Vec<Option<usize>>,
     archive: &'a mut Archive,
     /// Results that are in the right place.
-    stay: QuickSet<Place>,
+    stay: QuickSet<Position>,
     hits: u64,
 }
 
@@ -300,12 +300,12 @@ impl Mend<'_> {
             let old = Arc::clone(&self.old[index]);
             for (part, piece) in old.parts.iter().enumerate() {
                 match self.piece(old.role, (index, part), piece) {
-                    Fate::Stays => parts.push(piece.clone()),
-                    Fate::Becomes(other) => {
+                    Treatment::Stays => parts.push(piece.clone()),
+                    Treatment::Becomes(other) => {
                         changed = true;
                         parts.push(other);
                     }
-                    Fate::Goes => changed = true,
+                    Treatment::Goes => changed = true,
                 }
             }
             changed |= old.parts.is_empty();
@@ -313,40 +313,40 @@ impl Mend<'_> {
         changed.then_some(parts)
     }
 
-    fn piece(&mut self, role: Role, place: Place, part: &Part) -> Fate {
+    fn piece(&mut self, role: Role, place: Position, part: &Part) -> Treatment {
         match part {
             Part::ToolCall(call) if role == Role::Assistant => self.call(place, call),
             Part::ToolResult(result) if result.is_apart && role == Role::User => match self.spoken(result) {
-                Some(result) => Fate::Becomes(Part::ToolResult(result)),
-                None => Fate::Stays,
+                Some(result) => Treatment::Becomes(Part::ToolResult(result)),
+                None => Treatment::Stays,
             },
             Part::ToolResult(result) => match self.calls.answered_by.get(&place) {
                 Some(&call) if self.stay.contains(&place) => match self.result(call, result) {
-                    Some(result) => Fate::Becomes(Part::ToolResult(result)),
-                    None => Fate::Stays,
+                    Some(result) => Treatment::Becomes(Part::ToolResult(result)),
+                    None => Treatment::Stays,
                 },
                 // It is moved to its call.
-                Some(_) => Fate::Goes,
+                Some(_) => Treatment::Goes,
                 None => self.remove(part),
             },
             Part::ToolCall(_) => self.remove(part),
-            other if may_be_said(role, other) => Fate::Stays,
+            other if may_be_said(role, other) => Treatment::Stays,
             other => self.remove(other),
         }
     }
 
-    fn remove(&mut self, part: &Part) -> Fate {
+    fn remove(&mut self, part: &Part) -> Treatment {
         self.hits += 1;
         keep(self.archive, part);
-        Fate::Goes
+        Treatment::Goes
     }
 
-    fn call(&mut self, (message, part): Place, call: &ToolCall) -> Fate {
+    fn call(&mut self, (message, part): Position, call: &ToolCall) -> Treatment {
         let calls = self.calls.in_message(message);
         let at = calls.start + self.calls.calls[calls].partition_point(|call| call.place.1 < part);
         let id = self.calls.calls[at].id.clone();
         if *id == *call.id && is_tool(&call.tool) {
-            return Fate::Stays;
+            return Treatment::Stays;
         }
         self.hits += 1;
         let tool = if is_tool(&call.tool) {
@@ -354,7 +354,7 @@ impl Mend<'_> {
         } else {
             plain(&call.tool, LONGEST_TOOL, "tool").into()
         };
-        Fate::Becomes(Part::ToolCall(ToolCall {
+        Treatment::Becomes(Part::ToolCall(ToolCall {
             id,
             tool,
             ..call.clone()
@@ -393,7 +393,7 @@ impl Mend<'_> {
 
     /// Places the answers to the calls of the reply that ends here. Returns those to put in front of the next message.
     fn answers(&mut self, calls: std::ops::Range<usize>, next: usize) -> Vec<Part> {
-        let wanted: Vec<Option<Place>> = self.calls.calls[calls.clone()].iter().map(|call| call.answer).collect();
+        let wanted: Vec<Option<Position>> = self.calls.calls[calls.clone()].iter().map(|call| call.answer).collect();
         if self.stand_next(&wanted, next) {
             self.stay.extend(wanted.into_iter().flatten());
             return Vec::new();
@@ -428,7 +428,7 @@ impl Mend<'_> {
 
     /// Returns whether the answers come first in what the user says next, in order; they may be spread over several
     /// messages.
-    fn stand_next(&self, wanted: &[Option<Place>], next: usize) -> bool {
+    fn stand_next(&self, wanted: &[Option<Position>], next: usize) -> bool {
         let mut wanted = wanted.iter();
         let mut expected = wanted.next();
         for (index, message) in self.old.iter().enumerate().skip(next) {
@@ -499,7 +499,7 @@ impl Mend<'_> {
 }
 
 /// The treatment of a part.
-enum Fate {
+enum Treatment {
     Stays,
     Becomes(Part),
     Goes,

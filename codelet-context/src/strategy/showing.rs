@@ -106,19 +106,19 @@ pub(crate) struct Showing {
 struct Answered {
     number: u32,
     question: Question,
-    size: Size,
+    size: AnswerSize,
 }
 
 /// The amount of content in an answer.
 #[derive(Clone, Copy, Debug, Default)]
-struct Size {
+struct AnswerSize {
     bytes: usize,
     lines: usize,
 }
 
-impl Size {
-    fn of(result: &ToolResult, bodies: &[Body]) -> Size {
-        let mut size = Size::default();
+impl AnswerSize {
+    fn of(result: &ToolResult, bodies: &[Body]) -> AnswerSize {
+        let mut size = AnswerSize::default();
         for part in &result.output {
             size.bytes += match part {
                 Part::Opaque(opaque) => opaque.json().len(),
@@ -137,7 +137,7 @@ impl Size {
         self.bytes < NOTE_BYTES && self.lines < NOTE_LINES
     }
 
-    fn is_comparable_to(self, older: Size) -> bool {
+    fn is_comparable_to(self, older: AnswerSize) -> bool {
         let is_enough = |newer: usize, older: usize| newer.saturating_mul(COMPARABLE) >= older;
         is_enough(self.bytes, older.bytes) && is_enough(self.lines, older.lines)
     }
@@ -179,7 +179,13 @@ impl Showing {
         let changed = self.changed.get(&looked.file).copied().unwrap_or(0);
         if let Some(question) = &looked.question {
             let changed = if question.is_search { self.any_changed } else { changed };
-            self.answer(number, question, changed, Size::of(result, &bodies), &mut superseded);
+            self.answer(
+                number,
+                question,
+                changed,
+                AnswerSize::of(result, &bodies),
+                &mut superseded,
+            );
         }
         let mut met = self.take(number, looked.of, &bodies);
         met.sort_unstable();
@@ -197,7 +203,7 @@ impl Showing {
 
     /// Adds the answer to a question; appends the older answers that it replaces regardless of their lines: those of
     /// comparable size, and those from before a change to their subject.
-    fn answer(&mut self, number: u32, question: &Question, changed: u32, size: Size, superseded: &mut Vec<u32>) {
+    fn answer(&mut self, number: u32, question: &Question, changed: u32, size: AnswerSize, superseded: &mut Vec<u32>) {
         let Showing { outputs, answers, .. } = self;
         let answers = answers.entry(question.hash()).or_default();
         if size.is_note() {

@@ -1,6 +1,6 @@
 //! Strategy `snippet`: reduces long outputs outside the recent window to their head and tail.
 
-use super::{Edit, Limits, StrategyCount, answers, make, recent_window, shown, whole};
+use super::{Limits, Replacement, StrategyCount, answers, make, recent_window, shown, whole};
 use crate::message::Part;
 use crate::message::cut;
 use crate::message::view::View;
@@ -30,7 +30,7 @@ pub(crate) fn keep_head_and_tail(view: &mut View, limits: &Limits) -> StrategyCo
                 continue;
             };
             let cut = cut::in_the_middle(&body, (END, END), &answer.what("output"), NAME, archive);
-            edits.extend(cut.map(|cut| Edit {
+            edits.extend(cut.map(|cut| Replacement {
                 message: answer.message,
                 part: answer.part,
                 block,

@@ -1,10 +1,9 @@
 //! Strategy `tool_call_dedup`: if a read-only call was repeated, the older result becomes a pointer to the newer one.
 
-use super::{Answer, Edit, Limits, StrategyCount, answers, make, named, shown, whole};
-use crate::message::cut;
+use super::{Limits, Replacement, StrategyCount, ToolAnswer, answers, content, make, named, pointer};
 use crate::message::recall::Archive;
 use crate::message::view::View;
-use crate::message::{Part, Text, files};
+use crate::message::{Part, files};
 use crate::strategy::showing::{Looked, Question, Showing, asks};
 use crate::text::body::Body;
 use crate::text::hash::ByHash;
@@ -57,14 +56,14 @@ pub(crate) fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> Strateg
 }
 
 /// The question of a result's call, if the call is read-only and complete.
-fn question(answer: &Answer<'_>) -> Option<u64> {
+fn question(answer: &ToolAnswer<'_>) -> Option<u64> {
     let call = answer.call.filter(|_| answer.result.success != Some(false))?;
     (call.action.is_read_only() && call.cut.is_none()).then(|| asks(&call.tool, &call.parameters))
 }
 
 /// The content of a result before any strategy cut it, if there is any and nothing else cut it. Results that an earlier
 /// run replaced still count; without them, the results around them would be judged differently than before.
-fn originals(answer: &Answer<'_>, archive: &Archive) -> Option<Vec<Body>> {
+fn originals(answer: &ToolAnswer<'_>, archive: &Archive) -> Option<Vec<Body>> {
     let mut bodies = Vec::with_capacity(answer.result.output.len());
     for block in &answer.result.output {
         match block {
@@ -83,29 +82,12 @@ fn originals(answer: &Answer<'_>, archive: &Archive) -> Option<Vec<Body>> {
     (!answer.result.output.is_empty()).then_some(bodies)
 }
 
-fn point(answer: &Answer<'_>, archive: &mut Archive, edits: &mut Vec<Edit>) {
+fn point(answer: &ToolAnswer<'_>, archive: &mut Archive, edits: &mut Vec<Replacement>) {
     const WHY: &str = "superseded by a newer answer to the same call";
     for (block, piece) in answer.result.output.iter().enumerate() {
-        let with = match piece {
-            Part::Text(text) => {
-                let Some(body) = whole(text, archive).cloned() else {
-                    continue;
-                };
-                cut::pointer(&body, text.body.len(), &answer.what("output"), WHY, NAME, archive)
-                    .map(|it| shown(text, it))
-            }
-            Part::Image(image) if !image.is_url => {
-                let bytes = image.data.len();
-                cut::pointer(&image.data, bytes, &answer.what("image"), WHY, NAME, archive)
-                    .map(|it| shown(&Text::new("", Default::default()), it))
-            }
-            _ => None,
-        };
-        edits.extend(with.map(|with| Edit {
-            message: answer.message,
-            part: answer.part,
-            block,
-            with,
-        }));
+        if let Some((body, length, noun)) = content(piece, archive) {
+            let body = body.clone();
+            edits.extend(pointer(answer, block, (&body, length, noun), (WHY, NAME), archive));
+        }
     }
 }

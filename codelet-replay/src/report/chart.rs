@@ -384,17 +384,15 @@ pub fn legend(html: &mut Html, buckets: &[Bucket]) {
 
 /// Draws a small area in the style of a layer.
 pub fn swatch(html: &mut Html, layer: usize) {
-    html.element(
-        "svg",
-        &[("class", "swatch"), ("aria-hidden", "true"), ("viewBox", "0 0 16 16")],
-        |html| {
-            html.line(
-                "rect",
-                &[("width", "16"), ("height", "16"), ("fill", &format!("url(#p{layer})"))],
-                "",
-            );
-        },
-    );
+    swatch_in(html, ("fill", &format!("url(#p{layer})")));
+}
+
+/// Draws a small area in the style of this attribute.
+pub fn swatch_in(html: &mut Html, style: (&str, &str)) {
+    let attributes = [("class", "swatch"), ("aria-hidden", "true"), ("viewBox", "0 0 16 16")];
+    html.element("svg", &attributes, |html| {
+        html.line("rect", &[("width", "16"), ("height", "16"), style], "");
+    });
 }
 
 fn share_of(value: f64) -> String {

@@ -87,9 +87,9 @@ fn kinds(html: &mut Html, report: &Report, course: Option<&Course>) {
                 html.text("tools and head");
             })),
             Cell::Own(String::new()),
-            Cell::Figure("–".to_owned(), 0.0),
-            Cell::Figure("–".to_owned(), 0.0),
-            Cell::Figure("–".to_owned(), 0.0),
+            Cell::none(0.0),
+            Cell::none(0.0),
+            Cell::none(0.0),
             tokens(fixed),
             ratio(share(fixed, all_sent)),
         ]);
@@ -159,9 +159,7 @@ fn largest(html: &mut Html, report: &Report) {
             Cell::Own(item.kind.name().to_owned()),
             Cell::Foreign(item.tool.as_deref().unwrap_or("–").to_owned()),
             tokens(scaled(report, item.tokens)),
-            turn.map_or(Cell::Figure("–".to_owned(), 0.0), |turn| {
-                Cell::Figure(number(turn), turn as f64)
-            }),
+            turn.map_or(Cell::none(0.0), |turn| Cell::Figure(number(turn), turn as f64)),
             Cell::Figure(number(age), age as f64),
         ];
         if has_handles {

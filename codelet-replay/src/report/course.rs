@@ -121,13 +121,7 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
             ("fresh", "neither"),
         ] {
             html.element("li", &[], |html| {
-                html.element(
-                    "svg",
-                    &[("class", "swatch"), ("aria-hidden", "true"), ("viewBox", "0 0 16 16")],
-                    |html| {
-                        html.line("rect", &[("width", "16"), ("height", "16"), ("class", class)], "");
-                    },
-                );
+                chart::swatch_in(html, ("class", class));
                 html.text(words);
             });
         }
@@ -352,7 +346,7 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
             money(edit.cost),
         ];
         if has_actual {
-            row.push(edit.actual.map_or(Cell::Figure("–".to_owned(), -1.0), money));
+            row.push(edit.actual.map_or(Cell::none(-1.0), money));
         }
         row.push(money(edit.saved));
         row

@@ -22,26 +22,18 @@ use std::sync::Arc;
 pub struct Live {
     prompt: Prompt,
     sent: Vec<Sent>,
-    open: Option<Open>,
+    /// The current request, without its usage.
+    open: Option<Sent>,
     /// The number of requests that the session's ledger had counted before the first of these.
     counted: Option<u64>,
     earlier: Earlier,
 }
 
-/// A request that was billed.
+/// A request.
 #[derive(Clone, Debug)]
 struct Sent {
     step: Step,
     /// Its reply is not part of the conversation.
-    is_beside: bool,
-}
-
-/// The current request.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    /// The index of its reply in the history.
-    reply: usize,
-    began: Option<u64>,
     is_beside: bool,
 }
 
@@ -106,9 +98,19 @@ impl Live {
 
     fn goes_out(&mut self, conversation: &Conversation, began: Option<u64>, is_beside: bool) {
         self.counted.get_or_insert(conversation.requests());
-        self.open = Some(Open {
-            reply: conversation.history().messages().len(),
-            began,
+        self.open = Some(Sent {
+            step: Step {
+                reply: conversation.history().messages().len(),
+                began,
+                occupancy: self.prompt.occupancy(),
+                usage: Usage::default(),
+                dollars: Dollars::default(),
+                broken: None,
+                edit: None,
+                refetch: 0.0,
+                referred: 0,
+                shown: 0,
+            },
             is_beside,
         });
     }
@@ -116,23 +118,11 @@ impl Live {
     /// Notes the usage of that request, with `hour` tokens cached for an hour, at the prices of this card; `None` if
     /// they are not known.
     pub fn billed(&mut self, usage: Usage, hour: Tokens, card: Option<&PriceCard>) {
-        let Some(open) = self.open.take() else { return };
-        let occupancy = self.prompt.occupancy();
-        self.sent.push(Sent {
-            step: Step {
-                reply: open.reply,
-                began: open.began,
-                occupancy: occupancy.scaled_to(usage.prompt()),
-                usage,
-                dollars: card.map_or_else(Dollars::default, |card| Dollars::with(card, usage, hour)),
-                broken: None,
-                edit: None,
-                refetch: 0.0,
-                referred: 0,
-                shown: 0,
-            },
-            is_beside: open.is_beside,
-        });
+        let Some(mut sent) = self.open.take() else { return };
+        sent.step.occupancy = sent.step.occupancy.scaled_to(usage.prompt());
+        sent.step.usage = usage;
+        sent.step.dollars = card.map_or_else(Dollars::default, |card| Dollars::with(card, usage, hour));
+        self.sent.push(sent);
     }
 
     fn steps(&self) -> impl DoubleEndedIterator<Item = &Step> {
@@ -292,11 +282,6 @@ fn handles(
     history: &[Arc<Message>],
     contents: &Inspection,
 ) -> HashMap<(usize, usize), String> {
-    let mut kept: HashMap<u64, Vec<(&str, &str)>> = HashMap::new();
-    for (handle, removed) in conversation.archive().iter() {
-        let named = (handle.as_str(), removed.body.as_str());
-        kept.entry(removed.body.hash()).or_default().push(named);
-    }
     let find = |part: &Part| {
         let texts: Vec<_> = match part {
             Part::Text(text) => vec![&text.body],
@@ -304,11 +289,10 @@ fn handles(
             Part::ToolResult(result) => result.texts().map(|text| &text.body).collect(),
             _ => Vec::new(),
         };
-        texts.into_iter().find_map(|body| {
-            let alike = kept.get(&body.hash())?;
-            let (handle, _) = alike.iter().find(|(_, text)| *text == body.as_str())?;
-            Some((*handle).to_owned())
-        })
+        let mut found = texts
+            .into_iter()
+            .filter_map(|body| conversation.archive().handle_of(body));
+        found.next().map(|handle| handle.as_str().to_owned())
     };
     let places = contents
         .largest

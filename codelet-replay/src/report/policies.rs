@@ -1,6 +1,7 @@
 //! The cost under each policy, of this session and of several together.
 
 use super::bars;
+use super::chart::swatch_in;
 use super::course::{money, ratio, tokens};
 use super::html::Html;
 use super::table::{Cell, figures, table, words};
@@ -50,10 +51,7 @@ fn legend(html: &mut Html, courses: &[Course]) {
             };
             if courses.iter().any(is_there) {
                 html.element("li", &[], |html| {
-                    let attributes = [("class", "swatch"), ("aria-hidden", "true"), ("viewBox", "0 0 16 16")];
-                    html.element("svg", &attributes, |html| {
-                        html.line("rect", &[("width", "16"), ("height", "16"), ("class", class)], "");
-                    });
+                    swatch_in(html, ("class", class));
                     html.text(name);
                 });
             }
@@ -67,7 +65,7 @@ fn costs(html: &mut Html, courses: &[Course]) {
         .map(|course| course.run.sums().cost())
         .fold(0.0, f64::max);
     let share_of = |course: &Course, never: f64| match course.run.refused {
-        Some(_) => Cell::Figure("–".to_owned(), -1.0),
+        Some(_) => Cell::none(-1.0),
         None => {
             let share = course.run.sums().cost() / never;
             Cell::Figure(format!("{share:.3}"), share)
@@ -129,11 +127,7 @@ fn costs(html: &mut Html, courses: &[Course]) {
 
 /// Returns a figure that only a simulation has.
 fn simulated(course: &Course, figure: Cell) -> Cell {
-    if course.is_billed {
-        Cell::Figure("–".to_owned(), -1.0)
-    } else {
-        figure
-    }
+    if course.is_billed { Cell::none(-1.0) } else { figure }
 }
 
 /// Writes the figures other than costs.
@@ -191,11 +185,7 @@ fn together(html: &mut Html, sessions: usize, totals: &[Total]) {
         figures("p95 of sessions"),
         figures("Sessions"),
     ];
-    let share = |value: Option<f64>| {
-        value.map_or(Cell::Figure("–".to_owned(), -1.0), |value| {
-            Cell::Figure(format!("{value:.3}"), value)
-        })
-    };
+    let share = |value: Option<f64>| value.map_or(Cell::none(-1.0), |value| Cell::Figure(format!("{value:.3}"), value));
     let rows = totals.iter().take(super::MOST_COURSES).map(|total| {
         let (value, interval) = (total.ratio.unwrap_or(0.0), total.interval);
         vec![

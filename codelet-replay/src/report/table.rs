@@ -33,6 +33,13 @@ pub enum Cell {
     Drawn(Box<dyn FnOnce(&mut Html)>),
 }
 
+impl Cell {
+    /// A figure that does not exist, sorted as this value.
+    pub fn none(value: f64) -> Cell {
+        Cell::Figure("–".to_owned(), value)
+    }
+}
+
 /// Writes a table. The first cell of each row is the row's heading.
 pub fn table(html: &mut Html, id: &str, caption: &str, columns: &[Column], rows: Vec<Vec<Cell>>) {
     let name = format!("{id}-caption");

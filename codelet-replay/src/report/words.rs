@@ -1,12 +1,8 @@
 //! Formats figures for people.
 
+pub(crate) use crate::run::share;
 use codelet_context::tokens::Tokens;
-use codelet_text::short::grouped;
-
-/// Formats `182300` as `182,300`.
-pub fn number(value: u64) -> String {
-    grouped(value)
-}
+pub use codelet_text::short::grouped as number;
 
 /// Formats a count: `1 edit`, `1,200 edits`.
 pub fn count(value: u64, one: &str, many: &str) -> String {
@@ -57,11 +53,6 @@ pub fn percent(share: f64) -> String {
         _ if (99.95..100.0).contains(&exact) => ">99.9 %".to_owned(),
         _ => format!("{exact:.1} %").replace('-', "−"),
     }
-}
-
-/// Returns the share of a whole; 0 if the whole is 0.
-pub fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 /// Formats milliseconds as `3 h 12 min`.

@@ -165,7 +165,7 @@ fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
     match tool {
         "Read" => Action::on(ActionKind::Read, text("file_path")),
         "Write" => Action::on(ActionKind::Change, text("file_path")),
-        "Edit" => Action::on(ActionKind::Change, text("file_path")).replacing(text("old_string").map(|_| "old_string")),
+        "Edit" => Action::on(ActionKind::Change, text("file_path")),
         "Grep" | "Glob" | "LS" => Action::on(ActionKind::Search, text("path")),
         "Bash" => text("command").map(Action::command).unwrap_or_default(),
         "TodoWrite" => Action::on(ActionKind::Todo, []),

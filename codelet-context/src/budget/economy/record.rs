@@ -41,15 +41,9 @@ impl Economy {
         // The system prompt and the tool definitions can still be read; nothing else is needed again.
         let removed = earlier.prompt - earlier.overhead - self.weights.iter().sum::<f64>();
         self.breaks.push(Break {
-            request: self.requests + 1,
-            cause: Cause::Cleared,
             removed: removed.max(0.0) as Tokens,
-            restored: 0,
-            rewritten: 0,
-            predicted: 0.0,
             saving: self.read() * removed.max(0.0) / 1e6,
-            actual: None,
-            is_cold: false,
+            ..Break::before(self.requests + 1, Cause::Cleared)
         });
     }
 
@@ -71,15 +65,9 @@ impl Economy {
         self.open = Some(self.breaks.len());
         let again = self.sent_again();
         self.breaks.push(Break {
-            request: self.requests + 1,
-            cause,
-            removed: 0,
-            restored: 0,
             rewritten: again as Tokens,
             predicted: self.cost_of(again),
-            saving: 0.0,
-            actual: None,
-            is_cold: false,
+            ..Break::before(self.requests + 1, cause)
         });
     }
 
@@ -131,15 +119,13 @@ impl Economy {
         self.open = if is_free { elsewhere } else { Some(self.breaks.len()) };
         let removed = self.unsent.removed;
         self.breaks.push(Break {
-            request: self.requests + 1,
-            cause,
             removed: removed.max(0).unsigned_abs(),
             restored: removed.min(0).unsigned_abs(),
             rewritten: tail as Tokens,
             predicted: cost,
             saving: self.read() * self.economics.card.factor(self.prompt as Tokens) * removed as f64 / 1e6,
-            actual: None,
             is_cold,
+            ..Break::before(self.requests + 1, cause)
         });
         self.edited = Some((self.bulk.steps(), self.bulk.position()));
         self.plan_anew();

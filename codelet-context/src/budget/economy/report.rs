@@ -156,16 +156,13 @@ impl Economy {
         if expected < self.economics.card.minimum as f64 || lost <= SLACK + expected * SLACK_SHARE {
             return;
         }
+        let cause = if is_cold { Cause::Expired } else { Cause::Unplanned };
         self.breaks.push(Break {
-            request: self.requests,
-            cause: if is_cold { Cause::Expired } else { Cause::Unplanned },
-            removed: 0,
-            restored: 0,
             rewritten: lost as Tokens,
             predicted: if is_cold { price * expected } else { 0.0 },
-            saving: 0.0,
             actual: Some(price * rewritten),
             is_cold,
+            ..Break::before(self.requests, cause)
         });
     }
 

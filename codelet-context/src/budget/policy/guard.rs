@@ -21,16 +21,16 @@ pub struct Guard {
 }
 
 /// The result of a compaction relative to the trigger.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
     /// The occupancy is clearly below the trigger.
     Clear,
     /// It fell by a tenth or more and is below the trigger, but close to it: the next compaction is near.
     Close,
-    /// It did not help, this many times in a row.
-    None(u32),
+    /// It did not help.
+    None,
     /// The next request does not fit for the third time in a row: compacting again would be a loop.
-    Stop(Stuck),
+    Stop,
 }
 
 /// The conversation cannot be made to fit.
@@ -42,13 +42,13 @@ pub struct Stuck {
     pub(crate) after: Tokens,
     /// The occupancy that triggers a compaction.
     pub(crate) trigger: Tokens,
-    /// The largest part that stays, if known.
-    pub(crate) heaviest: Option<Heaviest>,
+    /// The largest part that stays.
+    pub(crate) heaviest: Heaviest,
 }
 
 /// A part that every compaction keeps, with its tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Heaviest {
+pub(crate) struct Heaviest {
     /// The part.
     pub(crate) part: Fixed,
     /// Its tokens.
@@ -57,7 +57,7 @@ pub struct Heaviest {
 
 /// The parts that every compaction keeps, whole or shortened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Fixed {
+pub(crate) enum Fixed {
     /// The tool definitions.
     Tools,
     /// The system prompt.
@@ -92,19 +92,13 @@ impl fmt::Display for Stuck {
             before,
             after,
             trigger,
-            heaviest,
+            heaviest: Heaviest { part, tokens },
         } = self;
-        write!(
-            f,
-            "{ATTEMPTS} compactions in a row made no progress: {before} → {after} tokens, and {trigger} trigger the next; "
-        )?;
-        let Some(Heaviest { part, tokens }) = heaviest else {
-            return f.write_str("remove pins, begin a new session, or use a model with a larger context window");
-        };
         let (what, advice) = part.words();
         write!(
             f,
-            "the largest part that stays is {what}, with {tokens} tokens: {advice}, or use a model with a larger context window"
+            "{ATTEMPTS} compactions in a row made no progress: {before} → {after} tokens, and {trigger} trigger the next; the \
+             largest part that stays is {what}, with {tokens} tokens: {advice}, or use a model with a larger context window"
         )
     }
 }
@@ -138,13 +132,8 @@ impl Guard {
             false => 0,
         };
         match self.is_stuck() {
-            true => Progress::Stop(Stuck {
-                before,
-                after,
-                trigger,
-                heaviest: None,
-            }),
-            false => Progress::None(self.without_progress),
+            true => Progress::Stop,
+            false => Progress::None,
         }
     }
 
@@ -177,15 +166,11 @@ mod tests {
     fn three_compactions_without_progress_stop_the_attempts() {
         let config = limited_to(180_000);
         let mut guard = Guard::new();
-        assert_eq!(guard.after_compaction(195_000, 194_000, &config), Progress::None(1));
-        assert_eq!(guard.after_compaction(196_000, 193_000, &config), Progress::None(2));
+        assert_eq!(guard.after_compaction(195_000, 194_000, &config), Progress::None);
+        assert_eq!(guard.after_compaction(196_000, 193_000, &config), Progress::None);
         assert!(!guard.is_stuck());
-        let Progress::Stop(stuck) = guard.after_compaction(196_000, 196_000, &config) else {
-            panic!("the third must stop");
-        };
+        assert_eq!(guard.after_compaction(196_000, 196_000, &config), Progress::Stop);
         assert!(guard.is_stuck());
-        let words = stuck.to_string();
-        assert!(words.contains("196000 → 196000") && words.contains("180000"), "{words}");
         guard.reset();
         assert!(!guard.is_stuck());
     }
@@ -196,14 +181,14 @@ mod tests {
             let mut guard = Guard::new();
             for time in 1..20 {
                 let after = config.limit() - 1;
-                assert_eq!(guard.after_compaction(after + 5, after, &config), Progress::None(time));
+                assert_eq!(guard.after_compaction(after + 5, after, &config), Progress::None);
                 assert_eq!((guard.is_stuck(), guard.is_in_vain()), (false, time >= 3));
             }
             // Only those after which the request does not fit count.
             let over = config.limit() + 1;
-            assert_eq!(guard.after_compaction(over, over, &config), Progress::None(20));
-            assert_eq!(guard.after_compaction(over, over, &config), Progress::None(21));
-            assert!(matches!(guard.after_compaction(over, over, &config), Progress::Stop(_)));
+            assert_eq!(guard.after_compaction(over, over, &config), Progress::None);
+            assert_eq!(guard.after_compaction(over, over, &config), Progress::None);
+            assert_eq!(guard.after_compaction(over, over, &config), Progress::Stop);
         }
     }
 
@@ -214,11 +199,11 @@ mod tests {
         guard.after_compaction(195_000, 194_000, &config);
         guard.after_compaction(195_000, 194_000, &config);
         assert_eq!(guard.after_compaction(195_000, 42_000, &config), Progress::Clear);
-        assert_eq!(guard.after_compaction(195_000, 194_000, &config), Progress::None(1));
+        assert_eq!(guard.after_compaction(195_000, 194_000, &config), Progress::None);
         assert_eq!(guard.after_compaction(195_000, 170_000, &config), Progress::Close);
         assert_eq!(
             guard.after_compaction(181_000, 179_000, &config),
-            Progress::None(1),
+            Progress::None,
             "a step later it is full again"
         );
     }
@@ -234,11 +219,11 @@ mod tests {
     #[test]
     fn the_heaviest_of_what_stays_is_named_with_what_to_do_about_it() {
         let told = |part| {
-            let heaviest = Some(Heaviest { part, tokens: 4_321 });
+            let heaviest = Heaviest { part, tokens: 4_321 };
             let stuck = Stuck {
-                before: 9,
-                after: 8,
-                trigger: 7,
+                before: 196_000,
+                after: 195_000,
+                trigger: 180_000,
                 heaviest,
             };
             stuck.to_string()
@@ -255,6 +240,11 @@ mod tests {
             (Fixed::Pins, "pinned, with 4321 tokens: remove pins"),
         ] {
             assert!(told(part).contains(words), "{}", told(part));
+            assert!(
+                told(part).contains("196000 → 195000 tokens, and 180000"),
+                "{}",
+                told(part)
+            );
         }
     }
 }

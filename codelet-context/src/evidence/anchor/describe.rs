@@ -1,7 +1,7 @@
 //! One-line descriptions of anchors.
 
 use super::AnchorKind;
-use super::came::Failure;
+use super::event::Failure;
 use crate::message::{Message, Origin, Part};
 use std::sync::Arc;
 

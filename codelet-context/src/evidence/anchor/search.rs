@@ -1,8 +1,8 @@
 //! The search for changes that a test run has finished, over the effects of calls in order.
 
 use super::AnchorKind;
-use super::came::{Event, Failure};
 use super::describe::describe;
+use super::event::{Event, Failure};
 use std::sync::Arc;
 
 /// The state of the search.
@@ -57,9 +57,9 @@ impl Search {
     fn read(&mut self, event: &Event) {
         match event {
             Event::Changed(paths) => self.change(paths),
-            Event::CheckFailed { is_test, failure } => {
+            Event::CheckFailed(failure) => {
                 self.broken = Some(*failure);
-                if *is_test {
+                if *failure == Failure::Tests {
                     self.success = None;
                     self.test();
                 }

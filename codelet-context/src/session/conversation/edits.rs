@@ -144,7 +144,7 @@ impl Conversation {
         match due.way() {
             Some(Way::Trim(cut)) => self.trim(reason, cut),
             Some(Way::Below { target, tier }) => self.rebuild_below(reason, (target, tier), written),
-            None => self.rebuild(reason, self.aim(reason), written),
+            None => self.rebuild(reason, self.aim(reason), written, None),
         }
     }
 
@@ -153,7 +153,7 @@ impl Conversation {
     /// # Errors
     /// As for [`compact`](Self::compact).
     pub fn compact_to(&mut self, tokens: Tokens, reason: Reason) -> Result<Notice, Refusal> {
-        self.rebuild(reason, Target::Budget(self.in_estimate(tokens)).into(), None)
+        self.rebuild(reason, Target::Budget(self.in_estimate(tokens)).into(), None, None)
     }
 
     /// The request for a summary written by a model. The caller sends it and passes the answer to
@@ -180,7 +180,7 @@ impl Conversation {
         written: Option<Result<String, Failure>>,
     ) -> Result<Notice, Refusal> {
         let target = Target::Budget(self.in_estimate(target));
-        let done = self.rebuild_at_most(reason, target.into(), written, Some(tier));
+        let done = self.rebuild(reason, target.into(), written, Some(tier));
         self.economy.compacted_to(self.occupancy.next_request());
         done
     }
@@ -222,18 +222,9 @@ impl Conversation {
         )
     }
 
-    /// Builds, checks and swaps the view; on any failure, the old view stays.
+    /// Builds, checks and swaps the view; on any failure, the old view stays, and also if the new one exceeds `most`
+    /// tokens of the window.
     fn rebuild(
-        &mut self,
-        reason: Reason,
-        aim: Aim,
-        written: Option<Result<String, Failure>>,
-    ) -> Result<Notice, Refusal> {
-        self.rebuild_at_most(reason, aim, written, None)
-    }
-
-    /// The same, but also keeps the old view if the new one exceeds `most` tokens of the window.
-    fn rebuild_at_most(
         &mut self,
         reason: Reason,
         aim: Aim,
@@ -296,7 +287,7 @@ impl Conversation {
             return Ok(unchanged(notice, before));
         }
         let progress = self.guard.after_compaction(before, after, &self.config);
-        if let Progress::Stop(_) = progress {
+        if progress == Progress::Stop {
             return Err(self.give_up(before, after));
         }
         (notice.before, notice.after, notice.can_undo) = (before, after, notice.changed);
@@ -313,17 +304,7 @@ impl Conversation {
             if aim.rise.is_some() {
                 self.cut = done.cut.map(|cut| (self.config.trigger(), cut));
             }
-            self.swap(
-                view,
-                size,
-                Edit {
-                    reason,
-                    at: self.history.messages().len(),
-                    before,
-                    after,
-                    is_undone: false,
-                },
-            );
+            self.swap(view, size, self.edit_now(reason, before, after));
         }
         Ok(notice)
     }
@@ -383,12 +364,23 @@ impl Conversation {
         &self.edits
     }
 
+    /// The record of an edit at this point of the history.
+    pub(super) fn edit_now(&self, reason: Reason, before: Tokens, after: Tokens) -> Edit {
+        Edit {
+            reason,
+            at: self.history.messages().len(),
+            before,
+            after,
+            is_undone: false,
+        }
+    }
+
     fn give_up(&mut self, before: Tokens, after: Tokens) -> Refusal {
         let stuck = Stuck {
             before,
             after,
             trigger: self.config.trigger(),
-            heaviest: Some(self.heaviest()),
+            heaviest: self.heaviest(),
         };
         self.stuck = Some(stuck);
         Refusal::Stuck(stuck)

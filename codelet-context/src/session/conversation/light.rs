@@ -1,7 +1,7 @@
 //! The light edit, which replaces results with markers and changes nothing else.
 
 use super::Conversation;
-use super::edits::{Edit, Refusal};
+use super::edits::Refusal;
 use super::undo::Snapshot;
 use crate::budget::economy::Cut;
 use crate::budget::policy::Reason;
@@ -32,17 +32,16 @@ impl Conversation {
         let kept = self.view.archive.len();
         let mut masked = 0;
         for candidate in &candidates {
-            let bulk = self.economy.bulk();
-            let (part, tool) = (bulk.part(candidate.item), bulk.tool(candidate.item));
+            let item = self.economy.bulk().item(candidate);
+            let part = item.part as usize;
             let Some(Part::ToolResult(result)) = self.view.messages[candidate.at].parts.get(part) else {
                 continue;
             };
-            if bulk.call(candidate.item) != Some(&result.call_id) {
+            if item.call != result.call_id {
                 continue;
             }
-            let place = bulk.place(candidate.item);
-            let left = |body: &Body| excerpts.of(place, body);
-            let mask = trim::masked(result, tool, left, &mut self.view.archive);
+            let left = |body: &Body| excerpts.of(item.place, body);
+            let mask = trim::masked(result, &item.tool, left, &mut self.view.archive);
             let call = result.call_id.clone();
             self.economy.removed(candidate);
             if let Some(mask) = mask {
@@ -74,13 +73,7 @@ impl Conversation {
         self.tracker.rebuilt(after);
         self.snapshots.push(Snapshot::of(changed, number));
         self.revision += 1;
-        self.edits.push(Edit {
-            reason,
-            at: self.history.messages().len(),
-            before,
-            after,
-            is_undone: false,
-        });
+        self.edits.push(self.edit_now(reason, before, after));
         Ok(Notice::trimmed(masked, before, after, true))
     }
 

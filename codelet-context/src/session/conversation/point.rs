@@ -16,12 +16,12 @@ pub struct Point {
     /// The occupancy and the usage at this point.
     occupancy: Occupancy,
     tracker: TokenTracker,
-    base: Arc<Base>,
+    base: Arc<SharedState>,
 }
 
 /// The state of a conversation at the first point after an edit.
 #[derive(Debug)]
-struct Base {
+struct SharedState {
     said: usize,
     revision: u64,
     /// Everything but the history.
@@ -43,7 +43,7 @@ impl Conversation {
         let shared = before.map(|before| &before.base);
         let shared = shared.filter(|base| base.revision == self.revision && base.said <= said);
         let base = shared.cloned().unwrap_or_else(|| {
-            Arc::new(Base {
+            Arc::new(SharedState {
                 said,
                 revision: self.revision,
                 rest: *self.earlier().rest,

@@ -156,7 +156,7 @@ impl Conversation {
 }
 
 /// The number of messages at the beginning that are the same.
-fn common(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
+pub(super) fn common(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
     old.iter()
         .zip(new)
         .take_while(|(old, new)| Arc::ptr_eq(old, new))

@@ -4,8 +4,7 @@
 //! as well. A marker with a handle replaces such a part in the view; the history keeps the original. Compactions read
 //! the history without these parts; otherwise the next one would quote or show them again.
 
-use super::edits::Edit;
-use super::undo::Before;
+use super::undo::{Before, common};
 use super::{Conversation, Earlier};
 use crate::budget::policy::Reason;
 use crate::compact::draft;
@@ -271,17 +270,10 @@ impl Conversation {
             true => before.saturating_sub(1),
             false => Tokens::MAX,
         });
-        self.edits.push(Edit {
-            reason: Reason::Rejected,
-            at: self.history.messages().len(),
-            before,
-            after,
-            is_undone: false,
-        });
+        self.edits.push(self.edit_now(Reason::Rejected, before, after));
         self.note_removed(self.edits.len() - 1, kept);
         self.resize(size, after);
-        let pairs = old.iter().zip(&self.view.messages);
-        let same = pairs.take_while(|(old, new)| Arc::ptr_eq(old, new)).count();
+        let same = common(old, &self.view.messages);
         let removed = before as i64 - after as i64;
         self.economy.rebuilt(
             Some(Reason::Rejected),

@@ -14,7 +14,7 @@ pub(crate) enum Event {
     /// Another check succeeded.
     BuildPassed,
     /// A check failed.
-    CheckFailed { is_test: bool, failure: Failure },
+    CheckFailed(Failure),
     /// Something else succeeded or failed.
     Other { success: bool },
 }
@@ -38,13 +38,13 @@ pub(crate) fn weigh(call: &ToolCall, checks: &[Check], result: &ToolResult) -> [
         true => [None, None],
         false => [
             has_changed.then(|| Event::Changed(action.paths.clone())),
-            came(call, checks, result),
+            outcome(call, checks, result),
         ],
     }
 }
 
 /// The effect of a call apart from file changes.
-fn came(call: &ToolCall, checks: &[Check], result: &ToolResult) -> Option<Event> {
+fn outcome(call: &ToolCall, checks: &[Check], result: &ToolResult) -> Option<Event> {
     let action = &call.action;
     let other = || result.success.map(|success| Event::Other { success });
     match action.kind {
@@ -56,10 +56,8 @@ fn came(call: &ToolCall, checks: &[Check], result: &ToolResult) -> Option<Event>
             match passed(check, result)? {
                 true if is_test => Some(Event::TestsPassed),
                 true => Some(Event::BuildPassed),
-                false => {
-                    let failure = if is_test { Failure::Tests } else { Failure::Build };
-                    Some(Event::CheckFailed { is_test, failure })
-                }
+                false if is_test => Some(Event::CheckFailed(Failure::Tests)),
+                false => Some(Event::CheckFailed(Failure::Build)),
             }
         }
         ActionKind::Other => other(),
