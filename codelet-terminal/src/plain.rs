@@ -292,7 +292,7 @@ impl Plain {
                     self.say(&told);
                 }
             }
-            Err(why) => self.line(&format!("Not kept: {why}. Please answer again.")),
+            Err(why) => self.line(&format!("Not saved: {why}. Please answer again.")),
         }
     }
 }

@@ -234,11 +234,9 @@ fn pick(all: Vec<Recorded>, name: &str) -> Result<PathBuf, String> {
         && let Ok(number) = name.parse::<usize>()
     {
         let place = number.checked_sub(1).and_then(|place| all.get(place));
-        let there_are = || {
-            format!(
-                "there is no session @{number}, only {}; {hint}",
-                count(all.len(), "session")
-            )
+        let there_are = || match all.len() {
+            0 => format!("there is no session @{number}: no session is recorded on this machine"),
+            some => format!("there is no session @{number}, only {}; {hint}", count(some, "session")),
         };
         return place.map(|found| found.file.clone()).ok_or_else(there_are);
     }

@@ -27,8 +27,7 @@ use std::time::Instant;
 use tokio::runtime::Runtime;
 
 /// The explanation for an exit status that differs from that of an answer.
-const HELD_UP: &str =
-    "exit status 1: the last call that was more than reading was not permitted (--permission, --allow PATTERN)";
+const HELD_UP: &str = "exit status 1: a command or change was not permitted; --allow 'PATTERN' permits commands, --permission all everything";
 
 /// Runs the prompt.
 ///

@@ -18,9 +18,7 @@ use toml_edit::{Array, DocumentMut, Item, Table};
 pub fn keep(places: &Places, fenced: &[PathBuf], patterns: &[String]) -> Result<String, String> {
     let (file, root) = kept(places, fenced, &Kept::Patterns(patterns))?;
     let file = file.display();
-    Ok(format!(
-        "kept in {file}; remove it there, under [projects.\"{root}\"], to take it back"
-    ))
+    Ok(format!("saved in {file}, under [projects.\"{root}\"]"))
 }
 
 /// Stores the user's consent to the hooks with this digest for the project with this root.
