@@ -23,7 +23,11 @@ pub fn cost(
     look: &Look,
 ) -> Vec<Line<'static>> {
     let kinds = kinds(bill);
-    let mut out = vec![total(bill, look), Line::default()];
+    let mut out = vec![total(bill, look)];
+    if bill.requests == 0 && bill.estimated == 0.0 && breaks.is_empty() {
+        return out;
+    }
+    out.push(Line::default());
     let figures = kinds.iter().map(|kind| number(kind.1.total()).len()).max();
     let figures = figures.unwrap_or(1);
     let mut sum = 0.0;
