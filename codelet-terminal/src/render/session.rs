@@ -65,9 +65,6 @@ enum Topic {
 struct Done {
     began: Duration,
     calls: u64,
-    /// Calls that the user's interrupt stopped, and those that it prevented from starting.
-    interrupted: u64,
-    not_run: u64,
     /// The size of the current answer, in bytes.
     said: usize,
     words: u64,

@@ -161,7 +161,7 @@ fn who_looks_elsewhere_is_called_when_a_question_waits_and_when_the_turn_is_over
 fn the_demo_on_a_terminal_is_shown_as_a_session_and_says_what_to_do_next() {
     let bench = Bench::new();
     let mut terminal = Terminal::run(&bench, bench.command(&["demo", "--fast"]), SIZE);
-    terminal.wait("go on from a session of another agent");
+    terminal.wait("continue a session of another agent");
     assert_eq!(terminal.end(), 0);
     let text = terminal.text();
     for shown in [

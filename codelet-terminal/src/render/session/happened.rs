@@ -3,7 +3,7 @@
 use super::super::look::Role;
 use super::super::tool::{Answered, Running};
 use super::{Doing, Renderer, Topic, count_words, countdown};
-use codelet_agent::event::{Event, Progress, Stopped};
+use codelet_agent::event::{Event, Progress};
 use codelet_agent::model::Billed;
 use codelet_context::notice::Notice;
 use codelet_context::tokens::Tokens;
@@ -210,11 +210,7 @@ impl Renderer {
             Some(at) => self.running.remove(at),
             None => Running::new(id.clone(), tool.clone(), "", now),
         };
-        match answer.stopped {
-            None => self.done.calls += 1,
-            Some(Stopped::Interrupted) => self.done.interrupted += 1,
-            Some(Stopped::NotRun) => self.done.not_run += 1,
-        }
+        self.done.calls += u64::from(answer.stopped.is_none());
         if self.running.is_empty() {
             self.set_doing(Doing::Asking, now);
         }

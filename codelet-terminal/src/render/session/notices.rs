@@ -130,7 +130,7 @@ impl Renderer {
         match ending {
             Ending::Answered(_) => {}
             Ending::Interrupted => {
-                let words = self.interrupted(open.len() as u64, now);
+                let words = self.interrupted(now);
                 out.extend(self.labelled(Role::Warning, "interrupted", &words));
             }
             Ending::Declined(_)
@@ -151,33 +151,17 @@ impl Renderer {
     }
 
     /// The state after an interrupt, and what the user can do now.
-    fn interrupted(&self, open: u64, now: Duration) -> String {
+    fn interrupted(&self, now: Duration) -> String {
         let mut kept = vec!["your prompt".to_owned()];
         if self.done.calls > 0 {
-            kept.push(format!(
-                "{} with {}",
-                count(self.done.calls, "tool call"),
-                if self.done.calls == 1 {
-                    "its result"
-                } else {
-                    "their results"
-                }
-            ));
+            kept.push(count(self.done.calls, "tool call"));
         }
         if self.done.said > 0 {
             kept.push("the answer so far".to_owned());
         }
-        let answered = |calls: u64, how: Stopped| {
-            (calls > 0).then(|| format!("{} answered \"{}\"", count(calls, "call"), how.name()))
-        };
-        let open = [
-            answered(open + self.done.interrupted, Stopped::Interrupted),
-            answered(self.done.not_run, Stopped::NotRun),
-        ];
-        let open: String = open.into_iter().flatten().map(|some| format!("; {some}")).collect();
         let dot = self.look.pick(" · ", " - ");
         let words = format!(
-            "after {}{dot}kept: {}{open}",
+            "after {}{dot}kept: {}",
             took(now.saturating_sub(self.done.began)),
             kept.join(", ")
         );
@@ -185,6 +169,6 @@ impl Renderer {
         if self.is_leaving {
             return words;
         }
-        format!("{words}{dot}`continue` goes on; /retry sends the prompt again")
+        format!("{words}{dot}type to go on; /retry sends the prompt again")
     }
 }
