@@ -159,7 +159,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
             None => say(
                 look,
                 Role::Dim,
-                "Edit the pattern (* matches anything). Enter: save in your settings; Esc: back",
+                "Edit the pattern (* matches anything). Enter: save; Esc: back",
             ),
         };
         return fitting(look, room, what, pattern, hint);

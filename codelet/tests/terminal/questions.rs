@@ -253,7 +253,7 @@ fn what_is_kept_for_the_project_is_in_the_users_settings_and_not_asked_about_aga
     terminal.see("[p] always");
     terminal.answer("p");
     terminal.see("│ mkdir *▏");
-    terminal.see("Enter keeps it in your settings");
+    terminal.see("Enter: save");
     // Another pattern that does not permit it is not taken.
     terminal.send(b"x\r");
     terminal.see("Not saved: this pattern does not permit what is asked for");
@@ -292,7 +292,7 @@ fn a_pattern_that_is_changed_stands_in_a_frame_wherever_its_rows_begin() {
     terminal.say("Run it.");
     terminal.see("[p] always");
     terminal.answer("p");
-    terminal.see("Enter keeps it in your settings");
+    terminal.see("Enter: save");
     let screen = terminal.screen();
     let field: Vec<&str> = screen
         .lines()
