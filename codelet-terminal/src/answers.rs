@@ -1,7 +1,7 @@
 //! The output of commands as lines: pure functions of the session.
 
 use crate::command::{self, COMMANDS, Said};
-use crate::front::Doing;
+use crate::front::Activity;
 use crate::notes;
 use crate::pins;
 use crate::render::clean::clean;
@@ -131,9 +131,9 @@ fn heading(look: &Look, text: &str) -> Line<'static> {
 }
 
 /// A suffix for queued input that is no prompt, saying when it runs.
-pub fn queued(said: &str, doing: Doing) -> &'static str {
+pub fn queued(said: &str, doing: Activity) -> &'static str {
     match (command::read(said), doing) {
-        (Said::Command(..) | Said::Shell(_), Doing::Servers) => " (runs when the session has started)",
+        (Said::Command(..) | Said::Shell(_), Activity::Servers) => " (runs when the session has started)",
         (Said::Command(..) | Said::Shell(_), _) => " (runs after this turn)",
         _ => "",
     }

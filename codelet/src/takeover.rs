@@ -27,7 +27,7 @@ const NAMED: usize = 40;
 const COMPARED: u64 = 4 * 1024 * 1024;
 
 /// A recorded conversation to continue.
-pub struct Recorded {
+pub struct Recording {
     name: String,
     document: Document,
     /// Its session metadata, if it is a Codelet transcript.
@@ -38,7 +38,7 @@ pub struct Recorded {
     written: Option<SystemTime>,
 }
 
-impl Recorded {
+impl Recording {
     /// Returns the format of the recording.
     pub fn format(&self) -> Format {
         self.document.format
@@ -59,7 +59,7 @@ impl Recorded {
 ///
 /// # Errors
 /// If it cannot be read, contains no conversation, or contains several and no index is given.
-pub fn read(file: &Path, index: Option<usize>) -> Result<Recorded, Failure> {
+pub fn read(file: &Path, index: Option<usize>) -> Result<Recording, Failure> {
     let input = Input::read_any(Some(file))?.one(index)?;
     let document = input.parse(None)?;
     let written = input.written;
@@ -68,7 +68,7 @@ pub fn read(file: &Path, index: Option<usize>) -> Result<Recorded, Failure> {
         Some(note) => Some(note.cwd.clone()),
         None => recorded::folder_in(&input.bytes).map(PathBuf::from),
     };
-    Ok(Recorded {
+    Ok(Recording {
         name: input.into_name(),
         document,
         note,
@@ -95,8 +95,8 @@ fn spent(note: Option<&Note>) -> Option<f64> {
 }
 
 /// Continues the recording in the session, and compacts it if it does not fit or costs more than a compaction.
-pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenOver {
-    let Recorded {
+pub fn go_on(session: &mut Session, recorded: Recording, place: &Place) -> TakenOver {
+    let Recording {
         name,
         document,
         note,

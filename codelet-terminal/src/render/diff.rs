@@ -18,7 +18,7 @@ const ALIKE: f32 = 0.4;
 /// The changes to a text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diff {
-    hunks: Vec<Vec<Row>>,
+    hunks: Vec<Vec<DiffRow>>,
     /// Lines that were added.
     pub added: u64,
     /// Lines that were removed.
@@ -32,7 +32,7 @@ pub struct Diff {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Row {
+struct DiffRow {
     sign: Sign,
     /// The line's number, in the old text if it was removed, otherwise in the new one.
     number: u64,
@@ -52,7 +52,7 @@ impl Diff {
                 unified::Line::Row { sign, number, text } => {
                     let text = text.to_owned();
                     if let Some(rows) = diff.hunks.last_mut() {
-                        rows.push(Row { sign, number, text });
+                        rows.push(DiffRow { sign, number, text });
                     }
                     diff.added += u64::from(sign == Sign::Added);
                     diff.removed += u64::from(sign == Sign::Removed);
@@ -152,7 +152,7 @@ impl Diff {
 }
 
 /// Shows the first rows of a hunk, at most `left`. Of a long replacement, the new text gets at least half of them.
-fn show_hunk(rows: &[Row], left: &mut usize, digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {
+fn show_hunk(rows: &[DiffRow], left: &mut usize, digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {
     let mut at = 0;
     while at < rows.len() && *left > 0 {
         let run = |from: usize, sign: Sign| rows[from..].iter().take_while(|row| row.sign == sign).count();
@@ -171,7 +171,7 @@ fn show_hunk(rows: &[Row], left: &mut usize, digits: usize, look: &Look, out: &m
         let (old, new) = (&rows[at..at + old_shown], &rows[new..new + new_shown]);
         // Each removed line is probably the previous version of the added one at the same position; where it is not,
         // too few words match.
-        let marked: Vec<Option<Marks>> = match removed.max(added) <= PAIRS {
+        let marked: Vec<Option<ChangedWords>> = match removed.max(added) <= PAIRS {
             true => old
                 .iter()
                 .zip(new)
@@ -201,10 +201,10 @@ fn gap(digits: usize, look: &Look) -> Line<'static> {
 }
 
 /// The pieces of a line before and after, each with whether it changed.
-type Marks = (Vec<(bool, String)>, Vec<(bool, String)>);
+type ChangedWords = (Vec<(bool, String)>, Vec<(bool, String)>);
 
 /// Compares two lines word by word; `None` if too few words match.
-fn words(old: &str, new: &str) -> Option<Marks> {
+fn words(old: &str, new: &str) -> Option<ChangedWords> {
     if old.len() > COMPARED || new.len() > COMPARED {
         return None;
     }
@@ -230,7 +230,7 @@ fn words(old: &str, new: &str) -> Option<Marks> {
     Some((before, after))
 }
 
-fn show_row(row: &Row, pieces: Vec<(bool, String)>, digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {
+fn show_row(row: &DiffRow, pieces: Vec<(bool, String)>, digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {
     let (sign, role, marked) = match row.sign {
         Sign::Same => (" ", Role::Text, Role::Text),
         Sign::Added => ("+", Role::Added, Role::AddedWords),

@@ -152,7 +152,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
         Some(schema) => schema.asked_with(&text),
         None => text,
     };
-    let asked = |prompt: Prompt, transcript| Asked {
+    let asked = |prompt: Prompt, transcript| PromptRun {
         prompt: Prompt {
             text: with_schema(prompt.text),
             ..prompt
@@ -185,7 +185,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
 }
 
 /// A prompt to run.
-pub struct Asked<'a> {
+pub struct PromptRun<'a> {
     /// The prompt.
     pub prompt: Prompt,
     /// The output format.
@@ -199,12 +199,12 @@ pub struct Asked<'a> {
 /// Runs the prompt and prints the output.
 pub fn carry(
     session: &mut Session,
-    asked: Asked<'_>,
+    asked: PromptRun<'_>,
     runtime: &Runtime,
     interrupt: &Interrupt,
     front: &mut dyn Front,
 ) -> Result<Exit, Failure> {
-    let Asked {
+    let PromptRun {
         prompt,
         output,
         transcript,
@@ -259,7 +259,7 @@ pub fn carry(
 /// has ended. The exit status is that of the last one.
 fn carry_each<'a>(
     session: &mut Session,
-    asked: &dyn Fn(Prompt) -> Asked<'a>,
+    asked: &dyn Fn(Prompt) -> PromptRun<'a>,
     fetching: &Fetching<'_>,
     front: &mut dyn Front,
 ) -> Result<Exit, Failure> {

@@ -4,7 +4,7 @@ use super::super::clean::clean;
 use super::super::figures::{clock, count, took};
 use super::super::look::Role;
 use super::super::wrap::{Breaking, Wrap, clip, columns};
-use super::{Doing, Renderer, Topic, countdown};
+use super::{Phase, Renderer, Topic, countdown};
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::run::Ending;
 use codelet_context::notice::Notice;
@@ -57,7 +57,7 @@ impl Renderer {
     pub(super) fn after_a_wait(&mut self, event: &Event, now: Duration) -> Vec<Line<'static>> {
         match event {
             Event::Asking { .. } => {
-                if let Doing::Waiting { cause, .. } = &self.doing {
+                if let Phase::Waiting { cause, .. } = &self.doing {
                     let before = self.waited.take().map_or(Duration::ZERO, |(time, _)| time);
                     self.waited = Some((before + now.saturating_sub(self.since), cause.clone()));
                 }
@@ -125,7 +125,7 @@ impl Renderer {
             let time = now.saturating_sub(running.began);
             out.push(running.stopped(Stopped::Interrupted, Some(time), &self.look));
         }
-        self.set_doing(Doing::Nothing, now);
+        self.set_doing(Phase::Nothing, now);
         self.told_cause.clear();
         match ending {
             Ending::Answered(_) => {}
