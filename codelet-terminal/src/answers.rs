@@ -485,10 +485,10 @@ pub fn answered(question: &Question, word: &Word) -> Option<String> {
         Word::Always => {
             let grants = question.grants.iter().map(|granted| match granted {
                 Grant::Line(_) | Grant::LineWith(..) => format!("exactly {what}"),
-                granted => {
-                    let (what, means) = granted.named();
-                    format!("{what} {means}")
-                }
+                granted => match granted.named() {
+                    (pattern, "may be run") => pattern,
+                    (what, means) => format!("{what} {means}"),
+                },
             });
             Some(format!(
                 "allowed in this session: {}",
