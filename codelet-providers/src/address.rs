@@ -21,7 +21,7 @@ const ENDINGS: &[&[&str]] = &[
 ];
 
 /// The hint for an address without a protocol.
-const SCHEME: &str = "it begins with http:// or https:// and a host";
+const SCHEME: &str = "expected http://HOST or https://HOST";
 
 /// The version of the Messages API in use.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
