@@ -272,7 +272,7 @@ fn a_question_is_answered_while_what_is_beside_it_goes_on() {
             assert_eq!(server.record().exchanges.len(), 1);
             // The question still stands, and the other one behind it.
             session.answer(word);
-            session.wait(if word == "y" { "13 B" } else { "not that one" });
+            session.wait(if word == "y" { "15 B" } else { "not that one" });
             session.answer("n");
             session.wait("Seen.");
             leave(&mut *session, &server);
