@@ -244,7 +244,7 @@ impl Rules {
             .collect();
         match of_commands.as_slice() {
             [] => {
-                "commands need the permission `all`, or a pattern that allows them, and none is given; the tools for files work without"
+                "no command is permitted without the option `--allow PATTERN` or `--permission all`; the tools for files work"
                     .to_owned()
             }
             patterns => format!(

@@ -20,6 +20,9 @@ const ENDINGS: &[&[&str]] = &[
     &["completions"],
 ];
 
+/// The hint for an address without a protocol.
+const SCHEME: &str = "expected http://HOST or https://HOST";
+
 /// The version of the Messages API in use.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
@@ -82,9 +85,12 @@ pub fn is_in_the_clear(address: &str) -> bool {
 
 /// Parses a configured address into the URL and its path segments.
 pub(crate) fn given(text: &str) -> Result<(Url, Vec<String>), ConnectError> {
-    let mut url = Url::parse(text.trim()).map_err(|error| wrong(text, &error.to_string()))?;
+    let mut url = Url::parse(text.trim()).map_err(|error| match text.contains("://") {
+        true => wrong(text, &error.to_string()),
+        false => wrong(text, SCHEME),
+    })?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(wrong(text, "it begins with http:// or https:// and a host"));
+        return Err(wrong(text, SCHEME));
     }
     url.set_fragment(None);
     let segments = url.path_segments().into_iter().flatten();

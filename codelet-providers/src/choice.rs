@@ -65,14 +65,12 @@ pub struct Choice {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
     /// No vendor has this name, and no base URL is given.
-    #[error("unknown provider in {model:?}{meant}; write PROVIDER/NAME with one of {vendors}, or give an API base URL")]
+    #[error("unknown provider in {model:?}; {advice}")]
     UnknownVendor {
         /// The given model.
         model: String,
-        /// A suggestion, or how to find the model.
-        meant: String,
-        /// The names of the vendors.
-        vendors: String,
+        /// The model that is probably meant, or else the possible providers.
+        advice: String,
     },
     /// The vendor's key is missing.
     #[error("no API key for {vendor}: set {variable}")]
@@ -356,19 +354,15 @@ fn split(choice: &Choice) -> Result<(&'static Vendor, &str), ConnectError> {
         None if choice.base_url.is_some() && !choice.model.is_empty() => Ok((COMPATIBLE, &choice.model)),
         _ => Err(ConnectError::UnknownVendor {
             model: choice.model.clone(),
-            meant: meant(&choice.model),
-            vendors: vendor::vendors()
-                .map(|vendor| vendor.name)
-                .collect::<Vec<_>>()
-                .join(", "),
+            advice: meant(&choice.model).map_or_else(providers, |meant| format!("did you mean {meant}?")),
         }),
     }
 }
 
 /// Suggests a listed model, or a correctly spelled vendor, for a name without a known vendor.
-fn meant(model: &str) -> String {
+fn meant(model: &str) -> Option<String> {
     let vendors = vendor::vendors().map(|vendor| vendor.name);
-    let named = match model.split_once('/') {
+    match model.split_once('/') {
         Some((vendor, rest)) if !rest.is_empty() => {
             near::nearest(vendor, vendors).map(|vendor| format!("{vendor}/{rest}"))
         }
@@ -382,8 +376,13 @@ fn meant(model: &str) -> String {
                 .or_else(|| own().filter(has_it).last());
             known.map(|known| format!("{}/{}", known.vendor, known.model))
         }
-    };
-    named.map_or(String::new(), |named| format!(" (did you mean {named}?)"))
+    }
+}
+
+fn providers() -> String {
+    let names: Vec<&str> = vendor::vendors().map(|vendor| vendor.name).collect();
+    let names = names.join(", ");
+    format!("write PROVIDER/NAME with one of {names}, or give an API base URL")
 }
 
 /// Returns vendor and model as the catalogue names them, for any wire and host.

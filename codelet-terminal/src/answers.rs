@@ -1,7 +1,7 @@
 //! The output of commands as lines: pure functions of the session.
 
 use crate::command::{self, COMMANDS, Said};
-use crate::front::Doing;
+use crate::front::Activity;
 use crate::notes;
 use crate::pins;
 use crate::render::clean::clean;
@@ -40,7 +40,7 @@ const KEYS: [(&str, &str); 14] = [
     ("Ctrl-C twice on an empty line, Ctrl-D, exit", "quit"),
     ("Up, Down", "previous inputs; queued ones first"),
     ("Ctrl-R", "search previous inputs"),
-    ("Tab", "complete a /command, what stands behind it, or an @file"),
+    ("Tab", "complete a /command, its argument, or an @file"),
     ("Shift-Tab", "switch between the permissions plan, read and edit"),
     ("!command", "run a shell command; the model sees its output"),
     ("@file", "mention a file; pictures are attached"),
@@ -131,9 +131,9 @@ fn heading(look: &Look, text: &str) -> Line<'static> {
 }
 
 /// A suffix for queued input that is no prompt, saying when it runs.
-pub fn queued(said: &str, doing: Doing) -> &'static str {
+pub fn queued(said: &str, doing: Activity) -> &'static str {
     match (command::read(said), doing) {
-        (Said::Command(..) | Said::Shell(_), Doing::Servers) => " (runs when the session has started)",
+        (Said::Command(..) | Said::Shell(_), Activity::Servers) => " (runs when the session has started)",
         (Said::Command(..) | Said::Shell(_), _) => " (runs after this turn)",
         _ => "",
     }
@@ -478,25 +478,27 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
 /// The line that remains of an answered question; none if the line of its call says the same.
 pub fn answered(question: &Question, word: &Word) -> Option<String> {
     let what = clip(&words(&format!("{} {}", question.tool, question.description)), ANSWERED).into_owned();
-    let refused = |why: &str| question.task.as_ref().map(|_| format!("refused: {what}{why}"));
+    // The calls of a task have no line.
+    let of_task = |told: String| question.task.as_ref().map(|_| told);
     match word {
-        Word::Once => Some(format!("allowed once: {what}")),
+        Word::Once => of_task(format!("allowed once: {what}")),
         Word::Always => {
             let grants = question.grants.iter().map(|granted| match granted {
                 Grant::Line(_) | Grant::LineWith(..) => format!("exactly {what}"),
-                granted => {
-                    let (what, means) = granted.named();
-                    format!("{what} {means}")
-                }
+                granted => match granted.named() {
+                    (pattern, "may be run") => pattern,
+                    (what, means) => format!("{what} {means}"),
+                },
             });
             Some(format!(
                 "allowed in this session: {}",
                 grants.collect::<Vec<_>>().join("; ")
             ))
         }
-        // The calls of a task have no line.
-        Word::No(None) => refused(""),
-        Word::No(Some(reason)) | Word::Unasked(reason) => refused(&format!(" · {}", clip(&words(reason), QUOTE))),
+        Word::No(None) => of_task(format!("refused: {what}")),
+        Word::No(Some(reason)) | Word::Unasked(reason) => {
+            of_task(format!("refused: {what} · {}", clip(&words(reason), QUOTE)))
+        }
     }
 }
 
@@ -531,13 +533,11 @@ pub fn dry_run(look: &Look, notice: &Notice) -> Vec<Line<'static>> {
     // A dry run cannot be undone.
     notice.can_undo = false;
     notice.warnings.retain(|warning| !warning.repeats_the_notice());
-    let mut lines = say(look, Role::Accent, &format!("Dry run, nothing was changed. {notice}"));
+    let told = notice.to_string();
+    let told = told.strip_prefix("Context compacted: ").unwrap_or(&told);
+    let mut lines = say(look, Role::Accent, &format!("Dry run, nothing was changed: {told}"));
     if notice.changed {
-        lines.extend(say(
-            look,
-            Role::Dim,
-            "/compact applies it; /undo-compact reverts it. /context shows what goes.",
-        ));
+        lines.extend(say(look, Role::Dim, "/compact does it; /context shows what goes."));
     }
     lines
 }

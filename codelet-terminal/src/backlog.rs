@@ -14,10 +14,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Shared by both ends, the session and the terminal.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Backlog(Arc<Waiting>);
+pub(crate) struct Backlog(Arc<BacklogCounts>);
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct BacklogCounts {
     /// Bytes sent and not received.
     told: AtomicUsize,
     /// Bytes of lines that are finished and not drawn.

@@ -3,7 +3,7 @@
 use crate::answers;
 use crate::chat::Left;
 use crate::command::{self, Name, Said};
-use crate::front::{Doing, Front, Wish};
+use crate::front::{Activity, Front, Wish};
 use crate::render::look::Role;
 use codelet_agent::interrupt::Interrupt;
 use std::pin::Pin;
@@ -24,7 +24,7 @@ pub(crate) async fn wait<T>(
     skip: &Interrupt,
 ) -> (T, Option<Left>) {
     let mut left = None;
-    front.doing(Doing::Servers);
+    front.doing(Activity::Servers);
     let done = loop {
         let wish = tokio::select! {
             biased;
@@ -51,6 +51,6 @@ pub(crate) async fn wait<T>(
             skip.throw();
         }
     };
-    front.doing(Doing::Nothing);
+    front.doing(Activity::Nothing);
     (done, left)
 }

@@ -10,7 +10,7 @@ use crate::beginning::at_once;
 use crate::command::{self, Name, Said};
 use crate::complete::{self, Arguments};
 use crate::effort;
-use crate::front::{Doing, Front, Standing, Wish};
+use crate::front::{Activity, Front, Standing, Wish};
 use crate::render::figures::{count, dollars};
 use crate::render::look::Role;
 use crate::render::tool::OWN_ID;
@@ -45,10 +45,10 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 const PARTING: Duration = Duration::from_millis(500);
 
 /// Connects to the model of this name; progress messages go to the sender.
-pub type Connect = Box<dyn Fn(String, UnboundedSender<String>) -> LocalBoxFuture<'static, Result<Found, String>>>;
+pub type Connect = Box<dyn Fn(String, UnboundedSender<String>) -> LocalBoxFuture<'static, Result<ModelLookup, String>>>;
 
 /// The result of looking up a model by name.
-pub enum Found {
+pub enum ModelLookup {
     /// The model.
     Model {
         /// The model to send requests to.
@@ -153,7 +153,7 @@ pub(crate) struct Chat<F> {
 }
 
 /// The outcome of a longer piece of work.
-struct Came<T> {
+struct WorkOutcome<T> {
     /// Its result; none if the user left and it did not finish in time.
     done: Option<T>,
     was_interrupted: bool,
@@ -287,9 +287,9 @@ impl<F: Front> Chat<F> {
     /// events.
     async fn run<T>(
         &mut self,
-        doing: Doing,
+        doing: Activity,
         work: impl AsyncFnOnce(&mut Session, &Interrupt, &mut dyn Listen) -> T,
-    ) -> Came<T> {
+    ) -> WorkOutcome<T> {
         let interrupt = Interrupt::new();
         let (events, happened) = mpsc::unbounded_channel();
         let mut listener = move |event: Event| {
@@ -315,8 +315,8 @@ impl<F: Front> Chat<F> {
         while let Ok(lines) = shown.try_recv() {
             self.front.print(lines);
         }
-        self.front.doing(Doing::Nothing);
-        Came {
+        self.front.doing(Activity::Nothing);
+        WorkOutcome {
             done,
             was_interrupted: interrupt.is_thrown(),
         }
@@ -325,7 +325,7 @@ impl<F: Front> Chat<F> {
     /// Runs a prompt to its end; without one, retries the last.
     async fn carry(&mut self, prompt: Option<Prompt>) {
         self.idle = Some(0);
-        let carried = self.run(Doing::Run, async |session, interrupt, listener| match prompt {
+        let carried = self.run(Activity::Run, async |session, interrupt, listener| match prompt {
             Some(prompt) => Some(session.prompt(prompt, interrupt, listener).await),
             None => session.retry(interrupt, listener).await,
         });
@@ -344,7 +344,7 @@ impl<F: Front> Chat<F> {
     /// that a file may name; files named by a server are never read.
     async fn offered(&mut self, command: &str, words: &str, typed: &str) {
         let source = Arc::clone(&self.reach.prompts);
-        let fetched = self.run(Doing::Prompt, async |_, interrupt, _| {
+        let fetched = self.run(Activity::Prompt, async |_, interrupt, _| {
             fetch(&*source, command, words, interrupt).await
         });
         let fetched = fetched.await;
@@ -379,7 +379,7 @@ impl<F: Front> Chat<F> {
         let notices = match at_once(reading.as_mut()).await {
             Some(notices) => notices,
             None => {
-                let read = self.run(Doing::Servers, async |_, interrupt, _| {
+                let read = self.run(Activity::Servers, async |_, interrupt, _| {
                     tokio::select! {
                         biased;
                         () = interrupt.thrown() => Vec::new(),
@@ -417,7 +417,7 @@ impl<F: Front> Chat<F> {
     /// Keeps the provider's cache from expiring, and reports the cost.
     async fn keep_alive(&mut self) {
         let before = *self.session.bill();
-        let kept = self.run(Doing::KeepAlive, async |session, interrupt, listener| {
+        let kept = self.run(Activity::KeepAlive, async |session, interrupt, listener| {
             session.keep_alive(interrupt, listener).await
         });
         let kept = kept.await;
@@ -448,7 +448,7 @@ impl<F: Front> Chat<F> {
     /// Runs a shell command of the user.
     async fn shell(&mut self, line: &str) {
         let tool = Arc::clone(&self.reach.shell);
-        let ran = self.run(Doing::Shell, async |session, interrupt, listener| {
+        let ran = self.run(Activity::Shell, async |session, interrupt, listener| {
             let (id, name): (Arc<str>, Arc<str>) = (OWN_ID.into(), "Bash".into());
             let (glimpses, mut shown) = mpsc::channel(64);
             let began = Instant::now();
@@ -529,7 +529,7 @@ impl<F: Front> Chat<F> {
 
 /// Everything that is handled while longer work runs.
 struct Meanwhile<'a, F> {
-    doing: Doing,
+    doing: Activity,
     happened: UnboundedReceiver<Event>,
     glances: Glances<Session>,
     /// Receives the lines of commands that look at the session during a run.
@@ -613,7 +613,7 @@ impl<F: Front> Meanwhile<'_, F> {
                     go_as_far_as(Permission::Plan, self.reach, self.front);
                 }
                 // A dry run has no meaningful result during a compaction.
-                Said::Command(Name::Compact, _) if self.doing == Doing::Compaction => self.queue(said, interrupt),
+                Said::Command(Name::Compact, _) if self.doing == Activity::Compaction => self.queue(said, interrupt),
                 Said::Command(name, arguments) if only_looks(name, &arguments) => {
                     let looking = Looking::from(&self.front.look(), self.reach, self.doing);
                     let show = self.show.clone();
@@ -630,7 +630,7 @@ impl<F: Front> Meanwhile<'_, F> {
     fn queue(&mut self, said: String, interrupt: &Interrupt) {
         self.front.queue(said);
         // Keeping the cache alive is pointless once there is something to do.
-        if self.doing == Doing::KeepAlive {
+        if self.doing == Activity::KeepAlive {
             interrupt.throw();
         }
     }

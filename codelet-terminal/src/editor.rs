@@ -3,7 +3,7 @@
 mod rows;
 mod things;
 
-use crate::keys::{Code, Key};
+use crate::keys::{Key, KeyCode};
 use ratatui_textarea::{CursorMove, Input, TextArea};
 use std::fmt;
 use std::sync::Arc;
@@ -340,31 +340,35 @@ impl Editor {
     pub fn key(&mut self, key: Key) -> bool {
         let (before, was) = (self.text(), self.at());
         match key {
-            Key { code: Code::Enter, .. } => self.area.insert_newline(),
             Key {
-                code: Code::Char('j'),
+                code: KeyCode::Enter, ..
+            } => self.area.insert_newline(),
+            Key {
+                code: KeyCode::Char('j'),
                 ctrl: true,
                 ..
             } => self.area.insert_newline(),
             Key {
-                code: Code::Char('u'),
+                code: KeyCode::Char('u'),
                 ctrl: true,
                 ..
             } => {
                 self.area.delete_line_by_head();
             }
-            Key { code: Code::Up, .. } => {
+            Key { code: KeyCode::Up, .. } => {
                 if !self.go_down(-1) {
                     return self.earlier();
                 }
             }
-            Key { code: Code::Down, .. } => {
+            Key {
+                code: KeyCode::Down, ..
+            } => {
                 if !self.go_down(1) {
                     return self.later();
                 }
             }
             Key {
-                code: Code::Char(c),
+                code: KeyCode::Char(c),
                 ctrl: false,
                 alt: false,
                 ..
@@ -375,7 +379,7 @@ impl Editor {
             }
         }
         self.keep_whole(&before, was);
-        if !matches!(key.code, Code::Up | Code::Down | Code::Left | Code::Right) {
+        if !matches!(key.code, KeyCode::Up | KeyCode::Down | KeyCode::Left | KeyCode::Right) {
             self.leave_past();
         }
         true
@@ -439,19 +443,20 @@ impl Editor {
         let Some(search) = &mut self.search else { return false };
         match key {
             Key {
-                code: Code::Char(c),
+                code: KeyCode::Char(c),
                 ctrl: false,
                 alt: false,
                 ..
             } => search.words.push(c),
             Key {
-                code: Code::Backspace, ..
+                code: KeyCode::Backspace,
+                ..
             } => {
                 search.words.pop();
             }
-            Key { code: Code::Esc, .. }
+            Key { code: KeyCode::Esc, .. }
             | Key {
-                code: Code::Char('c' | 'g'),
+                code: KeyCode::Char('c' | 'g'),
                 ctrl: true,
                 ..
             } => {
@@ -511,17 +516,17 @@ fn found(history: &[String], words: &str, below: usize) -> Option<usize> {
 fn input(key: Key) -> Option<Input> {
     use ratatui_textarea::Key as To;
     let to = match key.code {
-        Code::Char(c) => To::Char(c),
-        Code::Enter => To::Enter,
-        Code::Tab | Code::Esc | Code::PageUp | Code::PageDown => return None,
-        Code::Backspace => To::Backspace,
-        Code::Delete => To::Delete,
-        Code::Up => To::Up,
-        Code::Down => To::Down,
-        Code::Left => To::Left,
-        Code::Right => To::Right,
-        Code::Home => To::Home,
-        Code::End => To::End,
+        KeyCode::Char(c) => To::Char(c),
+        KeyCode::Enter => To::Enter,
+        KeyCode::Tab | KeyCode::Esc | KeyCode::PageUp | KeyCode::PageDown => return None,
+        KeyCode::Backspace => To::Backspace,
+        KeyCode::Delete => To::Delete,
+        KeyCode::Up => To::Up,
+        KeyCode::Down => To::Down,
+        KeyCode::Left => To::Left,
+        KeyCode::Right => To::Right,
+        KeyCode::Home => To::Home,
+        KeyCode::End => To::End,
     };
     Some(Input {
         key: to,

@@ -14,12 +14,12 @@ pub struct Finished {
     text: String,
     /// Bytes of the text that were taken.
     taken: usize,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingLine>,
 }
 
 /// A waiting line.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct WaitingLine {
     /// Its bytes, including the line end.
     bytes: usize,
     /// The same without escape sequences.
@@ -75,7 +75,7 @@ impl Extend<Line<'static>> for Finished {
             let from = self.text.len();
             push_line(&mut self.text, &line, usize::MAX);
             self.text.push_str("\r\n");
-            self.waiting.push_back(Waiting {
+            self.waiting.push_back(WaitingLine {
                 bytes: self.text.len() - from,
                 words: line.spans.iter().map(|span| span.content.len()).sum::<usize>() + 2,
             });

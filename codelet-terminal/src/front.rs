@@ -32,7 +32,7 @@ pub enum Wish {
 
 /// The current activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Doing {
+pub enum Activity {
     /// Idle: waiting for input.
     #[default]
     Nothing,
@@ -105,7 +105,7 @@ pub(crate) trait Front {
     fn completes(&mut self, _: Arguments) {}
 
     /// Sets the current activity.
-    fn doing(&mut self, doing: Doing);
+    fn doing(&mut self, doing: Activity);
 
     /// Announces that the current activity is the last one: no further input is accepted.
     fn leaving(&mut self);

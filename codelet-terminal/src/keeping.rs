@@ -1,7 +1,7 @@
 //! The patterns of a permission rule that will be saved for a project, while the user reads and edits them.
 
 use crate::editor::Editor;
-use crate::keys::{Code, Key};
+use crate::keys::{Key, KeyCode};
 use std::time::{Duration, Instant};
 
 /// Enter within this time of the patterns appearing was pressed before anybody could read them.
@@ -59,9 +59,9 @@ impl Keeping {
     /// Handles a key.
     pub(crate) fn key(&mut self, key: Key, now: Instant) -> Edited {
         match key.code {
-            Code::Esc => return Edited::Left,
-            Code::Enter if now < self.takes_from() => return Edited::Unread,
-            Code::Enter => return Edited::Taken(self.field.unfolded(&self.field.text())),
+            KeyCode::Esc => return Edited::Left,
+            KeyCode::Enter if now < self.takes_from() => return Edited::Unread,
+            KeyCode::Enter => return Edited::Taken(self.field.unfolded(&self.field.text())),
             _ => {
                 self.objection = None;
                 self.field.key(key);

@@ -6,7 +6,7 @@ use std::mem;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Key {
     /// The key.
-    pub code: Code,
+    pub code: KeyCode,
     /// With Ctrl.
     pub ctrl: bool,
     /// With Alt (or a preceding Esc, which is the same to a terminal).
@@ -17,7 +17,7 @@ pub struct Key {
 
 impl Key {
     /// A key without modifiers.
-    pub fn plain(code: Code) -> Self {
+    pub fn plain(code: KeyCode) -> Self {
         Key {
             code,
             ctrl: false,
@@ -30,7 +30,7 @@ impl Key {
     pub fn ctrl(letter: char) -> Self {
         Key {
             ctrl: true,
-            ..Key::plain(Code::Char(letter))
+            ..Key::plain(KeyCode::Char(letter))
         }
     }
 
@@ -48,7 +48,7 @@ impl Key {
 
 /// The code of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Code {
+pub enum KeyCode {
     /// A character.
     Char(char),
     /// Enter.
@@ -103,7 +103,7 @@ const FOCUS: usize = 3;
 
 /// Pending bytes that may continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Open {
+pub enum PendingKey {
     /// Esc, or Esc and a letter: a key, or the beginning of a sequence. The user is waiting for the key's effect.
     Key,
     /// An incomplete sequence. A slow connection may take its time.
@@ -138,16 +138,16 @@ impl Keys {
                 PASTE_BEGINS.len()
             } else {
                 match one(rest) {
-                    Found::Key(key, used) => {
+                    Decoded::Key(key, used) => {
                         typed.push(Typed::Key(key));
                         used
                     }
-                    Found::Focus(has_focus) => {
+                    Decoded::Focus(has_focus) => {
                         typed.push(Typed::Focus(has_focus));
                         FOCUS
                     }
-                    Found::Nothing(used) => used,
-                    Found::Incomplete => 0,
+                    Decoded::Nothing(used) => used,
+                    Decoded::Incomplete => 0,
                 }
             };
             if used == 0 {
@@ -161,13 +161,13 @@ impl Keys {
 
     /// The pending bytes, if they may continue. If nothing follows in time, [`settle`](Self::settle) interprets them as
     /// they are.
-    pub fn open(&self) -> Option<Open> {
+    pub fn open(&self) -> Option<PendingKey> {
         if self.paste.is_some() || self.pending.first() != Some(&0x1b) {
             return None;
         }
         Some(match self.pending.as_slice() {
-            [_] | [_, b']' | b'P' | b'_'] => Open::Key,
-            _ => Open::Sequence,
+            [_] | [_, b']' | b'P' | b'_'] => PendingKey::Key,
+            _ => PendingKey::Sequence,
         })
     }
 
@@ -182,7 +182,7 @@ impl Keys {
             return Vec::new();
         }
         let pending = mem::take(&mut self.pending);
-        let esc = Key::plain(Code::Esc);
+        let esc = Key::plain(KeyCode::Esc);
         match &pending[1..] {
             [] => {
                 self.may_have_begun = true;
@@ -192,7 +192,7 @@ impl Keys {
             // Alt with a bracket or an O, which also begin sequences.
             [byte] => vec![Typed::Key(Key {
                 alt: true,
-                ..Key::plain(Code::Char(char::from(*byte)))
+                ..Key::plain(KeyCode::Char(char::from(*byte)))
             })],
             // An incomplete sequence means nothing.
             _ => Vec::new(),
@@ -271,7 +271,7 @@ fn pasted(run: &[Typed]) -> String {
         if !(is_feed && was_return) {
             text.extend(written(typed));
         }
-        was_return = *typed == Typed::Key(Key::plain(Code::Enter));
+        was_return = *typed == Typed::Key(Key::plain(KeyCode::Enter));
     }
     text
 }
@@ -287,9 +287,9 @@ fn written(typed: &Typed) -> Option<char> {
         return Some('\n');
     }
     match (key.code, key.ctrl || key.alt || key.shift) {
-        (Code::Char(c), false) => Some(c),
-        (Code::Enter, false) => Some('\n'),
-        (Code::Tab, false) => Some('\t'),
+        (KeyCode::Char(c), false) => Some(c),
+        (KeyCode::Enter, false) => Some('\n'),
+        (KeyCode::Tab, false) => Some('\t'),
         _ => None,
     }
 }
@@ -310,14 +310,14 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
 fn is_rest(bytes: &[u8]) -> bool {
     let whole = [&[0x1b], bytes].concat();
     match (bytes.first(), one(&whole)) {
-        (Some(b'[' | b'O'), Found::Key(..)) => true,
-        (_, Found::Focus(_)) => whole.len() == FOCUS,
-        (Some(b'['), Found::Nothing(used)) => used > 3,
+        (Some(b'[' | b'O'), Decoded::Key(..)) => true,
+        (_, Decoded::Focus(_)) => whole.len() == FOCUS,
+        (Some(b'['), Decoded::Nothing(used)) => used > 3,
         _ => whole.starts_with(PASTE_BEGINS),
     }
 }
 
-enum Found {
+enum Decoded {
     Key(Key, usize),
     Focus(bool),
     /// This many bytes mean nothing.
@@ -326,107 +326,111 @@ enum Found {
 }
 
 /// Parses the first key of these bytes, of which there is at least one.
-fn one(bytes: &[u8]) -> Found {
+fn one(bytes: &[u8]) -> Decoded {
     match bytes {
-        [0x1b] | [0x1b, b'[' | b'O' | b']' | b'P' | b'_'] => Found::Incomplete,
-        [0x1b, 0x1b, ..] => Found::Key(Key::plain(Code::Esc), 1),
+        [0x1b] | [0x1b, b'[' | b'O' | b']' | b'P' | b'_'] => Decoded::Incomplete,
+        [0x1b, 0x1b, ..] => Decoded::Key(Key::plain(KeyCode::Esc), 1),
         [0x1b, b'[', ..] => control(bytes),
         // Replies to queries of an earlier program: colours, the terminal's name, its capabilities.
         [0x1b, b']', b'0'..=b'9', ..]
         | [0x1b, b'P', b'0'..=b'9' | b'>' | b'!' | b'$' | b'+', ..]
         | [0x1b, b'_', b'G', ..] => string(bytes),
         [0x1b, b'O', last, ..] => match named(*last) {
-            Some(code) => Found::Key(Key::plain(code), 3),
-            None => Found::Nothing(3),
+            Some(code) => Decoded::Key(Key::plain(code), 3),
+            None => Decoded::Nothing(3),
         },
         [0x1b, rest @ ..] => match simple(rest) {
-            Found::Key(key, used) => Found::Key(Key { alt: true, ..key }, used + 1),
-            Found::Nothing(used) => Found::Nothing(used + 1),
-            Found::Focus(_) | Found::Incomplete => Found::Incomplete,
+            Decoded::Key(key, used) => Decoded::Key(Key { alt: true, ..key }, used + 1),
+            Decoded::Nothing(used) => Decoded::Nothing(used + 1),
+            Decoded::Focus(_) | Decoded::Incomplete => Decoded::Incomplete,
         },
         _ => simple(bytes),
     }
 }
 
 /// Parses a key that is no escape sequence.
-fn simple(bytes: &[u8]) -> Found {
+fn simple(bytes: &[u8]) -> Decoded {
     let first = bytes[0];
     let key = match first {
-        b'\r' => Key::plain(Code::Enter),
+        b'\r' => Key::plain(KeyCode::Enter),
         // A line feed is sent by Ctrl-J, pipes and unbracketed pastes: a new line in the text.
         b'\n' => Key::ctrl('j'),
-        b'\t' => Key::plain(Code::Tab),
-        0x7f | 0x08 => Key::plain(Code::Backspace),
+        b'\t' => Key::plain(KeyCode::Tab),
+        0x7f | 0x08 => Key::plain(KeyCode::Backspace),
         0 => Key::ctrl(' '),
         0x01..=0x1a => Key::ctrl(char::from(first - 1 + b'a')),
         0x1c => Key::ctrl('\\'),
         0x1d..=0x1f => Key::ctrl(char::from(first - 0x1c + b'4')),
         _ => return character(bytes),
     };
-    Found::Key(key, 1)
+    Decoded::Key(key, 1)
 }
 
-fn character(bytes: &[u8]) -> Found {
+fn character(bytes: &[u8]) -> Decoded {
     let length = match bytes[0] {
         0x00..=0x7f => 1,
         0xc2..=0xdf => 2,
         0xe0..=0xef => 3,
         0xf0..=0xf4 => 4,
-        _ => return Found::Nothing(1),
+        _ => return Decoded::Nothing(1),
     };
     let Some(encoded) = bytes.get(..length) else {
         let is_begun = bytes[1..].iter().all(|byte| (0x80..0xc0).contains(byte));
-        return if is_begun { Found::Incomplete } else { Found::Nothing(1) };
+        return if is_begun {
+            Decoded::Incomplete
+        } else {
+            Decoded::Nothing(1)
+        };
     };
     match std::str::from_utf8(encoded).ok().and_then(|text| text.chars().next()) {
-        Some(c) => Found::Key(Key::plain(Code::Char(c)), length),
-        None => Found::Nothing(1),
+        Some(c) => Decoded::Key(Key::plain(KeyCode::Char(c)), length),
+        None => Decoded::Nothing(1),
     }
 }
 
 /// Skips a string that a terminal sends, up to its terminator.
-fn string(bytes: &[u8]) -> Found {
+fn string(bytes: &[u8]) -> Decoded {
     let ends = |byte: &u8| matches!(byte, 0x07 | 0x18 | 0x1a | 0x1b);
     match bytes[1..].iter().position(ends) {
-        Some(end) if bytes[1 + end] != 0x1b => Found::Nothing(end + 2),
+        Some(end) if bytes[1 + end] != 0x1b => Decoded::Nothing(end + 2),
         Some(end) => match bytes.get(end + 2) {
-            None => Found::Incomplete,
-            Some(b'\\') => Found::Nothing(end + 3),
+            None => Decoded::Incomplete,
+            Some(b'\\') => Decoded::Nothing(end + 3),
             // The string was cut off, and something else begins.
-            Some(_) => Found::Nothing(end + 1),
+            Some(_) => Decoded::Nothing(end + 1),
         },
-        None if bytes.len() > LONGEST_STRING => Found::Nothing(bytes.len()),
-        None => Found::Incomplete,
+        None if bytes.len() > LONGEST_STRING => Decoded::Nothing(bytes.len()),
+        None => Decoded::Incomplete,
     }
 }
 
 /// Parses a sequence that begins with `ESC [`.
-fn control(bytes: &[u8]) -> Found {
+fn control(bytes: &[u8]) -> Decoded {
     match bytes {
         // The function keys of the Linux console, and reports of a mouse mode that some program left on.
-        [_, _, b'I', ..] => return Found::Focus(true),
-        [_, _, b'O', ..] => return Found::Focus(false),
-        [_, _, b'[', _, ..] => return Found::Nothing(4),
-        [_, _, b'M', _, _, _, ..] => return Found::Nothing(6),
-        [_, _, b'[' | b'M', ..] => return Found::Incomplete,
+        [_, _, b'I', ..] => return Decoded::Focus(true),
+        [_, _, b'O', ..] => return Decoded::Focus(false),
+        [_, _, b'[', _, ..] => return Decoded::Nothing(4),
+        [_, _, b'M', _, _, _, ..] => return Decoded::Nothing(6),
+        [_, _, b'[' | b'M', ..] => return Decoded::Incomplete,
         _ => {}
     }
     let Some(end) = bytes[2..].iter().position(|byte| !(0x20..=0x3f).contains(byte)) else {
         return if bytes.len() > LONGEST_SEQUENCE {
-            Found::Nothing(bytes.len())
+            Decoded::Nothing(bytes.len())
         } else {
-            Found::Incomplete
+            Decoded::Incomplete
         };
     };
     // The sequence was cut off, and something else begins.
     if !(0x40..=0x7e).contains(&bytes[2 + end]) {
-        return Found::Nothing(2 + end);
+        return Decoded::Nothing(2 + end);
     }
     let used = end + 3;
     let parameters = std::str::from_utf8(&bytes[2..2 + end]).unwrap_or_default();
     // A reply or a mouse report: no key has this form.
     if parameters.starts_with(['<', '=', '>', '?']) {
-        return Found::Nothing(used);
+        return Decoded::Nothing(used);
     }
     let mut numbers = parameters
         .split(';')
@@ -437,7 +441,7 @@ fn control(bytes: &[u8]) -> Found {
     let key = match (bytes[2 + end], first) {
         (b'Z', _) => Some(Key {
             shift: true,
-            ..Key::plain(Code::Tab)
+            ..Key::plain(KeyCode::Tab)
         }),
         (b'u', Some(number)) => unicode(number),
         // xterm's form for a key with modifiers that has no sequence of its own.
@@ -447,44 +451,44 @@ fn control(bytes: &[u8]) -> Found {
         (last, _) => named(last).map(Key::plain),
     };
     match key {
-        Some(key) => Found::Key(key.with(modifiers), used),
-        None => Found::Nothing(used),
+        Some(key) => Decoded::Key(key.with(modifiers), used),
+        None => Decoded::Nothing(used),
     }
 }
 
-fn named(last: u8) -> Option<Code> {
+fn named(last: u8) -> Option<KeyCode> {
     Some(match last {
-        b'A' => Code::Up,
-        b'B' => Code::Down,
-        b'C' => Code::Right,
-        b'D' => Code::Left,
-        b'H' => Code::Home,
-        b'F' => Code::End,
-        b'M' => Code::Enter,
+        b'A' => KeyCode::Up,
+        b'B' => KeyCode::Down,
+        b'C' => KeyCode::Right,
+        b'D' => KeyCode::Left,
+        b'H' => KeyCode::Home,
+        b'F' => KeyCode::End,
+        b'M' => KeyCode::Enter,
         _ => return None,
     })
 }
 
-fn numbered(number: u32) -> Option<Code> {
+fn numbered(number: u32) -> Option<KeyCode> {
     Some(match number {
-        1 | 7 => Code::Home,
-        3 => Code::Delete,
-        4 | 8 => Code::End,
-        5 => Code::PageUp,
-        6 => Code::PageDown,
+        1 | 7 => KeyCode::Home,
+        3 => KeyCode::Delete,
+        4 | 8 => KeyCode::End,
+        5 => KeyCode::PageUp,
+        6 => KeyCode::PageDown,
         _ => return None,
     })
 }
 
 fn unicode(number: u32) -> Option<Key> {
     let code = match number {
-        9 => Code::Tab,
-        13 | 57414 => Code::Enter,
-        27 => Code::Esc,
-        8 | 127 => Code::Backspace,
+        9 => KeyCode::Tab,
+        13 | 57414 => KeyCode::Enter,
+        27 => KeyCode::Esc,
+        8 | 127 => KeyCode::Backspace,
         // Modifier keys, and keys without a name here.
         57344.. => return None,
-        _ => Code::Char(char::from_u32(number).filter(|c| !c.is_control())?),
+        _ => KeyCode::Char(char::from_u32(number).filter(|c| !c.is_control())?),
     };
     Some(Key::plain(code))
 }

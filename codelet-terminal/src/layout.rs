@@ -191,8 +191,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::front::Doing;
-    use crate::keys::{Code, Key, Typed};
+    use crate::front::Activity;
+    use crate::keys::{Key, KeyCode, Typed};
     use crate::render::look::{Background, Styles};
     use crate::render::wrap::line_columns;
     use crate::screen::words;
@@ -211,7 +211,7 @@ mod tests {
         let mut renderer = Renderer::new(look);
         renderer.set_model("anthropic/claude-sonnet-5");
         let mut repl = Repl::new();
-        repl.doing = Doing::Run;
+        repl.doing = Activity::Run;
         act(&mut repl);
         let (gate, mut questions) = Asking::new(Rules::default());
         let needs = [Need::Run {
@@ -236,7 +236,7 @@ mod tests {
         }
         for key in picked.chars() {
             now += Duration::from_secs(1);
-            repl.typed(Typed::Key(Key::plain(Code::Char(key))), now);
+            repl.typed(Typed::Key(Key::plain(KeyCode::Char(key))), now);
         }
         now += Duration::from_millis(500);
         repl.settle(now);
@@ -282,7 +282,7 @@ mod tests {
             ("hi", ""),
         ] {
             let rows = text(&shown((80, 10), None, "", |repl| {
-                repl.doing = Doing::Servers;
+                repl.doing = Activity::Servers;
                 repl.queue(said.to_owned());
             }));
             assert!(rows.contains(&format!("queued: {said}{when}\n")), "{rows}");

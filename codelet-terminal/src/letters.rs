@@ -1,6 +1,6 @@
 //! Letters that answer a question, as opposed to keys pressed before it appeared and letters that begin typed text.
 
-use crate::keys::{Code, Key};
+use crate::keys::{Key, KeyCode};
 use std::time::{Duration, Instant};
 
 /// Time during which a new question takes no keys, as they were pressed before it was seen.
@@ -82,14 +82,14 @@ impl Letters {
     /// Handles a key that may answer with one of the offered letters.
     pub(crate) fn key(&mut self, key: Key, now: Instant, is_offered: impl Fn(char) -> bool) -> Heard {
         let letter = match key.code {
-            Code::Char(letter) if !key.ctrl && !key.alt && is_offered(letter) => Some(letter),
+            KeyCode::Char(letter) if !key.ctrl && !key.alt && is_offered(letter) => Some(letter),
             _ => None,
         };
         let Some((picked, at)) = self.picked else {
             return match (key.code, letter) {
-                (Code::Esc, _) => Heard::Left,
+                (KeyCode::Esc, _) => Heard::Left,
                 // Enter alone is no answer.
-                (Code::Enter, _) => Heard::Taken,
+                (KeyCode::Enter, _) => Heard::Taken,
                 (_, Some(letter)) => {
                     self.picked = Some((letter, now));
                     Heard::Taken
@@ -98,12 +98,12 @@ impl Letters {
             };
         };
         match (key.code, letter) {
-            (Code::Esc | Code::Backspace, _) => {
+            (KeyCode::Esc | KeyCode::Backspace, _) => {
                 self.picked = None;
                 Heard::Taken
             }
-            (Code::Enter, _) if now >= at + BURST => Heard::Answer(picked),
-            (Code::Enter, _) => {
+            (KeyCode::Enter, _) if now >= at + BURST => Heard::Answer(picked),
+            (KeyCode::Enter, _) => {
                 self.picked = None;
                 Heard::Returned(picked)
             }

@@ -51,7 +51,7 @@ pub mod screen;
 pub mod signals;
 pub mod tty;
 
-pub use chat::{Attach, Attached, Connect, Export, Found, Left, Lived, Missed, Reach, ReadFile, shown};
+pub use chat::{Attach, Attached, Connect, Export, Left, Lived, Missed, ModelLookup, Reach, ReadFile, shown};
 pub use earlier::Earlier;
 pub use editor::Past;
 pub use live::{Edit, Outfit};

@@ -33,7 +33,7 @@ pub(crate) struct Read {
 /// The lines of standard input.
 pub(crate) struct Lines {
     lines: UnboundedReceiver<Read>,
-    room: Arc<Room>,
+    room: Arc<QueueRoom>,
     ask: PipeWriter,
     had: Receiver<()>,
 }
@@ -55,7 +55,7 @@ impl Lines {
         let (send, lines) = unbounded_channel();
         let (asked, ask) = io::pipe()?;
         let (tell, had) = channel();
-        let room = Arc::new(Room::default());
+        let room = Arc::new(QueueRoom::default());
         let of_reader = Arc::clone(&room);
         let read = move || read(&send, &of_reader, asked, &tell);
         std::thread::Builder::new().name("lines".to_owned()).spawn(read)?;
@@ -112,7 +112,7 @@ pub(crate) fn weight(line: &str) -> usize {
 
 /// The weight of the queued lines.
 #[derive(Debug, Default)]
-struct Room(Mutex<Taken>);
+struct QueueRoom(Mutex<Taken>);
 
 #[derive(Debug, Default)]
 struct Taken {
@@ -121,7 +121,7 @@ struct Taken {
     is_awaited: bool,
 }
 
-impl Room {
+impl QueueRoom {
     fn enter(&self, weight: usize) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).weight += weight;
     }
@@ -142,7 +142,7 @@ impl Room {
 }
 
 /// Reads until the input ends or the receiver is gone.
-fn read(to: &UnboundedSender<Read>, room: &Room, mut asked: PipeReader, tell: &Sender<()>) {
+fn read(to: &UnboundedSender<Read>, room: &QueueRoom, mut asked: PipeReader, tell: &Sender<()>) {
     let stdin = io::stdin();
     let mut piece = vec![0; PIECE];
     let mut begun: Vec<u8> = Vec::new();
@@ -199,7 +199,7 @@ fn read(to: &UnboundedSender<Read>, room: &Room, mut asked: PipeReader, tell: &S
 }
 
 /// Sends a line; returns whether the receiver still exists.
-fn send(to: &UnboundedSender<Read>, room: &Room, bytes: &[u8], number: usize) -> bool {
+fn send(to: &UnboundedSender<Read>, room: &QueueRoom, bytes: &[u8], number: usize) -> bool {
     let text = line(bytes);
     let mended = std::str::from_utf8(bytes).is_err().then_some(number);
     room.enter(weight(&text));

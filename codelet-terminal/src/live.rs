@@ -4,8 +4,8 @@ use crate::answers;
 use crate::backlog::Backlog;
 use crate::editor::Past;
 use crate::finished::Finished;
-use crate::front::{Doing, Standing, Wish};
-use crate::keys::{self, Key, Keys, Open, Typed};
+use crate::front::{Activity, Standing, Wish};
+use crate::keys::{self, Key, Keys, PendingKey, Typed};
 use crate::layout;
 use crate::notify::{Attention, Notify};
 use crate::questions;
@@ -225,7 +225,7 @@ impl Live {
             match self.is_moving() {
                 true => Some(now + TICK),
                 // Only the clock changes while a question is shown.
-                false => (self.repl.doing != Doing::Nothing).then_some(now + SECOND),
+                false => (self.repl.doing != Activity::Nothing).then_some(now + SECOND),
             }
         };
         let armed = self.repl.answerable_from().filter(|from| *from > now);
@@ -243,7 +243,7 @@ impl Live {
 
     /// Returns whether work is in progress, so that the clock runs.
     fn is_moving(&self) -> bool {
-        !matches!(self.repl.doing, Doing::Nothing | Doing::Deciding) && self.repl.waiting() == 0
+        !matches!(self.repl.doing, Activity::Nothing | Activity::Deciding) && self.repl.waiting() == 0
     }
 
     fn take(&mut self, bytes: &[u8], now: Instant) {
@@ -252,9 +252,9 @@ impl Live {
         }
         let mut typed = self.keys.take(bytes);
         self.escape = self.keys.open().map(|open| match open {
-            Open::Key if self.repl.doing != Doing::Nothing => now + STOP,
-            Open::Key => now + ESCAPE,
-            Open::Sequence => now + SLOW,
+            PendingKey::Key if self.repl.doing != Activity::Nothing => now + STOP,
+            PendingKey::Key => now + ESCAPE,
+            PendingKey::Sequence => now + SLOW,
         });
         if self.over.is_some() || keys::is_burst(&typed) {
             self.burst.append(&mut typed);
@@ -438,8 +438,8 @@ impl Live {
                 continue;
             }
             match self.next(&mut told).await {
-                Came::Told(None) => return,
-                Came::Told(Some(first)) => {
+                LiveEvent::Told(None) => return,
+                LiveEvent::Told(Some(first)) => {
                     // Several events are handled per wait: setting up a wait costs more than most events.
                     let end = Instant::now() + TURN;
                     let mut next = Some(first);
@@ -467,62 +467,62 @@ impl Live {
     }
 
     /// Returns the next input or event: keys first, and a due frame before the events of the next one.
-    async fn next(&mut self, told: &mut UnboundedReceiver<Told>) -> Came {
+    async fn next(&mut self, told: &mut UnboundedReceiver<Told>) -> LiveEvent {
         tokio::select! {
             biased;
-            input = self.tty.input() => Came::Input(input),
-            _ = self.signals.hang_up.recv() => Came::HangUp,
-            _ = self.signals.terminate.recv() => Came::Terminate,
-            _ = self.signals.quit.recv() => Came::Quit,
-            _ = self.signals.interrupt.recv() => Came::Interrupt,
-            _ = self.signals.size.recv() => Came::Size,
-            _ = self.signals.go_on.recv() => Came::GoOn,
-            files = answer(&mut self.files) => Came::Files(files),
-            text = answer(&mut self.edited) => Came::Edited(text.unwrap_or_else(|| Err("the editor could not be waited for".to_owned()))),
-            () = until(self.escape) => Came::Escape,
-            () = until(self.over) => Came::Pasted,
-            () = until(self.suspended) => Came::Awake,
-            () = until(self.due) => Came::Frame,
-            told = told.recv() => Came::Told(told),
+            input = self.tty.input() => LiveEvent::Input(input),
+            _ = self.signals.hang_up.recv() => LiveEvent::HangUp,
+            _ = self.signals.terminate.recv() => LiveEvent::Terminate,
+            _ = self.signals.quit.recv() => LiveEvent::Quit,
+            _ = self.signals.interrupt.recv() => LiveEvent::Interrupt,
+            _ = self.signals.size.recv() => LiveEvent::Size,
+            _ = self.signals.go_on.recv() => LiveEvent::GoOn,
+            files = answer(&mut self.files) => LiveEvent::Files(files),
+            text = answer(&mut self.edited) => LiveEvent::Edited(text.unwrap_or_else(|| Err("the editor could not be waited for".to_owned()))),
+            () = until(self.escape) => LiveEvent::Escape,
+            () = until(self.over) => LiveEvent::Pasted,
+            () = until(self.suspended) => LiveEvent::Awake,
+            () = until(self.due) => LiveEvent::Frame,
+            told = told.recv() => LiveEvent::Told(told),
         }
     }
 
-    fn came(&mut self, came: Came) {
+    fn came(&mut self, came: LiveEvent) {
         let now = Instant::now();
         match came {
-            Came::Input(Input::Bytes(bytes)) => self.take(&bytes, now),
-            Came::Input(Input::HungUp) | Came::HangUp => self.wishes.push_back(Wish::Gone(HUNG_UP)),
-            Came::Terminate => self.wishes.push_back(Wish::Gone(TERMINATED)),
+            LiveEvent::Input(Input::Bytes(bytes)) => self.take(&bytes, now),
+            LiveEvent::Input(Input::HungUp) | LiveEvent::HangUp => self.wishes.push_back(Wish::Gone(HUNG_UP)),
+            LiveEvent::Terminate => self.wishes.push_back(Wish::Gone(TERMINATED)),
             // While an editor has the terminal, its keys are not ours.
-            Came::Interrupt | Came::Quit if self.edited.is_some() => {}
-            Came::Quit => self.wishes.push_back(Wish::Gone(QUIT)),
-            Came::Interrupt => {
+            LiveEvent::Interrupt | LiveEvent::Quit if self.edited.is_some() => {}
+            LiveEvent::Quit => self.wishes.push_back(Wish::Gone(QUIT)),
+            LiveEvent::Interrupt => {
                 self.typed(Typed::Key(Key::ctrl('c')), now);
                 self.change(true);
             }
-            Came::Size => self.resized(),
+            LiveEvent::Size => self.resized(),
             // While an editor has the terminal, it keeps it.
-            Came::GoOn if self.edited.is_some() => {}
-            Came::GoOn if self.suspended.is_some() => self.resume(),
+            LiveEvent::GoOn if self.edited.is_some() => {}
+            LiveEvent::GoOn if self.suspended.is_some() => self.resume(),
             // The timeout was reached on resuming, and SIGCONT arrives after it.
-            Came::GoOn if self.awake.take().is_some_and(|awake| now < awake + SLOW) => {}
-            Came::Awake => {
+            LiveEvent::GoOn if self.awake.take().is_some_and(|awake| now < awake + SLOW) => {}
+            LiveEvent::Awake => {
                 self.awake = Some(now);
                 self.resume();
             }
-            Came::GoOn => {
+            LiveEvent::GoOn => {
                 // Stopped from outside: another program has used the terminal since.
                 self.tty.lend();
                 self.resume();
             }
-            Came::Files(files) => {
+            LiveEvent::Files(files) => {
                 self.files = None;
                 self.repl.take_files(files.unwrap_or_default());
                 self.change(true);
             }
-            Came::Edited(text) => self.edited(text),
-            Came::Pasted => self.pasted(now),
-            Came::Escape => {
+            LiveEvent::Edited(text) => self.edited(text),
+            LiveEvent::Pasted => self.pasted(now),
+            LiveEvent::Escape => {
                 self.escape = None;
                 self.settled = Some(now);
                 for typed in self.keys.settle() {
@@ -530,12 +530,12 @@ impl Live {
                 }
                 self.change(true);
             }
-            Came::Frame => {
+            LiveEvent::Frame => {
                 let acts = self.repl.settle(now);
                 self.act(acts);
                 self.draw(now);
             }
-            Came::Told(told) => told.into_iter().for_each(|one| self.told(one)),
+            LiveEvent::Told(told) => told.into_iter().for_each(|one| self.told(one)),
         }
     }
 
@@ -551,7 +551,7 @@ impl Live {
                 self.change(true);
             }
             Told::Arguments(arguments) => self.repl.arguments = arguments,
-            Told::Doing(doing) => self.doing(doing),
+            Told::Activity(doing) => self.doing(doing),
             Told::Leaving => self.renderer.leave(),
             Told::Standing(standing) => self.stands(standing),
             Told::Queued(said) => {
@@ -593,7 +593,7 @@ fn look_at(look: Look, (columns, _): (u16, u16)) -> Look {
 }
 
 /// An input or event.
-enum Came {
+enum LiveEvent {
     Input(Input),
     Files(Option<Vec<String>>),
     Edited(Result<String, String>),
@@ -668,7 +668,7 @@ impl Live {
 
     fn print(&mut self, lines: Vec<Line<'static>>) {
         let lines = match self.repl.doing {
-            Doing::Nothing => self.renderer.say(lines),
+            Activity::Nothing => self.renderer.say(lines),
             _ => self.renderer.aside(lines),
         };
         self.finished.extend(lines);
@@ -689,22 +689,22 @@ impl Live {
         self.change(true);
     }
 
-    fn doing(&mut self, doing: Doing) {
+    fn doing(&mut self, doing: Activity) {
         let now = self.since(Instant::now());
         match doing {
-            Doing::Nothing => self.renderer.set_busy(None, now),
-            Doing::Compaction => self.renderer.set_busy(Some("compacting"), now),
-            Doing::Connection => self.renderer.set_busy(Some("looking for the model"), now),
-            Doing::Git => self.renderer.set_busy(Some("asking git (Esc cancels)"), now),
-            Doing::Commit => self.renderer.set_busy(Some("preparing the commit (Esc cancels)"), now),
-            Doing::Prompt => self.renderer.set_busy(Some("fetching the prompt (Esc cancels)"), now),
-            Doing::KeepAlive => self.renderer.set_busy(Some("keeping the cache alive"), now),
-            Doing::Servers => self
+            Activity::Nothing => self.renderer.set_busy(None, now),
+            Activity::Compaction => self.renderer.set_busy(Some("compacting"), now),
+            Activity::Connection => self.renderer.set_busy(Some("looking for the model"), now),
+            Activity::Git => self.renderer.set_busy(Some("asking git (Esc cancels)"), now),
+            Activity::Commit => self.renderer.set_busy(Some("preparing the commit (Esc cancels)"), now),
+            Activity::Prompt => self.renderer.set_busy(Some("fetching the prompt (Esc cancels)"), now),
+            Activity::KeepAlive => self.renderer.set_busy(Some("keeping the cache alive"), now),
+            Activity::Servers => self
                 .renderer
                 .set_busy(Some("connecting to MCP servers (Esc skips)"), now),
-            Doing::Restoring => self.renderer.set_busy(Some("putting files back"), now),
-            Doing::Run => self.renderer.set_busy(Some("waiting for the model"), now),
-            Doing::Shell | Doing::Deciding => {}
+            Activity::Restoring => self.renderer.set_busy(Some("putting files back"), now),
+            Activity::Run => self.renderer.set_busy(Some("waiting for the model"), now),
+            Activity::Shell | Activity::Deciding => {}
         }
         self.repl.doing = doing;
         self.change(true);

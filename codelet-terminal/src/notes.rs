@@ -40,7 +40,7 @@ fn drop_note(session: &mut Session, number: &str) -> Result<String, String> {
     let at = at.ok_or_else(missing)?;
     let (note, written) = (written.get(at).map(|note| (*note).clone()), written.len());
     if let Some(note) = note {
-        let told = format!("Dropped: {}. The model is told with your next prompt.", note.line());
+        let told = format!("Dropped: {}. The model learns it with your next prompt.", note.line());
         session.drop_note(note);
         return Ok(told);
     }

@@ -3,7 +3,7 @@
 use crate::answers;
 use crate::chat::only_looks;
 use crate::command::{self, Name, Said};
-use crate::front::{Doing, Front, Standing, Wish};
+use crate::front::{Activity, Front, Standing, Wish};
 use crate::lines::{LONGEST, Lines, ROOM, Read, weight};
 use crate::live::{HUNG_UP, QUIT, TERMINATED};
 use crate::questions;
@@ -59,7 +59,7 @@ pub(crate) struct Plain {
     said: String,
     questions: VecDeque<(Question, PathBuf)>,
     is_asked: bool,
-    doing: Doing,
+    doing: Activity,
     renderer: Renderer,
     began: Instant,
     signals: [Heeded; 4],
@@ -90,7 +90,7 @@ impl Plain {
             said: String::new(),
             questions: VecDeque::new(),
             is_asked: false,
-            doing: Doing::Nothing,
+            doing: Activity::Nothing,
             renderer: Renderer::new(look),
             began: Instant::now(),
             signals: [
@@ -292,12 +292,12 @@ impl Plain {
                     self.say(&told);
                 }
             }
-            Err(why) => self.line(&format!("Not kept: {why}. Please answer again.")),
+            Err(why) => self.line(&format!("Not saved: {why}. Please answer again.")),
         }
     }
 }
 
-enum Came {
+enum LineEvent {
     Line(Option<Read>),
     Interrupt,
     Gone(u8),
@@ -313,30 +313,30 @@ impl Front for Plain {
                 Some(why) => return Wish::Unwritable(why),
                 None => {}
             }
-            if self.is_over && self.doing == Doing::Nothing {
+            if self.is_over && self.doing == Activity::Nothing {
                 return Wish::Leave;
             }
-            if self.is_typed && self.doing == Doing::Nothing && !std::mem::replace(&mut self.is_prompted, true) {
+            if self.is_typed && self.doing == Activity::Nothing && !std::mem::replace(&mut self.is_prompted, true) {
                 self.write("> ");
             }
             let may_read = self.waiting < ROOM;
             let [interrupt, terminate, hang_up, quit] = &mut self.signals;
             let came = tokio::select! {
                 biased;
-                _ = hang_up.recv() => Came::Gone(HUNG_UP),
-                _ = terminate.recv() => Came::Gone(TERMINATED),
-                _ = quit.recv() => Came::Gone(QUIT),
-                _ = interrupt.recv() => Came::Interrupt,
-                line = self.lines.next(), if !self.is_over && may_read => Came::Line(line),
+                _ = hang_up.recv() => LineEvent::Gone(HUNG_UP),
+                _ = terminate.recv() => LineEvent::Gone(TERMINATED),
+                _ = quit.recv() => LineEvent::Gone(QUIT),
+                _ = interrupt.recv() => LineEvent::Interrupt,
+                line = self.lines.next(), if !self.is_over && may_read => LineEvent::Line(line),
             };
             match came {
-                Came::Gone(status) => return Wish::Gone(status),
-                Came::Interrupt => {
+                LineEvent::Gone(status) => return Wish::Gone(status),
+                LineEvent::Interrupt => {
                     // Nobody who pipes a session in wants it to start without its servers.
-                    if self.doing == Doing::Servers && !self.is_typed {
+                    if self.doing == Activity::Servers && !self.is_typed {
                         return Wish::Gone(INTERRUPTED);
                     }
-                    if self.doing != Doing::Nothing {
+                    if self.doing != Activity::Nothing {
                         self.take_what_is_written(SOON);
                         return Wish::Interrupt;
                     }
@@ -353,8 +353,8 @@ impl Front for Plain {
                     self.parting = Some(now);
                     self.line("Press Ctrl-C again to quit.");
                 }
-                Came::Line(None) => self.is_over = true,
-                Came::Line(Some(line)) => {
+                LineEvent::Line(None) => self.is_over = true,
+                LineEvent::Line(Some(line)) => {
                     self.is_prompted = false;
                     let Some(said) = self.hear(&line) else {
                         self.is_prompted = true;
@@ -368,7 +368,7 @@ impl Front for Plain {
                     }
                     if said.trim().is_empty() {
                         // An empty line in answer to a question was meant for the question.
-                        if self.doing == Doing::Nothing
+                        if self.doing == Activity::Nothing
                             && let Some(first) = self.offered.pop_front()
                         {
                             for said in std::mem::take(&mut self.offered) {
@@ -446,10 +446,10 @@ impl Front for Plain {
         self.show(lines);
     }
 
-    fn doing(&mut self, doing: Doing) {
+    fn doing(&mut self, doing: Activity) {
         self.doing = doing;
         self.parting = None;
-        if doing == Doing::Run {
+        if doing == Activity::Run {
             self.run = Some(Instant::now());
         }
     }

@@ -154,16 +154,12 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         );
         let pattern = [say(look, Role::Text, "Always in this project:"), pattern].concat();
         let hint = match objection {
-            None if !is_takeable => say(look, Role::Dim, "Esc goes back"),
-            Some(why) => say(
-                look,
-                Role::Warning,
-                &format!("Not kept: {why}. Change it, or Esc goes back"),
-            ),
+            None if !is_takeable => say(look, Role::Dim, "Esc: back"),
+            Some(why) => say(look, Role::Warning, &format!("Not saved: {why}. Edit it; Esc: back")),
             None => say(
                 look,
                 Role::Dim,
-                "Change it as you like (* stands for anything); Enter keeps it in your settings, Esc goes back",
+                "Edit the pattern (* matches anything). Enter: save; Esc: back",
             ),
         };
         return fitting(look, room, what, pattern, hint);

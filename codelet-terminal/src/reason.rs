@@ -1,7 +1,7 @@
 //! The reason for refusing a permission, while it is being typed.
 
 use crate::editor::Editor;
-use crate::keys::{Code, Key};
+use crate::keys::{Key, KeyCode};
 
 /// A reason.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(crate) struct Reason {
 
 /// The result of a key.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) enum Came {
+pub(crate) enum KeyOutcome {
     /// Typing continues.
     On,
     /// The refusal is sent with this reason.
@@ -42,14 +42,14 @@ impl Reason {
     }
 
     /// Handles a key.
-    pub(crate) fn key(&mut self, key: Key) -> Came {
+    pub(crate) fn key(&mut self, key: Key) -> KeyOutcome {
         match key.code {
-            Code::Esc => Came::Left,
-            Code::Backspace if self.is_empty() => Came::Left,
-            Code::Enter => Came::Told(self.field.take().trim().to_owned()),
+            KeyCode::Esc => KeyOutcome::Left,
+            KeyCode::Backspace if self.is_empty() => KeyOutcome::Left,
+            KeyCode::Enter => KeyOutcome::Told(self.field.take().trim().to_owned()),
             _ => {
                 self.field.key(key);
-                Came::On
+                KeyOutcome::On
             }
         }
     }
@@ -62,7 +62,7 @@ mod tests {
     fn written(text: &str) -> Reason {
         let mut reason = Reason::default();
         for c in text.chars() {
-            assert_eq!(reason.key(Key::plain(Code::Char(c))), Came::On);
+            assert_eq!(reason.key(Key::plain(KeyCode::Char(c))), KeyOutcome::On);
         }
         reason
     }
@@ -72,13 +72,13 @@ mod tests {
         let mut reason = written("use make, not cargo");
         reason.key(Key::ctrl('w'));
         assert_eq!(reason.typed(), "use make, not ");
-        reason.key(Key::plain(Code::Home));
-        reason.key(Key::plain(Code::Char('>')));
+        reason.key(Key::plain(KeyCode::Home));
+        reason.key(Key::plain(KeyCode::Char('>')));
         assert_eq!(reason.parts(), (">".to_owned(), "use make, not ".to_owned()));
-        reason.key(Key::plain(Code::End));
+        reason.key(Key::plain(KeyCode::End));
         reason.key(Key::ctrl('u'));
         assert!(reason.is_empty());
-        assert_eq!(reason.key(Key::plain(Code::Backspace)), Came::Left);
+        assert_eq!(reason.key(Key::plain(KeyCode::Backspace)), KeyOutcome::Left);
     }
 
     #[test]
@@ -88,8 +88,8 @@ mod tests {
         reason.paste(&log);
         assert_eq!(reason.parts().0, "see [pasted 50 lines]");
         assert_eq!(
-            reason.key(Key::plain(Code::Enter)),
-            Came::Told(format!("see {}", log.trim_end()))
+            reason.key(Key::plain(KeyCode::Enter)),
+            KeyOutcome::Told(format!("see {}", log.trim_end()))
         );
     }
 }

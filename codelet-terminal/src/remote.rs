@@ -3,7 +3,7 @@
 use crate::backlog::Backlog;
 use crate::complete::Arguments;
 use crate::decision::Decision;
-use crate::front::{Doing, Front, Standing, Wish};
+use crate::front::{Activity, Front, Standing, Wish};
 use crate::live::{Live, Outfit};
 use crate::render::look::Look;
 use codelet_agent::asking::Question;
@@ -35,7 +35,7 @@ pub(crate) enum Told {
     /// A text that somebody else wrote.
     Quoted(String),
     /// The current activity.
-    Doing(Doing),
+    Activity(Activity),
     /// The current activity is the last one of the session.
     Leaving,
     /// The state of the session.
@@ -193,8 +193,8 @@ impl Front for Remote {
         self.tell(Told::Arguments(arguments));
     }
 
-    fn doing(&mut self, doing: Doing) {
-        self.tell(Told::Doing(doing));
+    fn doing(&mut self, doing: Activity) {
+        self.tell(Told::Activity(doing));
     }
 
     fn leaving(&mut self) {

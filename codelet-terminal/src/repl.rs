@@ -5,11 +5,11 @@ use crate::command::{self, Said};
 use crate::complete::{self, Arguments, Candidate, Sought};
 use crate::decision::Deciding;
 use crate::editor::Editor;
-use crate::front::Doing;
+use crate::front::Activity;
 use crate::keeping::{Edited, Keeping};
-use crate::keys::{Code, Key, Typed};
+use crate::keys::{Key, KeyCode, Typed};
 use crate::letters::{Heard, Letters, SETTLED, STARTLED};
-use crate::reason::{Came, Reason};
+use crate::reason::{KeyOutcome, Reason};
 use crate::render::permission::Choice;
 use codelet_agent::asking::{Question, Word};
 use codelet_agent::prompts::PromptSpec;
@@ -61,7 +61,7 @@ pub struct Repl {
     /// The input's text.
     pub editor: Editor,
     /// The current activity.
-    pub doing: Doing,
+    pub doing: Activity,
     queue: VecDeque<String>,
     prompts: Vec<PromptSpec>,
     /// The arguments of commands for completion.
@@ -102,7 +102,7 @@ impl Repl {
     pub fn new() -> Self {
         Repl {
             editor: Editor::default(),
-            doing: Doing::Nothing,
+            doing: Activity::Nothing,
             queue: VecDeque::new(),
             prompts: Vec::new(),
             arguments: Arguments::default(),
@@ -350,7 +350,7 @@ impl Repl {
 
     fn key(&mut self, key: Key, now: Instant) -> Vec<Act> {
         if let Key {
-            code: Code::Char(letter),
+            code: KeyCode::Char(letter),
             ctrl: true,
             alt: false,
             ..
@@ -398,25 +398,25 @@ impl Repl {
             return acts;
         }
         match key {
-            Key { code: Code::Esc, .. } => self.escape(),
+            Key { code: KeyCode::Esc, .. } => self.escape(),
             Key {
-                code: Code::Tab,
+                code: KeyCode::Tab,
                 shift: true,
                 ..
             } => vec![Act::Permit],
             Key {
-                code: Code::Enter,
+                code: KeyCode::Enter,
                 alt: false,
                 shift: false,
                 ..
             } if self.filled.is_some() => Vec::new(),
             Key {
-                code: Code::Enter,
+                code: KeyCode::Enter,
                 alt: false,
                 shift: false,
                 ..
             } => self.enter(),
-            Key { code: Code::Up, .. } if !self.queue.is_empty() && self.editor.is_at_top() => {
+            Key { code: KeyCode::Up, .. } if !self.queue.is_empty() && self.editor.is_at_top() => {
                 // Takes the last queued input back for editing. A copy from the history would send both.
                 if let Some(text) = self.queue.pop_back() {
                     self.hint = self
@@ -439,7 +439,7 @@ impl Repl {
 
     /// Esc interrupts whatever runs, even if there is input; otherwise it clears the input.
     fn escape(&mut self) -> Vec<Act> {
-        if self.doing != Doing::Nothing {
+        if self.doing != Activity::Nothing {
             return vec![Act::Interrupt];
         }
         self.clear();
@@ -457,10 +457,10 @@ impl Repl {
         // Only a Ctrl-C on an idle, empty line counts as the first of two.
         let first = self.parting.take();
         if self.editor.searching().is_some() {
-            self.editor.search_key(Key::plain(Code::Esc));
+            self.editor.search_key(Key::plain(KeyCode::Esc));
             return Vec::new();
         }
-        if self.doing != Doing::Nothing {
+        if self.doing != Activity::Nothing {
             return vec![Act::Interrupt];
         }
         if !self.editor.is_empty() {
@@ -516,7 +516,7 @@ impl Repl {
     /// appeared: the user means to answer.
     fn early_answer(&self, key: Key, now: Instant) -> Option<Instant> {
         let Key {
-            code: Code::Char(letter),
+            code: KeyCode::Char(letter),
             ctrl: false,
             alt: false,
             ..
@@ -533,7 +533,7 @@ impl Repl {
         let text = self.editor.text();
         match self.early {
             None => text.is_empty(),
-            Some(_) => text.chars().all(|written| key.code == Code::Char(written)),
+            Some(_) => text.chars().all(|written| key.code == KeyCode::Char(written)),
         }
     }
 
@@ -584,7 +584,7 @@ impl Repl {
         match keeping.key(key, now) {
             Edited::On => Vec::new(),
             Edited::Unread => {
-                self.hint = Some("read the pattern first · then Enter keeps it");
+                self.hint = Some("read the pattern first · then Enter saves it");
                 Vec::new()
             }
             Edited::Left => {
@@ -608,9 +608,9 @@ impl Repl {
             return Vec::new();
         };
         match reason.key(key) {
-            Came::On => {}
-            Came::Told(reason) => return self.answer(Word::No(Some(reason).filter(|text| !text.is_empty()))),
-            Came::Left => {
+            KeyOutcome::On => {}
+            KeyOutcome::Told(reason) => return self.answer(Word::No(Some(reason).filter(|text| !text.is_empty()))),
+            KeyOutcome::Left => {
                 if let Some(left) = self.refusing.take().filter(|reason| !reason.is_empty()) {
                     self.editor.remember(&left.typed());
                     self.hint = Some(CLEARED);
@@ -641,22 +641,22 @@ impl Repl {
 
     /// Handles a key for the suggestions; `None` if it is none.
     fn candidate_key(&mut self, key: Key, candidates: &[Candidate], chosen: usize) -> Option<Vec<Act>> {
-        if key.ctrl || key.alt || key.shift && key.code == Code::Tab {
+        if key.ctrl || key.alt || key.shift && key.code == KeyCode::Tab {
             return None;
         }
         match key.code {
-            Code::Up => self.chosen = Some(chosen.checked_sub(1).unwrap_or(candidates.len() - 1)),
-            Code::Down => self.chosen = Some((chosen + 1) % candidates.len()),
-            Code::Tab => self.complete(&candidates[chosen].text),
+            KeyCode::Up => self.chosen = Some(chosen.checked_sub(1).unwrap_or(candidates.len() - 1)),
+            KeyCode::Down => self.chosen = Some((chosen + 1) % candidates.len()),
+            KeyCode::Tab => self.complete(&candidates[chosen].text),
             // A command may take any argument: only an explicit selection counts.
-            Code::Enter
+            KeyCode::Enter
                 if !key.shift && self.chosen.is_none() && matches!(self.sought(), Some(Sought::Argument(..))) =>
             {
                 return Some(self.enter());
             }
             // A name that is already complete is sent with the rest.
-            Code::Enter if !key.shift && self.is_written(&candidates[chosen].text) => return Some(self.enter()),
-            Code::Enter if !key.shift => {
+            KeyCode::Enter if !key.shift && self.is_written(&candidates[chosen].text) => return Some(self.enter()),
+            KeyCode::Enter if !key.shift => {
                 // A prefix is no choice: `/cle` and Enter would clear.
                 let is_command = matches!(self.sought(), Some(Sought::Command(_) | Sought::Argument(..)))
                     && self.chosen.is_some()
@@ -666,7 +666,7 @@ impl Repl {
                     return Some(self.enter());
                 }
             }
-            Code::Esc if self.doing == Doing::Nothing => self.dismissed = Some(self.editor.text()),
+            KeyCode::Esc if self.doing == Activity::Nothing => self.dismissed = Some(self.editor.text()),
             _ => return None,
         }
         Some(Vec::new())

@@ -278,10 +278,10 @@ fn push_style(out: &mut String, style: Style) -> bool {
     }
     for (color, base) in [(style.fg, 30), (style.bg, 40)] {
         match color.map(|color| code(color, base)) {
-            None | Some(Code::None) => {}
-            Some(Code::Basic(code)) => push(code),
-            Some(Code::Indexed(number)) => [base + 8, 5, number].into_iter().for_each(&mut push),
-            Some(Code::Rgb(red, green, blue)) => [base + 8, 2, red, green, blue].into_iter().for_each(&mut push),
+            None | Some(SgrColour::None) => {}
+            Some(SgrColour::Basic(code)) => push(code),
+            Some(SgrColour::Indexed(number)) => [base + 8, 5, number].into_iter().for_each(&mut push),
+            Some(SgrColour::Rgb(red, green, blue)) => [base + 8, 2, red, green, blue].into_iter().for_each(&mut push),
         }
     }
     let is_any = out.len() > begin;
@@ -292,7 +292,7 @@ fn push_style(out: &mut String, style: Style) -> bool {
 }
 
 /// The SGR code of a colour.
-enum Code {
+enum SgrColour {
     None,
     Basic(u8),
     Indexed(u8),
@@ -300,11 +300,11 @@ enum Code {
 }
 
 /// The SGR code of a colour: `base` is 30 for foreground and 40 for background.
-fn code(color: Color, base: u8) -> Code {
-    let basic = |number: u8| Code::Basic(base + number);
-    let bright = |number: u8| Code::Basic(base + 60 + number);
+fn code(color: Color, base: u8) -> SgrColour {
+    let basic = |number: u8| SgrColour::Basic(base + number);
+    let bright = |number: u8| SgrColour::Basic(base + 60 + number);
     match color {
-        Color::Reset => Code::None,
+        Color::Reset => SgrColour::None,
         Color::Black => basic(0),
         Color::Red => basic(1),
         Color::Green => basic(2),
@@ -321,8 +321,8 @@ fn code(color: Color, base: u8) -> Code {
         Color::LightMagenta => bright(5),
         Color::LightCyan => bright(6),
         Color::White => bright(7),
-        Color::Indexed(number) => Code::Indexed(number),
-        Color::Rgb(red, green, blue) => Code::Rgb(red, green, blue),
+        Color::Indexed(number) => SgrColour::Indexed(number),
+        Color::Rgb(red, green, blue) => SgrColour::Rgb(red, green, blue),
     }
 }
 

@@ -108,7 +108,7 @@ pub enum Command {
     /// conversation is compacted on the way.
     Demo(Demo),
     /// Show each setting and where it comes from
-    Settings(Place),
+    Settings(DirectoryArgs),
     /// Check whether a session can work here: settings, key, provider, sandbox
     ///
     /// Checks settings, model, API key, certificates, provider, sandbox, git, instructions, MCP servers and terminal, and says what to do
@@ -172,7 +172,7 @@ pub struct Demo {
 }
 
 #[derive(Args, Debug)]
-pub struct Place {
+pub struct DirectoryArgs {
     /// Use the settings that apply in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR")]
     pub directory: Option<PathBuf>,
@@ -197,7 +197,7 @@ pub struct Doctor {
     pub json: bool,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: DirectoryArgs,
 }
 
 #[cfg(test)]

@@ -17,9 +17,9 @@ const AWS_REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
 const LOCATIONS: [&str; 2] = ["CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION"];
 const PROJECTS: [&str; 3] = ["GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID", "GCLOUD_PROJECT"];
 
-/// Access to a cloud.
+/// CloudAccess to a cloud.
 #[derive(Default)]
-pub struct Access {
+pub struct CloudAccess {
     /// The endpoint and identity for requests.
     pub site: Site,
     /// The source of credentials other than a key, if there are any.
@@ -28,11 +28,11 @@ pub struct Access {
 
 /// Reads a cloud vendor's settings from the environment and the user's home; returns defaults for other vendors. Reads
 /// no file of the project.
-pub fn access(vendor: &Vendor, variable: &LookUp<'_>) -> Access {
+pub fn access(vendor: &Vendor, variable: &LookUp<'_>) -> CloudAccess {
     match vendor.host {
         Some(Host::Bedrock) => bedrock(variable),
         Some(Host::Vertex) => vertex(variable),
-        Some(Host::Azure) | None => Access::default(),
+        Some(Host::Azure) | None => CloudAccess::default(),
     }
 }
 
@@ -42,7 +42,7 @@ pub fn aws_files(variable: &LookUp<'_>) -> impl Iterator<Item = PathBuf> {
     files.credentials.into_iter().chain(files.config)
 }
 
-fn bedrock(variable: &LookUp<'_>) -> Access {
+fn bedrock(variable: &LookUp<'_>) -> CloudAccess {
     let (name, files) = (profile_name(variable), AwsFiles::find(variable));
     let profile = files.profile(&name);
     let region = first(&AWS_REGIONS, variable).or_else(|| profile.region.clone());
@@ -53,7 +53,7 @@ fn bedrock(variable: &LookUp<'_>) -> Access {
             secret: Secret::new(&secret),
             session: variable("AWS_SESSION_TOKEN").map(|token| Secret::new(&token)),
         });
-    let mut access = Access {
+    let mut access = CloudAccess {
         site: Site {
             region,
             ..Site::default()
@@ -122,8 +122,8 @@ impl AwsFiles {
     }
 }
 
-fn vertex(variable: &LookUp<'_>) -> Access {
-    let mut access = Access {
+fn vertex(variable: &LookUp<'_>) -> CloudAccess {
+    let mut access = CloudAccess {
         site: Site {
             region: first(&LOCATIONS, variable),
             project: first(&PROJECTS, variable),

@@ -29,20 +29,20 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
 }
 
 /// A writer of JSON with [escapes](json), which accepts bytes split anywhere.
-pub struct Json<W> {
+pub struct EscapedJson<W> {
     out: W,
     /// The beginning of an incomplete character.
     begun: Vec<u8>,
 }
 
-impl<W: Write> Json<W> {
+impl<W: Write> EscapedJson<W> {
     /// Creates a writer to `out`.
     pub fn to(out: W) -> Self {
-        Json { out, begun: Vec::new() }
+        EscapedJson { out, begun: Vec::new() }
     }
 }
 
-impl<W: Write> Write for Json<W> {
+impl<W: Write> Write for EscapedJson<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.begun.extend_from_slice(bytes);
         let mut rest = self.begun.as_slice();
@@ -98,13 +98,13 @@ mod tests {
     fn however_it_is_cut_it_is_the_same() {
         let text = json!([HIDDEN, "é日👩"]).to_string();
         for size in 1..5 {
-            let mut out = Json::to(Vec::new());
+            let mut out = EscapedJson::to(Vec::new());
             for piece in text.as_bytes().chunks(size) {
                 out.write_all(piece).unwrap();
             }
             assert_eq!(String::from_utf8(out.out).unwrap(), json(&text));
         }
-        let mut out = Json::to(Vec::new());
+        let mut out = EscapedJson::to(Vec::new());
         out.write_all(b"a\xff\x9b\xe2\x80b").unwrap();
         assert_eq!(String::from_utf8(out.out).unwrap(), "a\u{fffd}\u{fffd}\u{fffd}b");
     }

@@ -24,7 +24,7 @@ const OTHERS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json
 
 /// The hooks of one file.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Source {
+pub struct HookSource {
     /// The file.
     pub file: PathBuf,
     /// The parsed JSON value of its hooks.
@@ -35,11 +35,11 @@ pub struct Source {
 
 /// The hooks found for a session.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Found {
+pub struct FoundHooks {
     /// The user's hooks, from the user's settings.
-    pub own: Vec<Source>,
+    pub own: Vec<HookSource>,
     /// The project's hooks, which run only with the user's consent.
-    pub project: Vec<Source>,
+    pub project: Vec<HookSource>,
     /// Notices for the user.
     pub notices: Vec<String>,
 }
@@ -50,7 +50,7 @@ pub struct Found {
 /// # Errors
 /// If hooks in the user's own settings file are invalid, or the question cannot be asked on the terminal.
 pub fn of_session(settings: &mut Settings, place: &Place, can_ask: bool) -> Result<Vec<Hook>, Failure> {
-    let mut found = Found::look(settings, place)?;
+    let mut found = FoundHooks::look(settings, place)?;
     if !consent::permitted(&mut found, settings, place, can_ask)? {
         found.project.clear();
     }
@@ -59,13 +59,13 @@ pub fn of_session(settings: &mut Settings, place: &Place, can_ask: bool) -> Resu
     Ok(sources.flat_map(|source| source.hooks).collect())
 }
 
-impl Found {
+impl FoundHooks {
     /// Finds the hooks of a session at this place.
     ///
     /// # Errors
     /// If hooks in the user's own settings file are invalid: a skipped hook might guard something.
-    pub fn look(settings: &Settings, place: &Place) -> Result<Found, Failure> {
-        let mut found = Found::default();
+    pub fn look(settings: &Settings, place: &Place) -> Result<FoundHooks, Failure> {
+        let mut found = FoundHooks::default();
         if let (Some(value), Some(file)) = (&settings.hooks, &settings.user_file) {
             let source = found.read(file, value, false);
             let source = source.map_err(|why| Failure::at(file.display(), why))?;
@@ -106,7 +106,7 @@ impl Found {
         Ok(found)
     }
 
-    fn take(&mut self, source: Result<Source, String>) {
+    fn take(&mut self, source: Result<HookSource, String>) {
         match source {
             Ok(source) => self.project.push(source),
             Err(told) => self.notices.push(told),
@@ -114,7 +114,7 @@ impl Found {
     }
 
     /// Reads the hooks of another agent's settings file; `None` if it is missing, has no hooks or is invalid.
-    fn of_file(&mut self, file: &Path) -> Option<Source> {
+    fn of_file(&mut self, file: &Path) -> Option<HookSource> {
         let value = match hooks_of(file) {
             Ok(value) => value?,
             Err(why) => {
@@ -128,7 +128,7 @@ impl Found {
 
     /// Reads the hooks of a file. Adds a notice for unsupported ones, and for a request to leave the sandbox by a hook
     /// that is not the user's.
-    fn read(&mut self, file: &Path, value: &Value, is_shut_in: bool) -> Result<Source, String> {
+    fn read(&mut self, file: &Path, value: &Value, is_shut_in: bool) -> Result<HookSource, String> {
         let mut written = written::read(value)?;
         for unsupported in &written.unsupported {
             let (file, what) = (file.display(), clean(unsupported));
@@ -142,7 +142,7 @@ impl Found {
                 hook.event
             ));
         }
-        Ok(Source {
+        Ok(HookSource {
             file: file.to_owned(),
             value: value.clone(),
             hooks: written.hooks,
@@ -212,10 +212,10 @@ mod tests {
     }
 
     fn files(place: &Place, settings: &Settings) -> (Vec<PathBuf>, Vec<PathBuf>, Vec<String>) {
-        let Ok(found) = Found::look(settings, place) else {
+        let Ok(found) = FoundHooks::look(settings, place) else {
             panic!()
         };
-        let names = |sources: Vec<Source>| -> Vec<PathBuf> {
+        let names = |sources: Vec<HookSource>| -> Vec<PathBuf> {
             let names = sources.into_iter();
             names
                 .map(|source| source.file.strip_prefix(&place.root).unwrap().to_owned())

@@ -26,7 +26,7 @@ const HEAD_BYTES: u64 = 64 * 1024;
 const TOLD: usize = 8;
 
 /// The content of an input.
-pub enum Conversations {
+pub enum InputContent {
     One(Input),
     /// A data set, or an agent's session store.
     Many(Input),
@@ -172,7 +172,7 @@ impl Input {
             };
         }
         match self.conversations(Some(at.unwrap_or(usize::MAX)))? {
-            Conversations::One(input) | Conversations::Many(input) => Ok(input),
+            InputContent::One(input) | InputContent::Many(input) => Ok(input),
         }
     }
 
@@ -260,20 +260,20 @@ impl Input {
     ///
     /// # Errors
     /// If there is none with this index.
-    pub fn conversations(self, index: Option<usize>) -> Result<Conversations, Failure> {
+    pub fn conversations(self, index: Option<usize>) -> Result<InputContent, Failure> {
         if let Some(held) = &self.held {
             let Some(at) = index else {
-                return Ok(Conversations::Many(self));
+                return Ok(InputContent::Many(self));
             };
             return match held.sessions.get(at) {
-                Some(session) => held.conversation(&self.name, session).map(Conversations::One),
+                Some(session) => held.conversation(&self.name, session).map(InputContent::One),
                 None => Err(Failure::at(&self.name, none_with(at, held.sessions.len()))),
             };
         }
         let all = codelet_transcript::conversations(&self.bytes);
         let (held, one) = match (&all, index) {
-            (None, None | Some(0)) => return Ok(Conversations::One(self)),
-            (Some(_), None) => return Ok(Conversations::Many(self)),
+            (None, None | Some(0)) => return Ok(InputContent::One(self)),
+            (Some(_), None) => return Ok(InputContent::Many(self)),
             (None, Some(_)) => (1, None),
             (Some(all), Some(at)) => (all.len(), all.get(at).map(|one| one.to_vec())),
         };
@@ -283,7 +283,7 @@ impl Input {
         };
         let name = format!("{}#{at}", self.name);
         let written = self.written;
-        Ok(Conversations::One(Input {
+        Ok(InputContent::One(Input {
             written,
             ..Input::of(name, bytes)
         }))
@@ -295,8 +295,8 @@ impl Input {
     /// If there are several and no index is given, or none has this index.
     pub fn one(self, index: Option<usize>) -> Result<Input, Failure> {
         match self.conversations(index)? {
-            Conversations::One(input) => Ok(input),
-            Conversations::Many(input) => Err(Failure::at(&input.name, input.several())),
+            InputContent::One(input) => Ok(input),
+            InputContent::Many(input) => Err(Failure::at(&input.name, input.several())),
         }
     }
 

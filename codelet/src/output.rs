@@ -383,7 +383,7 @@ fn print(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fail
     let is_terminal = stdout.is_terminal();
     let mut out = BufWriter::with_capacity(BUFFER, stdout.lock());
     let filled = match is_terminal {
-        true => fill(&mut escaped::Json::to(&mut out)),
+        true => fill(&mut escaped::EscapedJson::to(&mut out)),
         false => fill(&mut out),
     };
     printed(filled.and_then(|()| out.flush()))

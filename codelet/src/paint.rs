@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::io::IsTerminal;
 use terminal_size::{Width, terminal_size_of};
 
-pub use codelet_terminal::render::figures::{bytes, number, percent};
+pub use codelet_terminal::render::figures::{bytes, dollars, number, percent};
 pub use codelet_terminal::render::wrap::{clip, clip_left as clip_path, columns as width, fit};
 
 /// The default width of an output whose width is unknown, in columns.

@@ -11,7 +11,7 @@ pub use places::AGENTS;
 
 use crate::paint::count;
 use crate::{saved, settings, stores};
-use places::{Base, Kept};
+use places::{Base, Storage};
 use std::ffi::OsString;
 use std::fs::{DirEntry, FileType};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct Recorded {
 
 /// The sessions found.
 #[derive(Default)]
-pub struct Found {
+pub struct RecordedSessions {
     /// All recorded sessions, newest first. Their numbers are their positions in this list, counted from 1.
     pub sessions: Vec<Recorded>,
     /// Places that could not be read, one sentence each.
@@ -44,7 +44,7 @@ pub struct Found {
 }
 
 /// Returns all recorded sessions.
-pub fn all() -> Found {
+pub fn all() -> RecordedSessions {
     found(&variable)
 }
 
@@ -54,8 +54,8 @@ fn variable(name: &str) -> Option<PathBuf> {
     named.map(PathBuf::from)
 }
 
-fn found(variable: &impl Fn(&str) -> Option<PathBuf>) -> Found {
-    let mut found = Found::default();
+fn found(variable: &impl Fn(&str) -> Option<PathBuf>) -> RecordedSessions {
+    let mut found = RecordedSessions::default();
     for agent in AGENTS {
         for place in agent.places {
             let Some(base) = base(&place.base, variable) else {
@@ -63,9 +63,9 @@ fn found(variable: &impl Fn(&str) -> Option<PathBuf>) -> Found {
             };
             let steps: Vec<&str> = place.pattern.split('/').collect();
             walk(&base, &steps, &mut |file, entry| match agent.kept {
-                Kept::Files => found.sessions.extend(of_file(agent.name, file, entry)),
-                Kept::Store => found.add_store(&file),
-                Kept::Unread(why) => found.notes.push(format!("{} is not read: {why}", file.display())),
+                Storage::Files => found.sessions.extend(of_file(agent.name, file, entry)),
+                Storage::Store => found.add_store(&file),
+                Storage::Unread(why) => found.notes.push(format!("{} is not read: {why}", file.display())),
             });
         }
     }
@@ -95,7 +95,7 @@ fn of_file(agent: &'static str, file: PathBuf, entry: &DirEntry) -> Option<Recor
     })
 }
 
-impl Found {
+impl RecordedSessions {
     /// Adds the sessions saved under the user's settings.
     fn add_saved(&mut self, variable: &impl Fn(&str) -> Option<PathBuf>) {
         let file = settings::user_file(variable);
@@ -234,11 +234,9 @@ fn pick(all: Vec<Recorded>, name: &str) -> Result<PathBuf, String> {
         && let Ok(number) = name.parse::<usize>()
     {
         let place = number.checked_sub(1).and_then(|place| all.get(place));
-        let there_are = || {
-            format!(
-                "there is no session @{number}, only {}; {hint}",
-                count(all.len(), "session")
-            )
+        let there_are = || match all.len() {
+            0 => format!("there is no session @{number}: no session is recorded on this machine"),
+            some => format!("there is no session @{number}, only {}; {hint}", count(some, "session")),
         };
         return place.map(|found| found.file.clone()).ok_or_else(there_are);
     }

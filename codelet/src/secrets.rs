@@ -65,13 +65,13 @@ fn fixed(settings: &Settings) -> Vec<String> {
     secrets
 }
 
-fn files(settings: &Settings, place: &Place) -> Vec<Watched> {
+fn files(settings: &Settings, place: &Place) -> Vec<SecretFile> {
     let aws = clouds::aws_files(&variable).map(|path| (path, Kind::Aws));
     let google = clouds::google_file(&variable).map(|path| (path, Kind::Google));
     let own = settings.user_file.clone().map(|path| (path, Kind::Settings));
     let logins = world::logins(place).map(|logins| (logins.folder().to_owned(), Kind::Logins(logins)));
     let all = aws.chain(google).chain(own).chain(logins);
-    all.map(|(path, kind)| Watched { path, kind, seen: None }).collect()
+    all.map(|(path, kind)| SecretFile { path, kind, seen: None }).collect()
 }
 
 /// The format of a file.
@@ -127,14 +127,14 @@ impl Stamp {
 }
 
 /// A file with secrets, which may be missing.
-struct Watched {
+struct SecretFile {
     path: PathBuf,
     kind: Kind,
     /// The fingerprint at the last read; `None` if a later change may have left it the same.
     seen: Option<Option<Stamp>>,
 }
 
-impl Watched {
+impl SecretFile {
     /// Returns the secrets if the file has changed since it was last read.
     fn changed(&mut self) -> Option<Vec<String>> {
         let now = SystemTime::now();
@@ -151,7 +151,7 @@ impl Watched {
 /// The known secrets.
 struct Known {
     values: BTreeSet<String>,
-    files: Vec<Watched>,
+    files: Vec<SecretFile>,
     all: Secrets,
 }
 
@@ -162,7 +162,7 @@ impl Known {
         self.values.extend(tokens.iter().cloned());
         drop(tokens);
         self.values
-            .extend(self.files.iter_mut().filter_map(Watched::changed).flatten());
+            .extend(self.files.iter_mut().filter_map(SecretFile::changed).flatten());
         if self.values.len() > before {
             let values: Vec<String> = self.values.iter().cloned().collect();
             self.all = Secrets::new(&values);
@@ -183,7 +183,7 @@ mod tests {
         let path = folder.path().join("credentials");
         let mut known = Known {
             values: BTreeSet::new(),
-            files: vec![Watched {
+            files: vec![SecretFile {
                 path: path.clone(),
                 kind: Kind::Aws,
                 seen: None,

@@ -6,7 +6,7 @@ use crate::fallback::Standby;
 use crate::place::{Place, shown, variable};
 use crate::saved;
 use crate::settings::{From, Settings};
-use crate::takeover::{self, Recorded};
+use crate::takeover::{self, Recording};
 use crate::transcript::Transcript;
 use crate::world;
 use codelet_agent::interrupt::Interrupt;
@@ -34,7 +34,7 @@ pub fn files(
     chat: &Chat,
     settings: &mut Settings,
     place: &Place,
-) -> Result<(Option<Transcript>, Option<Recorded>), Failure> {
+) -> Result<(Option<Transcript>, Option<Recording>), Failure> {
     let from = match chat.go_on {
         true => Some(newest(settings, place)?),
         false => chat.from.clone(),
@@ -42,7 +42,7 @@ pub fn files(
     let recorded = from.as_deref().map(|file| takeover::read(file, chat.index));
     let recorded = recorded.transpose()?;
     if let Some(path) = &chat.transcript {
-        let from = from.as_deref().zip(recorded.as_ref().map(Recorded::format));
+        let from = from.as_deref().zip(recorded.as_ref().map(Recording::format));
         return Ok((Some(Transcript::find(path, from, place)?), recorded));
     }
     if chat.no_transcript {
@@ -56,7 +56,7 @@ pub fn files(
 /// file.
 pub fn saved(
     from: Option<&Path>,
-    recorded: Option<&Recorded>,
+    recorded: Option<&Recording>,
     settings: &mut Settings,
     place: &Place,
 ) -> Option<Transcript> {
@@ -71,7 +71,7 @@ pub fn saved(
                 );
                 Transcript::save_in(&folder, place)
             }
-            Ok(Some(saved)) => Ok(saved.after(recorded.and_then(Recorded::cost))),
+            Ok(Some(saved)) => Ok(saved.after(recorded.and_then(Recording::cost))),
             Err(why) => Err(why),
         },
         None => Transcript::save_in(&folder, place),

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::input::{self, Input};
-use crate::paint::{clean, count, number};
+use crate::paint::{clean, count, dollars, number};
 use crate::place::{self, Place};
 use crate::recorded;
 use crate::saved::Note;
@@ -27,7 +27,7 @@ const NAMED: usize = 40;
 const COMPARED: u64 = 4 * 1024 * 1024;
 
 /// A recorded conversation to continue.
-pub struct Recorded {
+pub struct Recording {
     name: String,
     document: Document,
     /// Its session metadata, if it is a Codelet transcript.
@@ -38,7 +38,7 @@ pub struct Recorded {
     written: Option<SystemTime>,
 }
 
-impl Recorded {
+impl Recording {
     /// Returns the format of the recording.
     pub fn format(&self) -> Format {
         self.document.format
@@ -51,8 +51,7 @@ impl Recorded {
 
     /// Returns its recorded cost in US dollars.
     pub fn cost(&self) -> Option<f64> {
-        let cost = self.note.as_ref()?.cost_usd?;
-        (cost.is_finite() && cost >= 0.0).then_some(cost)
+        spent(self.note.as_ref())
     }
 }
 
@@ -60,7 +59,7 @@ impl Recorded {
 ///
 /// # Errors
 /// If it cannot be read, contains no conversation, or contains several and no index is given.
-pub fn read(file: &Path, index: Option<usize>) -> Result<Recorded, Failure> {
+pub fn read(file: &Path, index: Option<usize>) -> Result<Recording, Failure> {
     let input = Input::read_any(Some(file))?.one(index)?;
     let document = input.parse(None)?;
     let written = input.written;
@@ -69,7 +68,7 @@ pub fn read(file: &Path, index: Option<usize>) -> Result<Recorded, Failure> {
         Some(note) => Some(note.cwd.clone()),
         None => recorded::folder_in(&input.bytes).map(PathBuf::from),
     };
-    Ok(Recorded {
+    Ok(Recording {
         name: input.into_name(),
         document,
         note,
@@ -90,9 +89,14 @@ pub struct TakenOver {
     pub compacted: Option<(Reason, Notice)>,
 }
 
+fn spent(note: Option<&Note>) -> Option<f64> {
+    let cost = note?.cost_usd?;
+    (cost.is_finite() && cost >= 0.0).then_some(cost)
+}
+
 /// Continues the recording in the session, and compacts it if it does not fit or costs more than a compaction.
-pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenOver {
-    let Recorded {
+pub fn go_on(session: &mut Session, recorded: Recording, place: &Place) -> TakenOver {
+    let Recording {
         name,
         document,
         note,
@@ -137,6 +141,7 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
         Some(_) => "a Codelet transcript",
         None => document.format.describe().split(" (").next().unwrap_or_default(),
     };
+    let spent = spent(note.as_ref());
     let names = told_files(&files);
     let shown = |path: &Path| clean(&place::shown(path, place.home.as_deref()));
     let folder = folder.filter(|folder| !is_here(folder, place));
@@ -164,13 +169,18 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
     session.take_over(messages, &goes_on);
     let tokens = number(session.conversation().occupancy());
     let mut told = format!(
-        "continuing {} ({form}): {}{}, about {tokens} tokens{}",
+        "continuing {}{}: {}{}, about {tokens} tokens{}{}",
         shown(Path::new(&name)),
+        match note {
+            Some(_) => String::new(),
+            None => format!(" ({form})"),
+        },
         count(prompts, "prompt"),
         match calls {
             0 => String::new(),
             calls => format!(" with {}", count(calls, "tool call")),
         },
+        spent.map_or_else(String::new, |spent| format!(", {} so far", dollars(spent))),
         summed(&files)
     );
     let signals = Signals {
@@ -427,9 +437,6 @@ fn summed(files: &[(PathBuf, Stands)]) -> String {
     /// The maximum number of names on the line.
     const SHOWN: usize = 3;
     let told = |stands: Stands, what: &str| named(files, stands, SHOWN).map(|names| format!("; {what} since: {names}"));
-    match [told(Stands::Changed, "changed"), told(Stands::Gone, "gone")] {
-        _ if files.is_empty() => String::new(),
-        [None, None] => format!("; no change since in {} that it worked on", count(files.len(), "file")),
-        told => told.into_iter().flatten().collect(),
-    }
+    let told = [told(Stands::Changed, "changed"), told(Stands::Gone, "gone")];
+    told.into_iter().flatten().collect()
 }

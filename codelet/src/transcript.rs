@@ -74,13 +74,13 @@ fn is_begun(session: &Session) -> bool {
 
 /// The file of a whole session: one that the user names, or an automatically saved one.
 pub struct Transcript {
-    to: Arc<Written>,
+    to: Arc<Destination>,
     /// The folders that commands can write to.
     fenced: Vec<PathBuf>,
 }
 
 /// The destination of a session's transcript.
-struct Written {
+struct Destination {
     /// The locked file of a continued saved session: while it is open, no other session continues it.
     _held: Option<File>,
     place: Place,
@@ -91,16 +91,16 @@ struct Written {
 
 /// The conversation being written.
 struct Current {
-    file: Named,
+    file: NamedFile,
     /// The other conversations of a saved session. Each has its own file: clearing a conversation must not empty its
     /// file.
-    others: Vec<Named>,
+    others: Vec<NamedFile>,
     /// True if there was something to write.
     is_wanted: bool,
 }
 
 /// The file of a conversation.
-struct Named {
+struct NamedFile {
     conversation: u64,
     path: PathBuf,
     pinned: Arc<Pinned>,
@@ -109,7 +109,7 @@ struct Named {
     before: Option<f64>,
 }
 
-impl Written {
+impl Destination {
     fn current(&self) -> MutexGuard<'_, Current> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,7 +135,7 @@ impl Written {
             None => {
                 let path = folder.join(saved::new_name(&self.place));
                 let pinned = saved_at(&path, &world::written_by_commands(&self.place))?;
-                Named {
+                NamedFile {
                     conversation,
                     path,
                     pinned: Arc::new(pinned),
@@ -201,7 +201,7 @@ impl Transcript {
 
     fn of(path: PathBuf, pinned: Pinned, folder: Option<&Path>, place: &Place) -> Self {
         let current = Current {
-            file: Named {
+            file: NamedFile {
                 conversation: 0,
                 path,
                 pinned: Arc::new(pinned),
@@ -211,7 +211,7 @@ impl Transcript {
             is_wanted: false,
         };
         Transcript {
-            to: Arc::new(Written {
+            to: Arc::new(Destination {
                 _held: None,
                 place: place.clone(),
                 folder: folder.map(Path::to_owned),
@@ -228,8 +228,8 @@ impl Transcript {
     }
 
     /// Returns a writer that updates the file during the session.
-    pub fn kept(&self) -> Box<Kept> {
-        Box::new(Kept::new(Arc::clone(&self.to)))
+    pub fn kept(&self) -> Box<TranscriptFile> {
+        Box::new(TranscriptFile::new(Arc::clone(&self.to)))
     }
 
     /// Returns whether it is a pipe, from which no session can be continued.
@@ -296,8 +296,8 @@ impl Transcript {
 
 /// Updates the file during the session, so that it contains everything so far however the process ends. Each update
 /// rewrites the file from the first difference on, in a single write, so that it is a complete request at any time.
-pub struct Kept {
-    to: Arc<Written>,
+pub struct TranscriptFile {
+    to: Arc<Destination>,
     /// `None` until there is content.
     file: Option<File>,
     /// The content of the file.
@@ -308,9 +308,9 @@ pub struct Kept {
     is_given_up: bool,
 }
 
-impl Kept {
-    fn new(to: Arc<Written>) -> Self {
-        Kept {
+impl TranscriptFile {
+    fn new(to: Arc<Destination>) -> Self {
+        TranscriptFile {
             to,
             file: None,
             text: String::new(),
@@ -374,7 +374,7 @@ fn changed(old: &str, new: &str) -> (usize, Vec<u8>) {
     (same, end)
 }
 
-impl Keep for Kept {
+impl Keep for TranscriptFile {
     fn keep(&mut self, session: &Session) -> Option<String> {
         let messages = session.conversation().history().messages();
         let last = messages.last().map_or(0, |last| Arc::as_ptr(last) as usize);

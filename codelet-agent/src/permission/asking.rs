@@ -111,7 +111,7 @@ impl Question {
         // The receiver is gone if the call was interrupted.
         let _ = self.answer.send(Word::Once);
         match kept {
-            Ok(told) => format!("permitted in this project: {shown} · {told}"),
+            Ok(told) => format!("always allowed in this project: {shown} ({told})"),
             Err(why) => format!("permitted for this session only: {shown} · it could not be saved: {why}"),
         }
     }

@@ -37,7 +37,7 @@ impl Grant {
             Grant::Look(folder) => (folder.display().to_string(), "may be read"),
             Grant::Change(folder) => (folder.display().to_string(), "may be changed"),
             Grant::Tool(tool, _) => (tool.clone(), "may be called"),
-            Grant::Host(host) => (host.clone(), "may be fetched from, by short addresses"),
+            Grant::Host(host) => (host.clone(), "may be fetched from (short URLs)"),
             Grant::With(patterns, lack) => (format!("{} with {}", patterns.join(" && "), lack.named()), "may be run"),
             Grant::LineWith(line, lack) => (
                 format!("{line} with {}", lack.named()),

@@ -40,7 +40,7 @@ impl Patience {
             } if asked > self.total => ModelError::Busy {
                 retry_after: Some(asked),
                 said: format!(
-                    "{said} (it asks to wait {} s; the limit is {} s)",
+                    "{said} (it asks to wait {} s; the setting `patience` is {} s)",
                     asked.as_secs_f64().ceil(),
                     self.total.as_secs()
                 ),
@@ -220,7 +220,7 @@ mod tests {
         let patience = Patience::default();
         assert_eq!(
             patience.given_up(busy(600), &Retries::default()).to_string(),
-            "the provider is busy: slow down (it asks to wait 600 s; the limit is 120 s)"
+            "the provider is busy: slow down (it asks to wait 600 s; the setting `patience` is 120 s)"
         );
         assert_eq!(patience.given_up(busy(60), &Retries::default()), busy(60));
     }

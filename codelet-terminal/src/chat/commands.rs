@@ -1,9 +1,9 @@
 //! The implementation of the session's commands.
 
 use super::looking::{Looking, either, only_looks};
-use super::{Chat, Found, Left, Missed, Reach};
+use super::{Chat, Left, Missed, ModelLookup, Reach};
 use crate::command::Name;
-use crate::front::{Doing, Front};
+use crate::front::{Activity, Front};
 use crate::render::figures::{self, count, number};
 use crate::render::look::Role;
 use crate::{answers, changes, copied, effort, notes, pins};
@@ -35,7 +35,7 @@ impl<F: Front> Chat<F> {
             },
             Name::Help => self.front.print(answers::help(&look, &self.reach.prompts.prompts())),
             name if only_looks(name, arguments) => {
-                let shown = Looking::from(&look, &self.reach, Doing::Nothing).at(&self.session, name, arguments);
+                let shown = Looking::from(&look, &self.reach, Activity::Nothing).at(&self.session, name, arguments);
                 self.missed = shown.is_err().then_some(Missed::Refused);
                 self.front.print(either(shown));
             }
@@ -79,7 +79,7 @@ impl<F: Front> Chat<F> {
         let file =
             file_reference::only(file).map_or_else(|| file.to_owned(), |file| file.to_string_lossy().into_owned());
         let file = Some(file).filter(|file| !file.is_empty());
-        let asked = self.run(Doing::Git, async |_, interrupt, _| {
+        let asked = self.run(Activity::Git, async |_, interrupt, _| {
             world.git_diff(file.as_deref(), interrupt.clone()).await
         });
         let asked = asked.await;
@@ -133,7 +133,7 @@ impl<F: Front> Chat<F> {
 
     async fn compact(&mut self, arguments: &str) {
         let instructions = Some(arguments).filter(|words| !words.is_empty());
-        let compacted = self.run(Doing::Compaction, async |session, interrupt, listener| {
+        let compacted = self.run(Activity::Compaction, async |session, interrupt, listener| {
             // The listener receives the refusal.
             session.compact(instructions, interrupt, listener).await
         });
@@ -299,7 +299,7 @@ impl<F: Front> Chat<F> {
     async fn model(&mut self, name: &str) {
         let (tell, mut told) = mpsc::unbounded_channel();
         let mut connecting = (self.reach.connect)(name.to_owned(), tell);
-        let found = self.run(Doing::Connection, async |_, interrupt, listener| {
+        let found = self.run(Activity::Connection, async |_, interrupt, listener| {
             loop {
                 tokio::select! {
                     biased;
@@ -311,8 +311,8 @@ impl<F: Front> Chat<F> {
         });
         let found = found.await;
         match found.done {
-            Some(Ok(Found::Held(why))) => self.refuse(Role::Warning, &why),
-            Some(Ok(Found::Model { model, address })) => {
+            Some(Ok(ModelLookup::Held(why))) => self.refuse(Role::Warning, &why),
+            Some(Ok(ModelLookup::Model { model, address })) => {
                 self.session.change_model(model);
                 let without_effort = effort::carried_over(&mut self.session, self.reach.effort);
                 let profile = self.session.model().profile();

@@ -2,7 +2,7 @@
 
 use super::Chat;
 use crate::commits;
-use crate::front::{Doing, Front};
+use crate::front::{Activity, Front};
 use crate::render::look::Role;
 use codelet_agent::commit::{Committable, Made};
 use codelet_agent::permission::{Gate as _, Permission};
@@ -38,7 +38,7 @@ impl<F: Front> Chat<F> {
         let Some(commit) = self.committable().await else {
             return;
         };
-        let asked = self.run(Doing::Commit, async |session, interrupt, listener| {
+        let asked = self.run(Activity::Commit, async |session, interrupt, listener| {
             session.propose_message(&commit, words, interrupt, listener).await
         });
         let asked = asked.await;
@@ -83,7 +83,7 @@ impl<F: Front> Chat<F> {
             return self.show(Proposed { commit, message });
         }
         let (world, made, told) = (Arc::clone(&self.reach.world), self.made(), message.clone());
-        let committed = self.run(Doing::Commit, async |_, interrupt, _| {
+        let committed = self.run(Activity::Commit, async |_, interrupt, _| {
             world
                 .git_commit(commit.clone(), made, message.clone(), interrupt.clone())
                 .await
@@ -114,7 +114,7 @@ impl<F: Front> Chat<F> {
     /// Returns what can be committed now; reports why if there is nothing.
     async fn committable(&mut self) -> Option<Committable> {
         let (world, made) = (Arc::clone(&self.reach.world), self.made());
-        let looked = self.run(Doing::Git, async |_, interrupt, _| {
+        let looked = self.run(Activity::Git, async |_, interrupt, _| {
             world.git_committable(made, interrupt.clone()).await
         });
         let looked = looked.await;

@@ -2,7 +2,7 @@
 
 use super::{Export, Reach};
 use crate::command::{self, Name, dry_run};
-use crate::front::Doing;
+use crate::front::Activity;
 use crate::render::look::{Background, Look, Role, Styles};
 use crate::render::rewind;
 use crate::render::wrap::line_text;
@@ -50,12 +50,12 @@ pub(super) struct Looking {
 }
 
 impl Looking {
-    pub(super) fn from(look: &Look, reach: &Reach, doing: Doing) -> Self {
+    pub(super) fn from(look: &Look, reach: &Reach, doing: Activity) -> Self {
         Looking {
             look: *look,
             models: reach.models.clone(),
             export: Arc::clone(&reach.export),
-            is_under_way: matches!(doing, Doing::Run | Doing::Shell),
+            is_under_way: matches!(doing, Activity::Run | Activity::Shell),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Chat;
 use crate::decision::{Alternative, Decision};
-use crate::front::{Doing, Front};
+use crate::front::{Activity, Front};
 use crate::render::figures::count;
 use crate::render::look::Role;
 use crate::render::rewind;
@@ -25,7 +25,7 @@ impl<F: Front> Chat<F> {
 
     /// Previews a rewind and asks.
     async fn preview(&mut self, number: usize) {
-        let shown = self.run(Doing::Restoring, async |session, _, _| {
+        let shown = self.run(Activity::Restoring, async |session, _, _| {
             session.rewind_preview(number).await
         });
         let Some(preview) = shown.await.done else { return };
@@ -64,7 +64,7 @@ impl<F: Front> Chat<F> {
         if !self.front.decide(decision) {
             return None;
         }
-        let decided = self.run(Doing::Deciding, async |_, interrupt, _| {
+        let decided = self.run(Activity::Deciding, async |_, interrupt, _| {
             tokio::select! {
                 biased;
                 () = interrupt.thrown() => None,
@@ -77,7 +77,7 @@ impl<F: Front> Chat<F> {
     }
 
     async fn go_back(&mut self, number: usize, scope: Scope, overwrite: bool) {
-        let rewound = self.run(Doing::Restoring, async |session, _, _| {
+        let rewound = self.run(Activity::Restoring, async |session, _, _| {
             session.rewind(number, scope, overwrite).await
         });
         let Some(rewound) = rewound.await.done else { return };
@@ -92,7 +92,7 @@ impl<F: Front> Chat<F> {
 
     /// Undoes the last /clear, /retry or /rewind.
     pub(super) async fn undo(&mut self) {
-        let undone = self.run(Doing::Restoring, async |session, _, _| session.undo().await);
+        let undone = self.run(Activity::Restoring, async |session, _, _| session.undo().await);
         let Some(undone) = undone.await.done else { return };
         let Some(undone) = undone else {
             return self.refuse(

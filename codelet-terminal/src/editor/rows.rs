@@ -9,7 +9,7 @@ const TAB: usize = 4;
 
 /// A row with its source range.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Row {
+pub(super) struct EditorRow {
     /// The index of its line, from 0.
     pub line: usize,
     /// Its characters in that line, including the space at which it was broken.
@@ -19,11 +19,11 @@ pub(super) struct Row {
 }
 
 /// Wraps these lines into rows of at most `width` columns (at least a tab). Each line has at least one row.
-pub(super) fn rows(lines: &[String], width: usize) -> Vec<Row> {
+pub(super) fn rows(lines: &[String], width: usize) -> Vec<EditorRow> {
     let width = width.max(TAB);
     let mut rows = Vec::new();
     for (number, line) in lines.iter().enumerate() {
-        let mut row = Row {
+        let mut row = EditorRow {
             line: number,
             chars: 0..0,
             text: String::new(),
@@ -48,7 +48,7 @@ pub(super) fn rows(lines: &[String], width: usize) -> Vec<Row> {
                     word => word,
                 };
                 let rest = row.text.split_off(bytes);
-                let next = Row {
+                let next = EditorRow {
                     line: number,
                     chars: chars..row.chars.end,
                     text: rest,
@@ -81,8 +81,8 @@ fn looks(cluster: &str, column: usize) -> (String, usize) {
 }
 
 /// Returns the row and column of this character of this line.
-pub(super) fn place(rows: &[Row], lines: &[String], (line, at): (usize, usize)) -> (usize, usize) {
-    let of_line = |row: &Row| row.line == line && row.chars.start <= at;
+pub(super) fn place(rows: &[EditorRow], lines: &[String], (line, at): (usize, usize)) -> (usize, usize) {
+    let of_line = |row: &EditorRow| row.line == line && row.chars.start <= at;
     let number = rows.iter().rposition(of_line).unwrap_or(0);
     let Some((row, line)) = rows.get(number).zip(lines.get(line)) else {
         return (0, 0);
@@ -101,7 +101,11 @@ pub(super) fn place(rows: &[Row], lines: &[String], (line, at): (usize, usize)) 
 }
 
 /// Returns the character at this column of a row, or the last visible one before it.
-pub(super) fn at_column(rows: &[Row], lines: &[String], (number, column): (usize, usize)) -> Option<(usize, usize)> {
+pub(super) fn at_column(
+    rows: &[EditorRow],
+    lines: &[String],
+    (number, column): (usize, usize),
+) -> Option<(usize, usize)> {
     let row = rows.get(number)?;
     let line = lines.get(row.line)?;
     let is_last = rows.get(number + 1).is_none_or(|next| next.line != row.line);
@@ -119,7 +123,7 @@ pub(super) fn at_column(rows: &[Row], lines: &[String], (number, column): (usize
     Some((row.line, at))
 }
 
-fn clusters<'a>(line: &'a str, row: &Row) -> impl Iterator<Item = &'a str> {
+fn clusters<'a>(line: &'a str, row: &EditorRow) -> impl Iterator<Item = &'a str> {
     let byte = |at: usize| line.char_indices().nth(at).map_or(line.len(), |(byte, _)| byte);
     line[byte(row.chars.start)..byte(row.chars.end)].graphemes(true)
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn typed(editor: &mut Editor, text: &str) {
     for c in text.chars() {
-        editor.key(Key::plain(Code::Char(c)));
+        editor.key(Key::plain(KeyCode::Char(c)));
     }
 }
 
@@ -20,7 +20,7 @@ fn a_long_paste_is_shown_folded_and_sent_whole() {
     assert_eq!(editor.text(), "See [pasted 10,000 lines] there");
     let sent = editor.take();
     assert_eq!(sent, format!("See {} there", paste.trim_end()));
-    editor.key(Key::plain(Code::Up));
+    editor.key(Key::plain(KeyCode::Up));
     assert_eq!(editor.take(), sent);
 }
 
@@ -32,26 +32,26 @@ fn what_stands_for_a_paste_is_sent_or_removed_as_a_whole() {
     };
     let ctrl = |c| Key {
         ctrl: true,
-        ..Key::plain(Code::Char(c))
+        ..Key::plain(KeyCode::Char(c))
     };
     let paste = vec!["line"; 20].join("\n");
     let plain = Key::plain;
     let cases: [(&[Key], Option<&str>); 11] = [
         (&[ctrl('w')], None),
-        (&[alt(Code::Backspace)], None),
-        (&[plain(Code::Backspace)], None),
-        (&[plain(Code::Home), plain(Code::Delete)], None),
-        (&[plain(Code::Home), alt(Code::Char('d'))], None),
-        (&[plain(Code::Home), ctrl('k')], None),
+        (&[alt(KeyCode::Backspace)], None),
+        (&[plain(KeyCode::Backspace)], None),
+        (&[plain(KeyCode::Home), plain(KeyCode::Delete)], None),
+        (&[plain(KeyCode::Home), alt(KeyCode::Char('d'))], None),
+        (&[plain(KeyCode::Home), ctrl('k')], None),
         (&[ctrl('u')], None),
-        (&[plain(Code::Left), plain(Code::Char('x'))], Some("x{}")),
-        (&[alt(Code::Char('b')), plain(Code::Char('x'))], Some("x{}")),
+        (&[plain(KeyCode::Left), plain(KeyCode::Char('x'))], Some("x{}")),
+        (&[alt(KeyCode::Char('b')), plain(KeyCode::Char('x'))], Some("x{}")),
         (
-            &[plain(Code::Home), plain(Code::Right), plain(Code::Char('x'))],
+            &[plain(KeyCode::Home), plain(KeyCode::Right), plain(KeyCode::Char('x'))],
             Some("{}x"),
         ),
         (
-            &[plain(Code::Home), alt(Code::Char('f')), plain(Code::Char('x'))],
+            &[plain(KeyCode::Home), alt(KeyCode::Char('f')), plain(KeyCode::Char('x'))],
             Some("{}x"),
         ),
     ];
@@ -70,11 +70,11 @@ fn what_looks_like_one_character_is_passed_and_removed_as_one() {
     for thing in ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "e\u{323}\u{301}", "한"] {
         let mut editor = Editor::default();
         editor.set(&format!("a{thing}"));
-        editor.key(Key::plain(Code::Left));
-        editor.key(Key::plain(Code::Char('b')));
+        editor.key(Key::plain(KeyCode::Left));
+        editor.key(Key::plain(KeyCode::Char('b')));
         assert_eq!(editor.text(), format!("ab{thing}"));
-        editor.key(Key::plain(Code::Right));
-        editor.key(Key::plain(Code::Backspace));
+        editor.key(Key::plain(KeyCode::Right));
+        editor.key(Key::plain(KeyCode::Backspace));
         assert_eq!(editor.text(), "ab");
     }
 }
@@ -95,13 +95,13 @@ fn up_and_down_go_by_the_rows_that_are_seen() {
     editor.set("one two three four five");
     let (rows, cursor) = editor.rows(10);
     assert_eq!((rows.len(), cursor), (3, (2, 4)));
-    editor.key(Key::plain(Code::Up));
-    editor.key(Key::plain(Code::Up));
+    editor.key(Key::plain(KeyCode::Up));
+    editor.key(Key::plain(KeyCode::Up));
     assert_eq!(editor.rows(10).1, (0, 4));
-    editor.key(Key::plain(Code::Down));
+    editor.key(Key::plain(KeyCode::Down));
     assert_eq!(editor.rows(10).1, (1, 4));
-    editor.key(Key::plain(Code::Up));
-    editor.key(Key::plain(Code::Up));
+    editor.key(Key::plain(KeyCode::Up));
+    editor.key(Key::plain(KeyCode::Up));
     assert_eq!(editor.text(), "sent before");
 }
 
@@ -127,7 +127,7 @@ fn two_pastes_of_one_size_are_two() {
     editor.paste(&"a\n".repeat(20));
     editor.paste(&"b\n".repeat(20));
     assert_eq!(editor.text(), "[pasted 20 lines][pasted 20 lines, 2]");
-    editor.key(Key::plain(Code::Backspace));
+    editor.key(Key::plain(KeyCode::Backspace));
     assert_eq!(editor.text(), "[pasted 20 lines]");
     assert!(editor.take().starts_with("a\na"));
 }
@@ -149,11 +149,11 @@ fn what_was_sent_comes_back_and_what_was_being_written_too() {
         editor.take();
     }
     typed(&mut editor, "thr");
-    let up = Key::plain(Code::Up);
+    let up = Key::plain(KeyCode::Up);
     assert!(editor.key(up) && editor.text() == "two");
     assert!(editor.key(up) && editor.text() == "one");
     assert!(!editor.key(up) && editor.text() == "one");
-    let down = Key::plain(Code::Down);
+    let down = Key::plain(KeyCode::Down);
     assert!(editor.key(down) && editor.key(down));
     assert_eq!(editor.text(), "thr");
 }
@@ -164,18 +164,18 @@ fn what_was_cleared_comes_back_with_its_pastes() {
     typed(&mut editor, "See ");
     editor.paste(&"a\n".repeat(20));
     assert!(editor.clear() && editor.is_empty() && !editor.clear());
-    editor.key(Key::plain(Code::Up));
+    editor.key(Key::plain(KeyCode::Up));
     assert_eq!(editor.take(), format!("See {}a", "a\n".repeat(19)));
 }
 
 #[test]
 fn what_was_being_written_before_an_earlier_input_is_never_lost() {
-    let (up, x) = (Key::plain(Code::Up), Key::plain(Code::Char('x')));
+    let (up, x) = (Key::plain(KeyCode::Up), Key::plain(KeyCode::Char('x')));
     let acts: [fn(&mut Editor); 4] = [
         |editor| drop(editor.take()),
         |editor| assert!(editor.clear()),
         |editor| editor.paste("more"),
-        |editor| assert!(editor.key(Key::plain(Code::Char('x')))),
+        |editor| assert!(editor.key(Key::plain(KeyCode::Char('x')))),
     ];
     for act in acts {
         let mut editor = Editor::default();
@@ -201,16 +201,16 @@ fn an_earlier_input_is_found_by_its_words() {
     }
     editor.search();
     for c in "FIX".chars() {
-        assert!(editor.search_key(Key::plain(Code::Char(c))));
+        assert!(editor.search_key(Key::plain(KeyCode::Char(c))));
     }
     assert_eq!(editor.text(), "fix the build");
     editor.search();
     assert_eq!(editor.text(), "fix the tests");
-    assert!(!editor.search_key(Key::plain(Code::Enter)));
+    assert!(!editor.search_key(Key::plain(KeyCode::Enter)));
     assert_eq!(editor.take(), "fix the tests");
     editor.search();
-    editor.search_key(Key::plain(Code::Char('d')));
-    editor.search_key(Key::plain(Code::Esc));
+    editor.search_key(Key::plain(KeyCode::Char('d')));
+    editor.search_key(Key::plain(KeyCode::Esc));
     assert_eq!(editor.text(), "");
 }
 
@@ -241,16 +241,16 @@ proptest! {
         let mut editor = Editor::default();
         for (c, ctrl, alt, which) in keys {
             let code = match which {
-                0 => Code::Enter,
-                1 => Code::Up,
-                2 => Code::Down,
-                3 => Code::Backspace,
-                4 => Code::Left,
+                0 => KeyCode::Enter,
+                1 => KeyCode::Up,
+                2 => KeyCode::Down,
+                3 => KeyCode::Backspace,
+                4 => KeyCode::Left,
                 5 => { editor.paste(&c.to_string().repeat(3_000)); continue }
                 6 => { editor.search(); continue }
-                7 => Code::Delete,
-                8 => Code::Home,
-                _ => Code::Char(c),
+                7 => KeyCode::Delete,
+                8 => KeyCode::Home,
+                _ => KeyCode::Char(c),
             };
             let key = Key { code, ctrl, alt, shift: false };
             if !editor.search_key(key) {
@@ -278,7 +278,7 @@ fn what_was_sent_in_earlier_sessions_is_read_once_and_only_when_it_is_looked_for
     }
     editor.paste("draft");
     let up = |editor: &mut Editor| {
-        editor.key(Key::plain(Code::Up));
+        editor.key(Key::plain(KeyCode::Up));
         editor.text()
     };
     assert_eq!([up(&mut editor), up(&mut editor)], ["newest", "again"]);
@@ -288,7 +288,7 @@ fn what_was_sent_in_earlier_sessions_is_read_once_and_only_when_it_is_looked_for
     assert_eq!(up(&mut editor), "oldest");
     assert_eq!(reads.load(Ordering::SeqCst), 1);
     for text in ["old", "again", "newest", "draft"] {
-        editor.key(Key::plain(Code::Down));
+        editor.key(Key::plain(KeyCode::Down));
         assert_eq!(editor.text(), text);
     }
 }

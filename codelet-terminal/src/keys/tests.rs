@@ -28,25 +28,25 @@ fn keys_are_told_apart() {
         ..Key::plain(code)
     };
     for (bytes, expected) in [
-        (&b"a"[..], Key::plain(Code::Char('a'))),
-        ("ß".as_bytes(), Key::plain(Code::Char('ß'))),
-        ("🦀".as_bytes(), Key::plain(Code::Char('🦀'))),
-        (b"\r", Key::plain(Code::Enter)),
-        (b"\x1b\r", alt(Code::Enter)),
-        (b"\x1b[13;2u", shift(Code::Enter)),
-        (b"\x1b[27;2;13~", shift(Code::Enter)),
+        (&b"a"[..], Key::plain(KeyCode::Char('a'))),
+        ("ß".as_bytes(), Key::plain(KeyCode::Char('ß'))),
+        ("🦀".as_bytes(), Key::plain(KeyCode::Char('🦀'))),
+        (b"\r", Key::plain(KeyCode::Enter)),
+        (b"\x1b\r", alt(KeyCode::Enter)),
+        (b"\x1b[13;2u", shift(KeyCode::Enter)),
+        (b"\x1b[27;2;13~", shift(KeyCode::Enter)),
         (b"\n", Key::ctrl('j')),
         (b"\x03", Key::ctrl('c')),
         (b"\x1b[99;5u", Key::ctrl('c')),
-        (b"\x1b", Key::plain(Code::Esc)),
-        (b"\x1b[27u", Key::plain(Code::Esc)),
-        (b"\x1b[A", Key::plain(Code::Up)),
-        (b"\x1bOA", Key::plain(Code::Up)),
-        (b"\x1b[Z", shift(Code::Tab)),
-        (b"\x1b[3~", Key::plain(Code::Delete)),
-        (b"\x1bb", alt(Code::Char('b'))),
-        (b"\x7f", Key::plain(Code::Backspace)),
-        (b"\x1b\x7f", alt(Code::Backspace)),
+        (b"\x1b", Key::plain(KeyCode::Esc)),
+        (b"\x1b[27u", Key::plain(KeyCode::Esc)),
+        (b"\x1b[A", Key::plain(KeyCode::Up)),
+        (b"\x1bOA", Key::plain(KeyCode::Up)),
+        (b"\x1b[Z", shift(KeyCode::Tab)),
+        (b"\x1b[3~", Key::plain(KeyCode::Delete)),
+        (b"\x1bb", alt(KeyCode::Char('b'))),
+        (b"\x7f", Key::plain(KeyCode::Backspace)),
+        (b"\x1b\x7f", alt(KeyCode::Backspace)),
     ] {
         assert_eq!(key(bytes), expected, "{bytes:?}");
     }
@@ -82,7 +82,11 @@ fn what_a_terminal_answers_somebody_is_never_typed() {
             let mut typed = pieces.take(&answer.as_bytes()[..cut]);
             typed.extend(pieces.take(&answer.as_bytes()[cut..]));
             typed.extend(pieces.take(b"x"));
-            assert_eq!(typed, [Typed::Key(Key::plain(Code::Char('x')))], "{answer:?} at {cut}");
+            assert_eq!(
+                typed,
+                [Typed::Key(Key::plain(KeyCode::Char('x')))],
+                "{answer:?} at {cut}"
+            );
         }
     }
 }
@@ -92,7 +96,7 @@ fn the_focus_is_told_in_whatever_pieces_it_comes_and_is_never_typed() {
     let told = b"\x1b[Ia\x1b[O";
     let expected = [
         Typed::Focus(true),
-        Typed::Key(Key::plain(Code::Char('a'))),
+        Typed::Key(Key::plain(KeyCode::Char('a'))),
         Typed::Focus(false),
     ];
     assert_eq!(keys(told), expected);
@@ -115,11 +119,15 @@ fn the_focus_is_told_in_whatever_pieces_it_comes_and_is_never_typed() {
 
 #[test]
 fn what_a_slow_line_cuts_off_behind_an_esc_is_not_typed() {
-    for (rest, then) in [("[A", Some(Code::Up)), ("OB", Some(Code::Down)), ("[?62;4c", None)] {
+    for (rest, then) in [
+        ("[A", Some(KeyCode::Up)),
+        ("OB", Some(KeyCode::Down)),
+        ("[?62;4c", None),
+    ] {
         let mut keys = Keys::default();
         keys.take(b"\x1b");
-        assert_eq!(keys.open(), Some(Open::Key));
-        assert_eq!(keys.settle(), [Typed::Key(Key::plain(Code::Esc))]);
+        assert_eq!(keys.open(), Some(PendingKey::Key));
+        assert_eq!(keys.settle(), [Typed::Key(Key::plain(KeyCode::Esc))]);
         let expected: Vec<Typed> = then.into_iter().map(|code| Typed::Key(Key::plain(code))).collect();
         assert_eq!(keys.take(rest.as_bytes()), expected);
     }
@@ -139,7 +147,10 @@ fn what_a_slow_line_cuts_off_behind_an_esc_is_not_typed() {
         "[Done]",
         "OF course",
     ] {
-        let expected: Vec<Typed> = typed.chars().map(|c| Typed::Key(Key::plain(Code::Char(c)))).collect();
+        let expected: Vec<Typed> = typed
+            .chars()
+            .map(|c| Typed::Key(Key::plain(KeyCode::Char(c))))
+            .collect();
         keys.take(b"\x1b");
         keys.settle();
         // Key by key, as people type.
@@ -147,7 +158,10 @@ fn what_a_slow_line_cuts_off_behind_an_esc_is_not_typed() {
         assert_eq!((came, keys.open()), (expected, None), "{typed}");
     }
     for typed in ["[x", "[]", "Ok"] {
-        let expected: Vec<Typed> = typed.chars().map(|c| Typed::Key(Key::plain(Code::Char(c)))).collect();
+        let expected: Vec<Typed> = typed
+            .chars()
+            .map(|c| Typed::Key(Key::plain(KeyCode::Char(c))))
+            .collect();
         keys.take(b"\x1b");
         keys.settle();
         assert_eq!(keys.take(typed.as_bytes()), expected, "{typed}");
@@ -160,9 +174,9 @@ fn what_a_slow_line_cuts_off_behind_an_esc_is_not_typed() {
 
 #[test]
 fn a_sequence_that_breaks_off_takes_nothing_with_it() {
-    assert_eq!(keys(b"\x1b[1\x1b[A"), [Typed::Key(Key::plain(Code::Up))]);
-    assert_eq!(keys(b"\x1b[12\r"), [Typed::Key(Key::plain(Code::Enter))]);
-    assert_eq!(keys(b"\x1b]11;rgb\x1b[B"), [Typed::Key(Key::plain(Code::Down))]);
+    assert_eq!(keys(b"\x1b[1\x1b[A"), [Typed::Key(Key::plain(KeyCode::Up))]);
+    assert_eq!(keys(b"\x1b[12\r"), [Typed::Key(Key::plain(KeyCode::Enter))]);
+    assert_eq!(keys(b"\x1b]11;rgb\x1b[B"), [Typed::Key(Key::plain(KeyCode::Down))]);
     // With Alt alone the same letters are keys.
     for letter in ["]", "P", "_"] {
         let typed = keys(format!("\x1b{letter}").as_bytes());
@@ -188,7 +202,7 @@ fn a_paste_is_bounded_and_its_end_is_still_found() {
     }
     let typed = keys.take(b"\x1b[201~q");
     assert!(matches!(&typed[0], Typed::Paste(text) if text.len() == LONGEST_PASTE));
-    assert_eq!(typed[1], Typed::Key(Key::plain(Code::Char('q'))));
+    assert_eq!(typed[1], Typed::Key(Key::plain(KeyCode::Char('q'))));
 }
 
 #[test]
@@ -197,7 +211,7 @@ fn many_lines_at_once_are_a_paste_also_without_brackets() {
     let typed = Keys::default().take(format!("{line}tail\x1b[A").as_bytes());
     assert!(is_burst(&typed));
     let pasted = Typed::Paste(format!("{}tail", "a line of some words\n".repeat(6)));
-    assert_eq!(with_pastes(typed), [pasted, Typed::Key(Key::plain(Code::Up))]);
+    assert_eq!(with_pastes(typed), [pasted, Typed::Key(Key::plain(KeyCode::Up))]);
     // Input typed ahead is a few short lines.
     let typed = Keys::default().take(b"yes\rgo on\r");
     assert!(!is_burst(&typed));
@@ -221,7 +235,7 @@ fn a_paste_without_brackets_is_one_whatever_ends_its_lines() {
 #[test]
 fn one_long_line_at_once_is_a_paste_and_the_enter_behind_it_sends_it() {
     let line = "word ".repeat(40);
-    for (end, last) in [("", None), ("\r", Some(Key::plain(Code::Enter)))] {
+    for (end, last) in [("", None), ("\r", Some(Key::plain(KeyCode::Enter)))] {
         let typed = Keys::default().take(format!("{line}{end}").as_bytes());
         assert!(is_burst(&typed));
         let paste = std::iter::once(Typed::Paste(line.clone()));

@@ -7,6 +7,7 @@ use super::wrap::{Breaking, Wrap, clip, columns, fit};
 use codelet_agent::bill::Bill;
 use codelet_agent::session::Tasks;
 use codelet_context::breaks::{Break, Cause};
+use codelet_context::policy::Reason;
 use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
@@ -23,7 +24,11 @@ pub fn cost(
     look: &Look,
 ) -> Vec<Line<'static>> {
     let kinds = kinds(bill);
-    let mut out = vec![total(bill, look), Line::default()];
+    let mut out = vec![total(bill, look)];
+    if bill.requests == 0 && bill.estimated == 0.0 && breaks.is_empty() {
+        return out;
+    }
+    out.push(Line::default());
     let figures = kinds.iter().map(|kind| number(kind.1.total()).len()).max();
     let figures = figures.unwrap_or(1);
     let mut sum = 0.0;
@@ -189,17 +194,23 @@ fn list_breaks(bill: &Bill, breaks: &[Break], has_price: bool, look: &Look, out:
 /// The pieces of a break's description: reason, cost, time, and effect.
 fn pieces(one: &Break, requests: u64, has_price: bool) -> Vec<String> {
     let edited = match one.cause {
-        Cause::Edit(reason) => format!("edited: {}", reason.name()),
-        Cause::Undone => "undone: what was removed is sent again".to_owned(),
-        Cause::Cleared => "cleared: nothing of it is sent again".to_owned(),
-        Cause::Model => "switched to another model".to_owned(),
-        Cause::Tools => "the tools changed".to_owned(),
-        Cause::Expired => "the cache had expired".to_owned(),
-        Cause::Unplanned => "unknown reason".to_owned(),
+        Cause::Edit(Reason::Full) => "compacted: the context window was full",
+        Cause::Edit(Reason::Price) => "edited to save money",
+        Cause::Edit(Reason::Asked) => "compacted by /compact",
+        Cause::Edit(Reason::Wished) => "compacted: the model asked for it",
+        Cause::Edit(Reason::Refused) => "compacted: the provider refused the request as too long",
+        Cause::Edit(Reason::Cold) => "edited",
+        Cause::Edit(Reason::Rejected) => "removed what the provider refused",
+        Cause::Undone => "undone: removed text is sent again",
+        Cause::Cleared => "cleared: none of it is sent again",
+        Cause::Model => "switched to another model",
+        Cause::Tools => "the tools changed",
+        Cause::Expired => "the cache had expired",
+        Cause::Unplanned => "unknown reason",
     };
     let mut pieces = match one.is_cold && one.is_edit() {
         true => vec!["the cache had expired".to_owned()],
-        false => vec![edited.clone()],
+        false => vec![edited.to_owned()],
     };
     // Without a price, the estimate would use the prices of another model.
     if has_price {

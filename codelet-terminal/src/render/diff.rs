@@ -18,7 +18,7 @@ const ALIKE: f32 = 0.4;
 /// The changes to a text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diff {
-    hunks: Vec<Vec<Row>>,
+    hunks: Vec<Vec<DiffRow>>,
     /// Lines that were added.
     pub added: u64,
     /// Lines that were removed.
@@ -32,7 +32,7 @@ pub struct Diff {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Row {
+struct DiffRow {
     sign: Sign,
     /// The line's number, in the old text if it was removed, otherwise in the new one.
     number: u64,
@@ -52,7 +52,7 @@ impl Diff {
                 unified::Line::Row { sign, number, text } => {
                     let text = text.to_owned();
                     if let Some(rows) = diff.hunks.last_mut() {
-                        rows.push(Row { sign, number, text });
+                        rows.push(DiffRow { sign, number, text });
                     }
                     diff.added += u64::from(sign == Sign::Added);
                     diff.removed += u64::from(sign == Sign::Removed);
@@ -126,12 +126,9 @@ impl Diff {
                 break;
             }
             if index > 0 {
-                let dots = format!("{:>digits$} {}", "", look.pick("⋮", ":"));
-                out.push(Line::from(Span::styled(dots, look.style(Role::Dim))));
+                out.push(gap(digits, look));
             }
-            let shown = rows.len().min(left);
-            left -= shown;
-            show_hunk(&rows[..shown], digits, look, &mut out);
+            show_hunk(rows, &mut left, digits, look, &mut out);
         }
         let all: usize = self.hunks.iter().map(Vec::len).sum();
         let more = all - (most - left);
@@ -154,21 +151,27 @@ impl Diff {
     }
 }
 
-fn show_hunk(rows: &[Row], digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {
+/// Shows the first rows of a hunk, at most `left`. Of a long replacement, the new text gets at least half of them.
+fn show_hunk(rows: &[DiffRow], left: &mut usize, digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {
     let mut at = 0;
-    while at < rows.len() {
+    while at < rows.len() && *left > 0 {
         let run = |from: usize, sign: Sign| rows[from..].iter().take_while(|row| row.sign == sign).count();
         let removed = run(at, Sign::Removed);
         let added = run(at + removed, Sign::Added);
         if removed == 0 && added == 0 {
             show_row(&rows[at], vec![(false, rows[at].text.clone())], digits, look, out);
+            *left -= 1;
             at += 1;
             continue;
         }
-        let (old, new) = (&rows[at..at + removed], &rows[at + removed..at + removed + added]);
+        let old_shown = removed.min(*left - added.min(*left / 2));
+        let new_shown = added.min(*left - old_shown);
+        *left -= old_shown + new_shown;
+        let new = at + removed;
+        let (old, new) = (&rows[at..at + old_shown], &rows[new..new + new_shown]);
         // Each removed line is probably the previous version of the added one at the same position; where it is not,
         // too few words match.
-        let marked: Vec<Option<Marks>> = match removed.max(added) <= PAIRS {
+        let marked: Vec<Option<ChangedWords>> = match removed.max(added) <= PAIRS {
             true => old
                 .iter()
                 .zip(new)
@@ -177,7 +180,10 @@ fn show_hunk(rows: &[Row], digits: usize, look: &Look, out: &mut Vec<Line<'stati
             false => Vec::new(),
         };
         let (before, after): (Vec<_>, Vec<_>) = marked.into_iter().map(Option::unzip).unzip();
-        for (rows, mut marks) in [(old, before), (new, after)] {
+        for (rows, mut marks, is_cut) in [(old, before, false), (new, after, old_shown < removed && new_shown > 0)] {
+            if is_cut {
+                out.push(gap(digits, look));
+            }
             marks.resize(rows.len(), None);
             for (row, pieces) in rows.iter().zip(marks) {
                 let pieces = pieces.unwrap_or_else(|| vec![(false, row.text.clone())]);
@@ -188,11 +194,17 @@ fn show_hunk(rows: &[Row], digits: usize, look: &Look, out: &mut Vec<Line<'stati
     }
 }
 
+/// The row in place of lines that are left out between others.
+fn gap(digits: usize, look: &Look) -> Line<'static> {
+    let dots = format!("{:>digits$} {}", "", look.pick("⋮", ":"));
+    Line::from(Span::styled(dots, look.style(Role::Dim)))
+}
+
 /// The pieces of a line before and after, each with whether it changed.
-type Marks = (Vec<(bool, String)>, Vec<(bool, String)>);
+type ChangedWords = (Vec<(bool, String)>, Vec<(bool, String)>);
 
 /// Compares two lines word by word; `None` if too few words match.
-fn words(old: &str, new: &str) -> Option<Marks> {
+fn words(old: &str, new: &str) -> Option<ChangedWords> {
     if old.len() > COMPARED || new.len() > COMPARED {
         return None;
     }
@@ -218,7 +230,7 @@ fn words(old: &str, new: &str) -> Option<Marks> {
     Some((before, after))
 }
 
-fn show_row(row: &Row, pieces: Vec<(bool, String)>, digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {
+fn show_row(row: &DiffRow, pieces: Vec<(bool, String)>, digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {
     let (sign, role, marked) = match row.sign {
         Sign::Same => (" ", Role::Text, Role::Text),
         Sign::Added => ("+", Role::Added, Role::AddedWords),
@@ -275,6 +287,37 @@ mod tests {
             ]
         );
         assert_eq!(shown(&diff, 2), [" 1   line 1", " 2 - line 2", "   ... 11 more lines"]);
+    }
+
+    #[test]
+    fn of_a_long_replacement_the_new_text_is_shown_too() {
+        let text = |word: &str| (1..=20).map(|n| format!("{word} {n}\n")).collect::<String>();
+        let diff = Diff::between(&text("old"), &text("new"));
+        assert_eq!(
+            shown(&diff, 5),
+            [
+                &[
+                    " 1 - old 1",
+                    " 2 - old 2",
+                    " 3 - old 3",
+                    "   :",
+                    " 1 + new 1",
+                    " 2 + new 2"
+                ][..],
+                &["   ... 35 more lines"]
+            ]
+            .concat()
+        );
+        let diff = Diff::between(&text("old"), "new\n");
+        assert_eq!(
+            shown(&diff, 3),
+            [" 1 - old 1", " 2 - old 2", "   :", " 1 + new", "   ... 18 more lines"]
+        );
+        let diff = Diff::between("old\n", &text("new"));
+        assert_eq!(
+            shown(&diff, 3),
+            [" 1 - old", " 1 + new 1", " 2 + new 2", "   ... 18 more lines"]
+        );
     }
 
     #[test]

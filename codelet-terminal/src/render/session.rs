@@ -34,7 +34,7 @@ const BEAT: Duration = Duration::from_millis(80);
 
 /// The current phase of the session.
 #[derive(Clone, PartialEq, Debug)]
-enum Doing {
+enum Phase {
     Nothing,
     Asking,
     Thinking,
@@ -65,9 +65,6 @@ enum Topic {
 struct Done {
     began: Duration,
     calls: u64,
-    /// Calls that the user's interrupt stopped, and those that it prevented from starting.
-    interrupted: u64,
-    not_run: u64,
     /// The size of the current answer, in bytes.
     said: usize,
     words: u64,
@@ -83,7 +80,7 @@ pub struct Renderer {
     thought_began: Duration,
     running: Vec<Running>,
     folded: VecDeque<(String, Body, Role)>,
-    doing: Doing,
+    doing: Phase,
     since: Duration,
     is_asked: bool,
     /// The session ends with the current activity.
@@ -113,7 +110,7 @@ impl Renderer {
             thought_began: Duration::ZERO,
             running: Vec::new(),
             folded: VecDeque::new(),
-            doing: Doing::Nothing,
+            doing: Phase::Nothing,
             since: Duration::ZERO,
             is_asked: false,
             is_leaving: false,
@@ -199,7 +196,7 @@ impl Renderer {
 
     /// Sets an activity that emits no events, in words for the status line, or clears it.
     pub fn set_busy(&mut self, words: Option<&'static str>, now: Duration) {
-        self.set_doing(words.map_or(Doing::Nothing, Doing::Busy), now);
+        self.set_doing(words.map_or(Phase::Nothing, Phase::Busy), now);
     }
 
     /// Shows the user's input: a prompt for the model, or something handled locally. A long one is shortened to its
@@ -317,7 +314,7 @@ impl Renderer {
         let look = &self.look;
         let dim = look.style(Role::Dim);
         let mut out = Vec::new();
-        if self.doing == Doing::Thinking && self.thought_bytes > 0 {
+        if self.doing == Phase::Thinking && self.thought_bytes > 0 {
             out.push(Line::from(Span::styled(look.pick("Thinking …", "Thinking ..."), dim)));
             let from = self
                 .thought
@@ -353,11 +350,11 @@ impl Renderer {
         }
         out.extend(running.flat_map(|running| running.live(look, time)));
         match &self.doing {
-            Doing::Calling(tool) => {
+            Phase::Calling(tool) => {
                 let words = format!("{}{}{}", look.pick("→ ", "> "), clean(tool, 1), look.pick(" …", " ..."));
                 out.push(Line::from(Span::styled(words, dim)));
             }
-            Doing::Waiting {
+            Phase::Waiting {
                 cause,
                 left,
                 next_try,
@@ -400,7 +397,7 @@ impl Renderer {
     /// Returns whether something is running, so that [`live`](Self::live) and the status change without an event, by
     /// the times in them.
     pub fn is_busy(&self) -> bool {
-        self.doing != Doing::Nothing || self.is_asked
+        self.doing != Phase::Nothing || self.is_asked
     }
 
     /// The status line. `now` is relative to the session's start.
@@ -410,27 +407,27 @@ impl Renderer {
 
     /// The contents of the status line.
     pub fn status_told(&self, now: Duration) -> Status {
-        let is_countdown = matches!(self.doing, Doing::Waiting { first_token: None, .. }) && !self.is_asked;
+        let is_countdown = matches!(self.doing, Phase::Waiting { first_token: None, .. }) && !self.is_asked;
         let waited = match self.doing {
-            Doing::Waiting { first_token, .. } if !self.is_asked => first_token,
+            Phase::Waiting { first_token, .. } if !self.is_asked => first_token,
             _ => None,
         };
         let what = match (&self.doing, self.is_asked) {
             (_, true) => Some("asking you".to_owned()),
-            (Doing::Nothing, _) => None,
-            (Doing::Asking, _) => Some("waiting for the model".to_owned()),
-            (Doing::Thinking, _) => Some("thinking".to_owned()),
-            (Doing::Writing, _) => Some("writing".to_owned()),
-            (Doing::Calling(tool), _) => Some(format!("writing a call of {tool}")),
+            (Phase::Nothing, _) => None,
+            (Phase::Asking, _) => Some("waiting for the model".to_owned()),
+            (Phase::Thinking, _) => Some("thinking".to_owned()),
+            (Phase::Writing, _) => Some("writing".to_owned()),
+            (Phase::Calling(tool), _) => Some(format!("writing a call of {tool}")),
             (
-                Doing::Waiting {
+                Phase::Waiting {
                     first_token: Some(_), ..
                 },
                 _,
             ) => Some("waiting for the first token".to_owned()),
-            (Doing::Waiting { next_try, left, .. }, _) => Some(then_in(*next_try, *left)),
-            (Doing::Busy(words), _) => Some((*words).to_owned()),
-            (Doing::Tools, _) => match self.running.as_slice() {
+            (Phase::Waiting { next_try, left, .. }, _) => Some(then_in(*next_try, *left)),
+            (Phase::Busy(words), _) => Some((*words).to_owned()),
+            (Phase::Tools, _) => match self.running.as_slice() {
                 [] => Some("waiting for the model".to_owned()),
                 [one] => Some(one.label()),
                 more => Some(format!("{} tools", more.len())),
@@ -479,7 +476,7 @@ impl Renderer {
         }
     }
 
-    fn set_doing(&mut self, doing: Doing, now: Duration) {
+    fn set_doing(&mut self, doing: Phase, now: Duration) {
         // A countdown continues; it does not restart each second.
         let is_same = std::mem::discriminant(&doing) == std::mem::discriminant(&self.doing);
         if !is_same {

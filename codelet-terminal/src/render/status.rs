@@ -49,7 +49,7 @@ pub struct Status {
 
 /// The room for each part.
 #[derive(Clone, Copy)]
-struct Room {
+struct StatusWidths {
     /// Columns of the bar.
     bar: usize,
     /// Columns of the activity.
@@ -62,32 +62,32 @@ struct Room {
     has_share: bool,
 }
 
-impl Room {
-    const WIDE: Room = Room {
+impl StatusWidths {
+    const WIDE: StatusWidths = StatusWidths {
         bar: 10,
         doing: DOING,
         has_vendor: true,
         is_brief: false,
         has_share: true,
     };
-    const USUAL: Room = Room {
+    const USUAL: StatusWidths = StatusWidths {
         bar: 5,
         has_vendor: false,
-        ..Room::WIDE
+        ..StatusWidths::WIDE
     };
-    const BRIEF: Room = Room {
+    const BRIEF: StatusWidths = StatusWidths {
         is_brief: true,
         has_share: false,
-        ..Room::USUAL
+        ..StatusWidths::USUAL
     };
-    const SHORT: Room = Room {
+    const SHORT: StatusWidths = StatusWidths {
         doing: SHORT,
-        ..Room::USUAL
+        ..StatusWidths::USUAL
     };
-    const LEAST: Room = Room {
+    const LEAST: StatusWidths = StatusWidths {
         bar: 0,
         doing: SHORT,
-        ..Room::BRIEF
+        ..StatusWidths::BRIEF
     };
 }
 
@@ -105,13 +105,16 @@ impl Status {
     /// duration is dropped, then the cache share and the bar. If that is not enough, parts are added by importance as
     /// far as they fit.
     pub fn line(&self, look: &Look) -> Line<'static> {
-        for room in [Room::WIDE, Room::USUAL] {
+        for room in [StatusWidths::WIDE, StatusWidths::USUAL] {
             let whole = self.parts(look, room);
             if wide(&whole, look) <= look.width {
                 return joined(whole, look);
             }
         }
-        let brief = |doing| Room { doing, ..Room::BRIEF };
+        let brief = |doing| StatusWidths {
+            doing,
+            ..StatusWidths::BRIEF
+        };
         let over = wide(&self.parts(look, brief(DOING)), look).saturating_sub(look.width);
         let said = self
             .doing
@@ -123,7 +126,7 @@ impl Status {
             return joined(self.parts(look, brief(left.max(1))), look);
         }
         // The bar is worth more than the duration and the cache share.
-        let mut short = self.parts(look, Room::SHORT);
+        let mut short = self.parts(look, StatusWidths::SHORT);
         for rank in [ELAPSED, 5] {
             if wide(&short, look) > look.width {
                 short.retain(|part| part.rank != rank);
@@ -144,13 +147,13 @@ impl Status {
             parts
         };
         let mut kept: Vec<u8> = Vec::new();
-        let mut room = Room::LEAST;
+        let mut room = StatusWidths::LEAST;
         for rank in 0..=ELAPSED {
             if rank == ELAPSED {
                 room.has_share = wide(
                     &with(
                         &kept,
-                        Room {
+                        StatusWidths {
                             has_share: true,
                             ..room
                         },
@@ -191,7 +194,7 @@ impl Status {
         words.join(" - ")
     }
 
-    fn parts(&self, look: &Look, room: Room) -> Vec<Part> {
+    fn parts(&self, look: &Look, room: StatusWidths) -> Vec<Part> {
         let dim = look.style(Role::Dim);
         let is_brief = room.is_brief;
         let mut parts = Vec::new();
@@ -235,8 +238,8 @@ impl Status {
             let name = clean(&self.model, 1);
             let own = name.rsplit('/').next().unwrap_or(&name);
             let name = match room {
-                Room { is_brief: true, .. } => clip(without_family(own), NAME),
-                Room { has_vendor: true, .. } => name.into_owned(),
+                StatusWidths { is_brief: true, .. } => clip(without_family(own), NAME),
+                StatusWidths { has_vendor: true, .. } => name.into_owned(),
                 _ => own.to_owned(),
             };
             add(3, vec![Span::styled(clip(&name, 32), dim)]);
@@ -290,7 +293,7 @@ fn without_family(name: &str) -> &str {
 }
 
 /// The occupancy of the context window: a bar, the tokens, the limit.
-fn window(current: Tokens, limit: Tokens, is_estimate: bool, room: Room, look: &Look) -> Vec<Span<'static>> {
+fn window(current: Tokens, limit: Tokens, is_estimate: bool, room: StatusWidths, look: &Look) -> Vec<Span<'static>> {
     let columns = room.bar;
     let share = if limit == 0 { 1.0 } else { current as f64 / limit as f64 };
     let role = match share {

@@ -3,7 +3,7 @@
 
 use super::{Act, Repl};
 use crate::decision::{Deciding, Decision};
-use crate::keys::{Code, Key};
+use crate::keys::{Key, KeyCode};
 use crate::letters::Heard;
 use std::time::Instant;
 
@@ -62,7 +62,7 @@ impl Repl {
         if !is_decidable {
             let offered = |letter| deciding.is_offered(letter);
             let is_early =
-                matches!(key, Key { code: Code::Char(letter), ctrl: false, alt: false, .. } if offered(letter));
+                matches!(key, Key { code: KeyCode::Char(letter), ctrl: false, alt: false, .. } if offered(letter));
             self.early = (is_early && self.is_only_early(key)).then_some(now);
             return None;
         }
@@ -90,7 +90,7 @@ impl Repl {
     /// Inserts a letter that turned out to be the beginning of typed text.
     pub(super) fn give_letter(&mut self, letter: Option<char>) {
         if let Some(letter) = letter {
-            self.editor.key(Key::plain(Code::Char(letter)));
+            self.editor.key(Key::plain(KeyCode::Char(letter)));
         }
     }
 

@@ -32,21 +32,21 @@ impl At {
         self.repl.typed(Typed::Key(key), self.now)
     }
 
-    fn code(&mut self, code: Code) -> Vec<Act> {
+    fn code(&mut self, code: KeyCode) -> Vec<Act> {
         self.key(Key::plain(code))
     }
 
     fn write(&mut self, text: &str) -> Vec<Act> {
-        text.chars().flat_map(|c| self.code(Code::Char(c))).collect()
+        text.chars().flat_map(|c| self.code(KeyCode::Char(c))).collect()
     }
 }
 
 #[test]
 fn enter_sends_and_nothing_is_not_sent() {
     let mut at = At::new();
-    assert_eq!(at.code(Code::Enter), []);
+    assert_eq!(at.code(KeyCode::Enter), []);
     at.write("hello");
-    assert_eq!(at.code(Code::Enter), [Act::Send("hello".to_owned())]);
+    assert_eq!(at.code(KeyCode::Enter), [Act::Send("hello".to_owned())]);
     assert!(at.repl.editor.is_empty());
 }
 
@@ -56,23 +56,23 @@ fn alt_enter_and_a_backslash_make_a_new_line() {
     at.write("one");
     at.key(Key {
         alt: true,
-        ..Key::plain(Code::Enter)
+        ..Key::plain(KeyCode::Enter)
     });
     at.write("two\\");
-    assert_eq!(at.code(Code::Enter), []);
+    assert_eq!(at.code(KeyCode::Enter), []);
     at.write("three");
-    assert_eq!(at.code(Code::Enter), [Act::Send("one\ntwo\nthree".to_owned())]);
+    assert_eq!(at.code(KeyCode::Enter), [Act::Send("one\ntwo\nthree".to_owned())]);
 }
 
 #[test]
 fn esc_interrupts_what_runs_and_keeps_what_is_written() {
     let mut at = At::new();
     at.write("half a thought");
-    at.repl.doing = Doing::Run;
-    assert_eq!(at.code(Code::Esc), [Act::Interrupt]);
+    at.repl.doing = Activity::Run;
+    assert_eq!(at.code(KeyCode::Esc), [Act::Interrupt]);
     assert_eq!(at.repl.editor.text(), "half a thought");
-    at.repl.doing = Doing::Nothing;
-    assert_eq!(at.code(Code::Esc), []);
+    at.repl.doing = Activity::Nothing;
+    assert_eq!(at.code(KeyCode::Esc), []);
     assert!(at.repl.editor.is_empty());
 }
 
@@ -91,10 +91,10 @@ fn ctrl_c_clears_then_leaves_the_second_time() {
 #[test]
 fn ctrl_c_that_interrupts_is_never_the_first_of_two_that_leave() {
     let mut at = At::new();
-    at.repl.doing = Doing::Run;
+    at.repl.doing = Activity::Run;
     assert_eq!(at.key(Key::ctrl('c')), [Act::Interrupt]);
     assert_eq!(at.key(Key::ctrl('c')), [Act::Interrupt]);
-    at.repl.doing = Doing::Nothing;
+    at.repl.doing = Activity::Nothing;
     assert_eq!(at.key(Key::ctrl('c')), []);
     assert_eq!(at.repl.hint, Some("Ctrl-C again to quit"));
     assert_eq!(at.key(Key::ctrl('c')), [Act::Leave]);
@@ -105,7 +105,7 @@ fn what_is_queued_comes_back_with_up_and_after_an_interruption() {
     let mut at = At::new();
     at.repl.queue("one".to_owned());
     at.repl.queue("two".to_owned());
-    at.code(Code::Up);
+    at.code(KeyCode::Up);
     assert_eq!(at.repl.editor.text(), "two");
     assert_eq!(at.repl.queued().collect::<Vec<_>>(), ["one"]);
     assert!(at.repl.give_back().is_empty());
@@ -117,13 +117,13 @@ fn what_is_queued_is_changed_in_one_place_whatever_is_being_written() {
     let mut at = At::new();
     at.repl.queue("delete branch foo".to_owned());
     at.write("and");
-    at.code(Code::Up);
+    at.code(KeyCode::Up);
     assert_eq!(at.repl.editor.text(), "delete branch foo");
     assert_eq!(at.repl.queued().count(), 0);
     at.write("bar");
-    assert_eq!(at.code(Code::Enter), [Act::Send("delete branch foobar".to_owned())]);
-    at.code(Code::Up);
-    at.code(Code::Up);
+    assert_eq!(at.code(KeyCode::Enter), [Act::Send("delete branch foobar".to_owned())]);
+    at.code(KeyCode::Up);
+    at.code(KeyCode::Up);
     assert_eq!(at.repl.editor.text(), "and", "what was being written is lost");
 }
 
@@ -145,17 +145,17 @@ fn commands_that_were_typed_ahead_are_not_mixed_into_a_text() {
 fn a_command_is_completed_first_and_sent_once_it_is_whole_or_chosen() {
     let mut at = At::new();
     at.write("/und");
-    at.code(Code::Tab);
+    at.code(KeyCode::Tab);
     assert_eq!(at.repl.editor.text(), "/undo-compact ");
     at.repl.editor.set("");
     at.write("/undo-");
-    assert_eq!(at.code(Code::Enter), []);
+    assert_eq!(at.code(KeyCode::Enter), []);
     assert_eq!(at.repl.editor.text(), "/undo-compact ");
-    assert_eq!(at.code(Code::Enter), [Act::Send("/undo-compact ".to_owned())]);
+    assert_eq!(at.code(KeyCode::Enter), [Act::Send("/undo-compact ".to_owned())]);
     // An entry selected with the arrow keys is chosen.
     at.write("/un");
-    at.code(Code::Down);
-    let sent = at.code(Code::Enter);
+    at.code(KeyCode::Down);
+    let sent = at.code(KeyCode::Enter);
     assert!(
         matches!(&sent[..], [Act::Send(said)] if said.starts_with("/un")),
         "{sent:?}"
@@ -169,7 +169,7 @@ fn a_file_is_completed_once_the_names_are_there() {
     assert!(acts.contains(&Act::WantFiles));
     at.repl
         .take_files(vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()]);
-    assert_eq!(at.code(Code::Enter), []);
+    assert_eq!(at.code(KeyCode::Enter), []);
     assert_eq!(at.repl.editor.text(), "see @src/main.rs ");
 }
 
@@ -179,16 +179,16 @@ fn a_file_name_that_is_written_whole_is_sent_with_one_enter() {
     at.repl
         .take_files(vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()]);
     at.write("/pin @src/main.rs");
-    assert_eq!(at.code(Code::Enter), [Act::Send("/pin @src/main.rs".to_owned())]);
+    assert_eq!(at.code(KeyCode::Enter), [Act::Send("/pin @src/main.rs".to_owned())]);
     // Only the end of the name is typed: Enter completes it first.
     at.write("/pin @main.rs");
-    assert_eq!(at.code(Code::Enter), []);
-    assert_eq!(at.code(Code::Enter), [Act::Send("/pin @src/main.rs ".to_owned())]);
+    assert_eq!(at.code(KeyCode::Enter), []);
+    assert_eq!(at.code(KeyCode::Enter), [Act::Send("/pin @src/main.rs ".to_owned())]);
     // Another suggestion is selected.
     at.repl.take_files(vec!["a.rs".to_owned(), "la.rs".to_owned()]);
     at.write("@a.rs");
-    at.code(Code::Down);
-    assert_eq!(at.code(Code::Enter), []);
+    at.code(KeyCode::Down);
+    assert_eq!(at.code(KeyCode::Enter), []);
     assert_eq!(at.repl.editor.text(), "@la.rs ");
 }
 
@@ -220,7 +220,7 @@ fn kept_question(
     let mut context = Context::from_waker(Waker::noop());
     assert!(judged.as_mut().poll(&mut context).is_pending());
     let mut at = At::new();
-    at.repl.doing = Doing::Run;
+    at.repl.doing = Activity::Run;
     at.repl.ask(questions.try_recv().unwrap());
     assert!(at.repl.question(at.now).is_some());
     act(&mut at);
@@ -249,9 +249,9 @@ fn a_question_is_answered_each_way() {
             for c in keys.chars() {
                 match c {
                     ' ' => at.wait(400),
-                    '\r' => drop(at.code(Code::Enter)),
-                    '\u{1b}' => drop(at.code(Code::Esc)),
-                    c => drop(at.code(Code::Char(c))),
+                    '\r' => drop(at.code(KeyCode::Enter)),
+                    '\u{1b}' => drop(at.code(KeyCode::Esc)),
+                    c => drop(at.code(KeyCode::Char(c))),
                 }
             }
             at.wait(400);
@@ -264,7 +264,7 @@ fn a_question_is_answered_each_way() {
         at.write("r");
         at.wait(400);
         at.write("use make");
-        at.code(Code::Enter);
+        at.code(KeyCode::Enter);
     });
     assert_eq!(said, no("the user said no, and: use make"));
 }
@@ -284,10 +284,10 @@ fn what_is_kept_for_the_project_is_read_and_changed_before_it_is_taken() {
             for c in keys.chars() {
                 match c {
                     '|' => at.wait(400),
-                    '\r' => drop(at.code(Code::Enter)),
-                    '\u{8}' => drop(at.code(Code::Backspace)),
-                    '\u{1b}' => drop(at.code(Code::Esc)),
-                    c => drop(at.code(Code::Char(c))),
+                    '\r' => drop(at.code(KeyCode::Enter)),
+                    '\u{8}' => drop(at.code(KeyCode::Backspace)),
+                    '\u{1b}' => drop(at.code(KeyCode::Esc)),
+                    c => drop(at.code(KeyCode::Char(c))),
                 }
                 at.repl.settle(at.now);
             }
@@ -297,9 +297,9 @@ fn what_is_kept_for_the_project_is_read_and_changed_before_it_is_taken() {
     // Enter before anybody could have read the patterns does nothing but show a hint.
     let (at, _) = question(|at| {
         at.wait(1_000);
-        at.code(Code::Char('p'));
+        at.code(KeyCode::Char('p'));
         at.wait(360);
-        assert_eq!(at.code(Code::Enter), []);
+        assert_eq!(at.code(KeyCode::Enter), []);
     });
     assert!(at.repl.hint.is_some_and(|hint| hint.contains("read the pattern first")));
     let none: [[&str; 1]; 0] = [];
@@ -366,7 +366,7 @@ fn keys_that_were_on_their_way_answer_nothing() {
             at.wait(1_000);
             for c in text.chars() {
                 at.wait(pause);
-                at.code(if c == '\r' { Code::Enter } else { Code::Char(c) });
+                at.code(if c == '\r' { KeyCode::Enter } else { KeyCode::Char(c) });
             }
             at.wait(1_000);
             at.repl.settle(at.now);
@@ -377,13 +377,13 @@ fn keys_that_were_on_their_way_answer_nothing() {
 
 /// Types after a question that has been visible for a second: the letter, then the text `pause` milliseconds later at
 /// typing speed, then these keys.
-fn typed_after(letter: char, pause: u64, text: &str, then: &[Code]) -> (At, Option<Verdict>) {
+fn typed_after(letter: char, pause: u64, text: &str, then: &[KeyCode]) -> (At, Option<Verdict>) {
     question(|at| {
         at.wait(1_000);
-        at.code(Code::Char(letter));
+        at.code(KeyCode::Char(letter));
         at.wait(pause);
         for c in text.chars() {
-            at.code(Code::Char(c));
+            at.code(KeyCode::Char(c));
             at.wait(120);
         }
         for code in then {
@@ -395,15 +395,15 @@ fn typed_after(letter: char, pause: u64, text: &str, then: &[Code]) -> (At, Opti
 #[test]
 fn a_reason_is_written_once_its_line_has_opened() {
     for pause in [360, 1_000] {
-        let (at, said) = typed_after('r', pause, "not now", &[Code::Enter]);
+        let (at, said) = typed_after('r', pause, "not now", &[KeyCode::Enter]);
         let no = Verdict::No("the user said no, and: not now".to_owned());
         assert_eq!((said, at.repl.editor.text().as_str()), (Some(no), ""), "{pause}");
     }
     // Enter opens the reason at once; only a second Enter refuses without one.
-    let (at, said) = typed_after('r', 100, "", &[Code::Enter]);
+    let (at, said) = typed_after('r', 100, "", &[KeyCode::Enter]);
     assert_eq!(said, None);
     assert!(at.repl.refusing().is_some());
-    let (_, said) = typed_after('r', 100, "", &[Code::Enter, Code::Enter]);
+    let (_, said) = typed_after('r', 100, "", &[KeyCode::Enter, KeyCode::Enter]);
     assert_eq!(said, Some(Verdict::No("the user said no".to_owned())));
 }
 
@@ -420,7 +420,7 @@ fn a_message_that_begins_like_an_answer_is_still_there_to_be_sent() {
         "put it there",
     ] {
         let (first, rest) = text.split_at(1);
-        for then in [&[][..], &[Code::Enter]] {
+        for then in [&[][..], &[KeyCode::Enter]] {
             let (at, said) = typed_after(first.chars().next().unwrap(), 120, rest, then);
             assert!(said.is_none() && at.repl.refusing().is_none(), "{text}");
             let left = if then.is_empty() { text } else { "" };
@@ -434,7 +434,7 @@ fn a_message_that_begins_like_an_answer_is_still_there_to_be_sent() {
     });
     assert_eq!((said, at.repl.editor.text().as_str()), (None, "remove it"));
     // The letter alone is no typed text.
-    for key in [Code::Esc, Code::Backspace] {
+    for key in [KeyCode::Esc, KeyCode::Backspace] {
         let (at, said) = typed_after('r', 120, "", &[key]);
         assert_eq!((said, at.repl.editor.text().as_str()), (None, ""));
         assert!(at.repl.refusing().is_none());
@@ -448,14 +448,14 @@ fn a_reason_that_was_left_comes_back_with_up() {
         at.write("r");
         at.wait(400);
         at.write("use make");
-        assert_eq!(at.code(Code::Esc), []);
+        assert_eq!(at.code(KeyCode::Esc), []);
         assert!(at.repl.hint.is_some() && at.repl.editor.is_empty());
         at.write("y");
         at.wait(400);
         at.repl.settle(at.now);
     });
     assert_eq!(said, Some(Verdict::Yes));
-    at.code(Code::Up);
+    at.code(KeyCode::Up);
     assert_eq!(at.repl.editor.text(), "use make");
 }
 
@@ -500,7 +500,7 @@ fn keys_of_the_input_do_not_leave_while_a_reason_is_written() {
         at.write("r");
         at.wait(400);
         at.write("use makes");
-        at.code(Code::Left);
+        at.code(KeyCode::Left);
         assert_eq!(at.key(Key::ctrl('d')), []);
         assert_eq!(at.key(Key::ctrl('g')), []);
         assert_eq!(at.key(Key::ctrl('r')), []);
@@ -513,13 +513,13 @@ fn keys_of_the_input_do_not_leave_while_a_reason_is_written() {
 
 #[test]
 fn what_was_cleared_comes_back_with_up() {
-    for clear in [Key::plain(Code::Esc), Key::ctrl('c')] {
+    for clear in [Key::plain(KeyCode::Esc), Key::ctrl('c')] {
         let mut at = At::new();
         at.write("a long thought");
         at.key(clear);
         assert!(at.repl.editor.is_empty());
         assert_eq!(at.repl.hint, Some("cleared · Up restores it"));
-        at.code(Code::Up);
+        at.code(KeyCode::Up);
         assert_eq!(at.repl.editor.text(), "a long thought");
     }
 }
@@ -530,7 +530,7 @@ fn decision(keys: &str) -> (At, Option<char>) {
     let alternatives = vec![Alternative::new('b', "both"), Alternative::new('n', "nothing")];
     let (decision, mut answered) = Decision::new("Go back?".to_owned(), alternatives);
     let mut at = At::new();
-    at.repl.doing = Doing::Deciding;
+    at.repl.doing = Activity::Deciding;
     at.repl.decide(decision, at.now);
     for key in keys.chars() {
         match key {
@@ -538,9 +538,9 @@ fn decision(keys: &str) -> (At, Option<char>) {
                 at.wait(500);
                 at.repl.settle(at.now);
             }
-            '\r' => drop(at.code(Code::Enter)),
+            '\r' => drop(at.code(KeyCode::Enter)),
             'P' => drop(at.repl.typed(Typed::Paste("b".to_owned()), at.now)),
-            key => drop(at.code(Code::Char(key))),
+            key => drop(at.code(KeyCode::Char(key))),
         }
     }
     (at, answered.try_recv().ok())
@@ -579,14 +579,14 @@ fn who_leaves_a_decision_or_no_longer_waits_for_it_has_the_keys_back() {
     let (decision, answered) = Decision::new("Go back?".to_owned(), alternatives);
     at.repl.decide(decision, at.now);
     at.wait(1_000);
-    assert_eq!(at.code(Code::Esc), [Act::Interrupt]);
+    assert_eq!(at.code(KeyCode::Esc), [Act::Interrupt]);
     drop(answered);
     at.write("b");
     assert!(at.repl.deciding().is_none());
     assert_eq!(at.repl.editor.text(), "b");
     at.repl.fill("the prompt", at.now);
     assert_eq!(at.repl.editor.text(), "the prompt");
-    at.code(Code::Up);
+    at.code(KeyCode::Up);
     assert_eq!(at.repl.editor.text(), "b", "what stood there is not lost");
 }
 
@@ -596,7 +596,7 @@ fn an_enter_that_was_on_its_way_does_not_send_what_was_filled_in() {
     at.write("half a thou");
     at.repl.fill("/commit accept\nOne", at.now);
     assert_eq!(at.repl.editor.text(), "/commit accept\nOne");
-    assert_eq!(at.code(Code::Enter), []);
+    assert_eq!(at.code(KeyCode::Enter), []);
     assert_eq!(
         at.repl.settles_at(at.now),
         at.repl.filled.map(|filled| filled + STARTLED)
@@ -604,10 +604,10 @@ fn an_enter_that_was_on_its_way_does_not_send_what_was_filled_in() {
     at.wait(500);
     at.repl.settle(at.now);
     assert_eq!(at.repl.hint, Some(SENDS));
-    assert_eq!(at.code(Code::Enter), [Act::Send("/commit accept\nOne".to_owned())]);
+    assert_eq!(at.code(KeyCode::Enter), [Act::Send("/commit accept\nOne".to_owned())]);
     assert_eq!(at.repl.hint, None);
     // The unsent draft is not lost.
-    (0..3).for_each(|_| drop(at.code(Code::Up)));
+    (0..3).for_each(|_| drop(at.code(KeyCode::Up)));
     assert!(
         at.repl.editor.text().contains("half a thou"),
         "{}",

@@ -1,13 +1,13 @@
 //! Options of the commands for MCP servers.
 
-use super::Place;
+use super::DirectoryArgs;
 use clap::{Args, Subcommand};
 
 #[derive(Subcommand, Debug)]
 pub enum Mcp {
     /// Check every configured server
     #[command(after_help = MCP_LIST_HELP)]
-    List(Place),
+    List(DirectoryArgs),
     /// Check one server and list its tools
     #[command(after_help = MCP_TEST_HELP)]
     Test(McpServer),
@@ -41,7 +41,7 @@ pub struct McpServer {
     pub name: String,
 
     #[command(flatten)]
-    pub place: Place,
+    pub place: DirectoryArgs,
 }
 
 #[derive(Args, Debug)]

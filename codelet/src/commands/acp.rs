@@ -11,12 +11,12 @@ use crate::recorded::{self, peek};
 use crate::servers::ServerFile;
 use crate::settings::{From, Settings};
 use crate::startup;
-use crate::takeover::{self, Recorded};
+use crate::takeover::{self, Recording};
 use crate::world;
 use codelet_acp::{Begun, Command, Host, Listed, Pictures, Reach, Server, ServerReach, Unopened, Wanted};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::session::{Parts, Session};
-use codelet_terminal::Found;
+use codelet_terminal::ModelLookup;
 use codelet_terminal::command::COMMANDS;
 use codelet_tools::pictures::from_base64;
 use futures_util::FutureExt as _;
@@ -59,7 +59,7 @@ pub fn run(args: &Acp) -> Result<Exit, Failure> {
     let stop = startup::heed_signals()?;
     // Any other output on it would corrupt the protocol.
     crate::output::stdout()?;
-    let host = Sessions { args: args.clone() };
+    let host = SessionFactory { args: args.clone() };
     let served = runtime.block_on(codelet_acp::serve(host, tokio::io::stdin(), tokio::io::stdout(), &stop));
     // A read of standard input may be in progress.
     runtime.shutdown_background();
@@ -71,11 +71,11 @@ pub fn run(args: &Acp) -> Result<Exit, Failure> {
 }
 
 /// Creates sessions from the settings and the command line.
-struct Sessions {
+struct SessionFactory {
     args: Acp,
 }
 
-impl Host for Sessions {
+impl Host for SessionFactory {
     fn version(&self) -> &str {
         env!("CARGO_PKG_VERSION")
     }
@@ -171,7 +171,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
 }
 
 /// Reads the recorded session with this name: a file, or an id from `codelet sessions`.
-fn read(name: &str, place: &Place) -> Result<(PathBuf, Recorded), Unopened> {
+fn read(name: &str, place: &Place) -> Result<(PathBuf, Recording), Unopened> {
     let unknown = |why| Unopened::Unknown(why);
     let file = place.directory.join(name);
     let file = match file.is_file() || file.to_string_lossy().contains('#') && Path::new(name).is_absolute() {
@@ -233,8 +233,8 @@ fn connect(settings: &Settings, tools: codelet_tools::Reach) -> codelet_acp::Con
         let found = connect(name, tell);
         async move {
             match found.await? {
-                Found::Model { model, .. } => Ok(model),
-                Found::Held(why) => Err(why),
+                ModelLookup::Model { model, .. } => Ok(model),
+                ModelLookup::Held(why) => Err(why),
             }
         }
         .boxed_local()

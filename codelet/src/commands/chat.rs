@@ -10,7 +10,7 @@ use crate::saved;
 use crate::secrets;
 use crate::settings::{Login, NotifyBy, Settings, kept};
 use crate::startup;
-use crate::takeover::{self, Recorded};
+use crate::takeover::{self, Recording};
 use crate::toolset::Toolset;
 use crate::transcript::Transcript;
 use crate::world::Equipment;
@@ -88,7 +88,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
 /// Runs `work` and catches panics: a panic is reported on standard error after the terminal is restored, with these
 /// secrets redacted.
 fn guarded<T>(secrets: Secrets, work: impl FnOnce() -> T) -> Option<T> {
-    let report = Report::begin(secrets);
+    let report = PanicReport::begin(secrets);
     let done = std::panic::catch_unwind(AssertUnwindSafe(work));
     if done.is_err() {
         report.print();
@@ -102,7 +102,7 @@ fn live(
     place: &Place,
     opening: Option<String>,
     hooks: Vec<Hook>,
-    (transcript, recorded): (Option<&Transcript>, Option<Recorded>),
+    (transcript, recorded): (Option<&Transcript>, Option<Recording>),
 ) -> Result<ExitCode, Failure> {
     let runtime = startup::runtime()?;
     let warning = startup::in_the_clear(settings);
@@ -512,9 +512,9 @@ fn edit(reach: codelet_tools::Reach) -> Edit {
 
 /// The panic report. It is held back until the terminal is restored: a panic caught in a tool must not overwrite the
 /// screen.
-struct Report(Arc<Mutex<Option<String>>>);
+struct PanicReport(Arc<Mutex<Option<String>>>);
 
-impl Report {
+impl PanicReport {
     fn begin(secrets: Secrets) -> Self {
         let last = Arc::new(Mutex::new(None));
         let kept = Arc::clone(&last);
@@ -529,7 +529,7 @@ impl Report {
             let told = secrets.hide(&format!("{said}{place}")).into_owned();
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
         }));
-        Report(last)
+        PanicReport(last)
     }
 
     fn print(&self) {

@@ -6,7 +6,7 @@ use crate::args::Compact;
 use crate::commands::{told_warnings, warn};
 use crate::exit::{Exit, Failure};
 use crate::explain;
-use crate::input::{self, Conversations, Input};
+use crate::input::{self, Input, InputContent};
 use crate::output::{Output, is_same_file};
 use crate::paint::{self, Ink, Look, clean, clip, count, number};
 use crate::progress::Progress;
@@ -38,17 +38,17 @@ pub fn run(args: &Compact) -> Result<Exit, Failure> {
             "is a folder; --out DIR compacts every conversation in it to another folder",
         ));
     }
-    let places = Places::of(args)?;
+    let places = OutputPaths::of(args)?;
     let (input, progress) = Input::read_any_telling(args.file.as_deref())?;
     match input.conversations(args.conversations.index)? {
-        Conversations::One(input) => one(args, &places, input, progress),
-        Conversations::Many(input) => all(args, &places, &input, progress),
+        InputContent::One(input) => one(args, &places, input, progress),
+        InputContent::Many(input) => all(args, &places, &input, progress),
     }
     .map(|()| Exit::Done)
 }
 
 /// Compacts one conversation and reports everything about it.
-fn one(args: &Compact, places: &Places, input: Input, progress: Progress) -> Result<(), Failure> {
+fn one(args: &Compact, places: &OutputPaths, input: Input, progress: Progress) -> Result<(), Failure> {
     let Outcome {
         compacted,
         written,
@@ -97,7 +97,7 @@ fn one(args: &Compact, places: &Places, input: Input, progress: Progress) -> Res
 }
 
 /// Compacts the conversations of a data set, one per line.
-fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Result<(), Failure> {
+fn all(args: &Compact, places: &OutputPaths, input: &Input, progress: Progress) -> Result<(), Failure> {
     let alone = [
         ("--explain", args.explain),
         ("--report", places.report.is_some()),
@@ -196,14 +196,14 @@ enum Picture {
 }
 
 /// The destinations of the outputs.
-struct Places {
+struct OutputPaths {
     result: Option<Output>,
     report: Option<Output>,
     removed: Option<Output>,
     picture: Picture,
 }
 
-impl Places {
+impl OutputPaths {
     fn of(args: &Compact) -> Result<Self, Failure> {
         let named = |path: &Option<PathBuf>| path.as_deref().map(Output::named);
         let (report, removed) = (named(&args.report), named(&args.removed));
@@ -240,7 +240,7 @@ impl Places {
             }
         }
         let stdout_is_taken = places.iter().any(|(_, place)| **place == Output::Stdout);
-        Ok(Places {
+        Ok(OutputPaths {
             picture: if stdout_is_taken {
                 Picture::Stderr
             } else {

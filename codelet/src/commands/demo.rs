@@ -124,7 +124,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         OutputForm::Text => shown(args, &interrupt)?,
         form => once::front(form, &interrupt)?,
     };
-    let asked = once::Asked {
+    let asked = once::PromptRun {
         prompt: Prompt::from(PROMPT),
         output: args.output,
         transcript: None,

@@ -220,8 +220,8 @@ fn certificates() -> Point {
         ),
         Ok((count, by)) => {
             let whose = match by {
-                TrustedBy::User => "named by you",
-                TrustedBy::System => "of the system",
+                TrustedBy::User => "from your settings or environment",
+                TrustedBy::System => "from the system",
                 TrustedBy::Program => "built in, since the system has none",
             };
             Point::new("certificates", State::Fine, format!("{count} trusted, {whose}"))

@@ -3,7 +3,7 @@
 use crate::args::Inspect;
 use crate::commands::{sessions, told_warnings, warn};
 use crate::exit::Failure;
-use crate::input::{Conversations, Input};
+use crate::input::{Input, InputContent};
 use crate::output::Output;
 use crate::paint::{self, Ink, Look, clean, clip, clip_path, count, fit, number, percent};
 use crate::progress::Progress;
@@ -30,13 +30,13 @@ const NEWEST_TURNS: usize = 6;
 pub fn run(args: &Inspect) -> Result<(), Failure> {
     let (input, progress) = Input::read_any_telling(args.file.as_deref())?;
     match input.conversations(args.conversations.index)? {
-        Conversations::One(input) => {
+        InputContent::One(input) => {
             let (shown, warnings) = inspected(args, input, progress)?;
             Output::Stdout.write(|out| out.write_all(shown.as_bytes()))?;
             warn(&Look::stderr(), &warnings);
             Ok(())
         }
-        Conversations::Many(input) => match input.sessions() {
+        InputContent::Many(input) => match input.sessions() {
             Some(held) => {
                 drop(progress);
                 sessions::list_store(held, args.json)

@@ -33,7 +33,7 @@ pub fn run(args: &Mcp) -> Result<Exit, Failure> {
     }
 }
 
-fn list(args: &args::Place) -> Result<Exit, Failure> {
+fn list(args: &args::DirectoryArgs) -> Result<Exit, Failure> {
     let place = Place::find(args.directory.as_deref())?;
     let settings = Settings::read(&place.settings())?;
     super::warn(&Look::stderr(), &settings.notices);
@@ -63,7 +63,7 @@ fn list(args: &args::Place) -> Result<Exit, Failure> {
     Ok(status(&checked))
 }
 
-fn test(name: &str, args: &args::Place) -> Result<Exit, Failure> {
+fn test(name: &str, args: &args::DirectoryArgs) -> Result<Exit, Failure> {
     let place = Place::find(args.directory.as_deref())?;
     let settings = Settings::read(&place.settings())?;
     super::warn(&Look::stderr(), &settings.notices);

@@ -27,8 +27,7 @@ use std::time::Instant;
 use tokio::runtime::Runtime;
 
 /// The explanation for an exit status that differs from that of an answer.
-const HELD_UP: &str =
-    "exit status 1: the last call that was more than reading was not permitted (--permission, --allow PATTERN)";
+const HELD_UP: &str = "exit status 1: a command or change was not permitted; --allow 'PATTERN' permits commands, --permission all everything";
 
 /// Runs the prompt.
 ///
@@ -153,7 +152,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
         Some(schema) => schema.asked_with(&text),
         None => text,
     };
-    let asked = |prompt: Prompt, transcript| Asked {
+    let asked = |prompt: Prompt, transcript| PromptRun {
         prompt: Prompt {
             text: with_schema(prompt.text),
             ..prompt
@@ -186,7 +185,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
 }
 
 /// A prompt to run.
-pub struct Asked<'a> {
+pub struct PromptRun<'a> {
     /// The prompt.
     pub prompt: Prompt,
     /// The output format.
@@ -200,12 +199,12 @@ pub struct Asked<'a> {
 /// Runs the prompt and prints the output.
 pub fn carry(
     session: &mut Session,
-    asked: Asked<'_>,
+    asked: PromptRun<'_>,
     runtime: &Runtime,
     interrupt: &Interrupt,
     front: &mut dyn Front,
 ) -> Result<Exit, Failure> {
-    let Asked {
+    let PromptRun {
         prompt,
         output,
         transcript,
@@ -260,7 +259,7 @@ pub fn carry(
 /// has ended. The exit status is that of the last one.
 fn carry_each<'a>(
     session: &mut Session,
-    asked: &dyn Fn(Prompt) -> Asked<'a>,
+    asked: &dyn Fn(Prompt) -> PromptRun<'a>,
     fetching: &Fetching<'_>,
     front: &mut dyn Front,
 ) -> Result<Exit, Failure> {

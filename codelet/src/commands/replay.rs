@@ -11,7 +11,7 @@ pub(super) use prices::{Prices, prices};
 use crate::args::{Replay, WhichHalf};
 use crate::commands::warn;
 use crate::exit::Failure;
-use crate::input::{Conversations, Input};
+use crate::input::{Input, InputContent};
 use crate::output::Output;
 use crate::paint::{Look, clean, count};
 use crate::progress::Progress;
@@ -20,13 +20,13 @@ use codelet_replay::policy::{Policy, Settings};
 use codelet_replay::session::{MOST_REQUESTS, Session};
 use codelet_replay::totals::{Half, Played, repeated};
 use codelet_transcript::Format;
-use files::{Found, Passed, title};
+use files::{Passed, ReplayFiles, title};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Everything that is printed.
-struct Outcome {
+struct ReplayResult {
     settings: Settings,
     played: Vec<Played>,
     /// The shortest names that distinguish the files.
@@ -52,7 +52,7 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
         settings.card = prices::living(settings.card, ttl)?;
     }
     let progress = Progress::start("looking for files");
-    let Found {
+    let ReplayFiles {
         mut files,
         mut skipped,
         passed,
@@ -83,7 +83,7 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
             all => format!("none of {} could be replayed", count(all, "file")),
         }));
     }
-    let outcome = Outcome {
+    let outcome = ReplayResult {
         settings,
         names: names(
             &played
@@ -220,8 +220,8 @@ fn play_all(
 /// Simulates the conversation of a file, or all of a data set.
 fn play_file(file: &Path, args: &Replay, policies: &[Policy], settings: &Settings) -> Vec<Result<Played, String>> {
     let input = match Input::read_any(Some(file)).and_then(|input| input.conversations(args.conversations.index)) {
-        Ok(Conversations::One(input)) => input,
-        Ok(Conversations::Many(input)) => {
+        Ok(InputContent::One(input)) => input,
+        Ok(InputContent::Many(input)) => {
             let mut played = Vec::new();
             let done = input.each(|at, one| {
                 played.push(play(file, Some(at), one, args, policies, settings));

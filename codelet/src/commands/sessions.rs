@@ -21,7 +21,7 @@ const SHOWN: usize = 30;
 /// # Errors
 /// If standard output cannot be written.
 pub fn run(args: &Sessions) -> Result<(), Failure> {
-    let recorded::Found { sessions: all, notes } = recorded::all();
+    let recorded::RecordedSessions { sessions: all, notes } = recorded::all();
     let is_asked = |found: &(usize, Recorded)| args.agent.as_deref().is_none_or(|agent| agent == found.1.agent);
     // Each keeps its number, whatever is filtered out.
     let asked: Vec<(usize, Recorded)> = (1..).zip(all).filter(is_asked).collect();

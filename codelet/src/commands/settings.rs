@@ -2,7 +2,7 @@
 
 use crate::args;
 use crate::exit::Failure;
-use crate::hooks::{Found, consent};
+use crate::hooks::{FoundHooks, consent};
 use crate::network;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, width};
@@ -20,11 +20,11 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// If a settings file is invalid, or the folder does not exist.
-pub fn run(args: &args::Place) -> Result<(), Failure> {
+pub fn run(args: &args::DirectoryArgs) -> Result<(), Failure> {
     let place = Place::find(args.directory.as_deref())?;
     let mut settings = Settings::read(&place.settings())?;
     settings.heed(&variable);
-    let found = Found::look(&settings, &place)?;
+    let found = FoundHooks::look(&settings, &place)?;
     settings.notices.extend(found.notices.iter().cloned());
     let secrets = secrets::source(&settings, &place).now();
     let mut rows = rows(&settings, &place);
@@ -172,7 +172,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
 }
 
 /// Returns a row per hook; for the project's, with whether it runs.
-fn hooks(found: &Found, settings: &Settings, place: &Place) -> Vec<[String; 3]> {
+fn hooks(found: &FoundHooks, settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     let of_project = if consent::is_kept(found, settings, place) {
         ""
     } else {

@@ -1,7 +1,7 @@
 //! The user's consent to a project's hooks: asked once for their content, stored in the user's settings, and asked
 //! again when the content changes.
 
-use super::{Found, Source};
+use super::{FoundHooks, HookSource};
 use crate::exit::Failure;
 use crate::paint::{Ink, Look, clean};
 use crate::place::Place;
@@ -22,7 +22,7 @@ const LINES: usize = 120;
 ///
 /// # Errors
 /// If the question cannot be asked.
-pub fn permitted(found: &mut Found, settings: &Settings, place: &Place, can_ask: bool) -> Result<bool, Failure> {
+pub fn permitted(found: &mut FoundHooks, settings: &Settings, place: &Place, can_ask: bool) -> Result<bool, Failure> {
     if found.project.is_empty() {
         return Ok(false);
     }
@@ -58,12 +58,12 @@ pub fn permitted(found: &mut Found, settings: &Settings, place: &Place, can_ask:
 }
 
 /// Returns whether the user has permitted the project's hooks in their current form.
-pub fn is_kept(found: &Found, settings: &Settings, place: &Place) -> bool {
+pub fn is_kept(found: &FoundHooks, settings: &Settings, place: &Place) -> bool {
     settings.hooks_consent.as_deref() == Some(&*digest(&found.project, &place.root))
 }
 
 /// Returns a digest of the hooks in these files. Files are identified by their path within the project.
-fn digest(sources: &[Source], root: &Path) -> String {
+fn digest(sources: &[HookSource], root: &Path) -> String {
     let mut hash = Sha256::new();
     for source in sources {
         let file = source.file.strip_prefix(root).unwrap_or(&source.file);
@@ -78,7 +78,7 @@ fn digest(sources: &[Source], root: &Path) -> String {
 }
 
 /// Lists every command that would run, with its event.
-fn question(sources: &[Source], root: &Path, is_changed: bool) -> String {
+fn question(sources: &[HookSource], root: &Path, is_changed: bool) -> String {
     let mut text = match is_changed {
         true => "The hooks of this project have changed since you permitted them. It wants to run these commands:\n"
             .to_owned(),
@@ -174,10 +174,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn source(file: &str, command: &str) -> Source {
+    fn source(file: &str, command: &str) -> HookSource {
         let value = json!({"Stop": [{"hooks": [{"type": "command", "command": command}]}]});
         let hooks = super::super::written::read(&value).unwrap_or_default().hooks;
-        Source {
+        HookSource {
             file: file.into(),
             value,
             hooks,
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn whatever_changes_in_it_changes_its_name() {
         let root = Path::new("/p");
-        let of = |sources: &[Source]| digest(sources, root);
+        let of = |sources: &[HookSource]| digest(sources, root);
         let one = [source("/p/.claude/settings.json", "a")];
         assert_eq!(of(&one), of(&one.clone()));
         assert_eq!(

@@ -42,7 +42,7 @@ pub struct Hook {
 
 /// The hooks of one file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Written {
+pub struct HookFile {
     /// The hooks that can be run.
     pub hooks: Vec<Hook>,
     /// The unsupported parts of the others, each as a sentence without a period.
@@ -53,8 +53,8 @@ pub struct Written {
 ///
 /// # Errors
 /// Describes the invalid part and its location.
-pub fn read(hooks: &Value) -> Result<Written, String> {
-    let mut written = Written::default();
+pub fn read(hooks: &Value) -> Result<HookFile, String> {
+    let mut written = HookFile::default();
     for (name, groups) in object(hooks, "hooks")? {
         let at = format!("hooks.{name}");
         let Some(event) = EVENTS.into_iter().find(|event| event == name) else {
@@ -73,7 +73,7 @@ pub fn read(hooks: &Value) -> Result<Written, String> {
     }
 }
 
-fn take(event: &'static str, group: &Map<String, Value>, written: &mut Written) -> Result<(), String> {
+fn take(event: &'static str, group: &Map<String, Value>, written: &mut HookFile) -> Result<(), String> {
     let matcher = match group.get("matcher") {
         None => "",
         Some(matcher) => matcher.as_str().ok_or("expected `matcher` to be a text")?,

@@ -6,16 +6,16 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// An agent whose sessions are found.
-pub struct Agent {
+pub struct RecordedAgent {
     /// Its name, the same as the name of its sessions' format.
     pub name: &'static str,
-    pub kept: Kept,
-    pub places: &'static [Place],
+    pub kept: Storage,
+    pub places: &'static [SessionPlace],
 }
 
 /// The kind of storage that an agent uses.
 #[derive(Clone, Copy)]
-pub enum Kept {
+pub enum Storage {
     /// One file per session.
     Files,
     /// Databases that can be read.
@@ -25,7 +25,7 @@ pub enum Kept {
 }
 
 /// A location of sessions.
-pub struct Place {
+pub struct SessionPlace {
     pub base: Base,
     /// The path pattern below the base, with `*` for any part of a name.
     pub pattern: &'static str,
@@ -40,23 +40,23 @@ pub struct Base {
     pub usual: &'static str,
 }
 
-const fn at(variable: &'static str, usual: &'static str, pattern: &'static str) -> Place {
+const fn at(variable: &'static str, usual: &'static str, pattern: &'static str) -> SessionPlace {
     let variable = Some(variable);
     let base = Base {
         variable,
         within: "",
         usual,
     };
-    Place { base, pattern }
+    SessionPlace { base, pattern }
 }
 
-const fn home(usual: &'static str, pattern: &'static str) -> Place {
+const fn home(usual: &'static str, pattern: &'static str) -> SessionPlace {
     let base = Base {
         variable: None,
         within: "",
         usual,
     };
-    Place { base, pattern }
+    SessionPlace { base, pattern }
 }
 
 /// The user data folders of VS Code and similar editors, on Linux and macOS.
@@ -71,60 +71,60 @@ macro_rules! in_editors {
 }
 
 #[rustfmt::skip]
-pub const AGENTS: &[Agent] = &[
-    Agent { kept: Kept::Files, name: "claude-code", places: &[at("CLAUDE_CONFIG_DIR", ".claude", "projects/*/*.jsonl")] },
-    Agent { kept: Kept::Files, name: "codex", places: &[
+pub const AGENTS: &[RecordedAgent] = &[
+    RecordedAgent { kept: Storage::Files, name: "claude-code", places: &[at("CLAUDE_CONFIG_DIR", ".claude", "projects/*/*.jsonl")] },
+    RecordedAgent { kept: Storage::Files, name: "codex", places: &[
         at("CODEX_HOME", ".codex", "sessions/*/*/*/rollout-*.jsonl"),
         at("CODEX_HOME", ".codex", "archived_sessions/rollout-*.jsonl"),
     ] },
-    Agent { kept: Kept::Files, name: "gemini-cli", places: &[
-        Place { base: Base { variable: Some("GEMINI_CLI_HOME"), within: ".gemini", usual: ".gemini" }, pattern: "tmp/*/chats/session-*" },
+    RecordedAgent { kept: Storage::Files, name: "gemini-cli", places: &[
+        SessionPlace { base: Base { variable: Some("GEMINI_CLI_HOME"), within: ".gemini", usual: ".gemini" }, pattern: "tmp/*/chats/session-*" },
     ] },
-    Agent { kept: Kept::Files, name: "qwen-code", places: &[home(".qwen", "projects/*/chats/*.jsonl")] },
-    Agent { kept: Kept::Files, name: "pi", places: &[at("PI_CODING_AGENT_DIR", ".pi/agent", "sessions/*/*.jsonl")] },
-    Agent { kept: Kept::Files, name: "copilot", places: &[
+    RecordedAgent { kept: Storage::Files, name: "qwen-code", places: &[home(".qwen", "projects/*/chats/*.jsonl")] },
+    RecordedAgent { kept: Storage::Files, name: "pi", places: &[at("PI_CODING_AGENT_DIR", ".pi/agent", "sessions/*/*.jsonl")] },
+    RecordedAgent { kept: Storage::Files, name: "copilot", places: &[
         home(".copilot", "session-state/*/events.jsonl"),
         home(".copilot", "session-state/*.jsonl"),
     ] },
-    Agent { kept: Kept::Files, name: "cursor", places: &[
+    RecordedAgent { kept: Storage::Files, name: "cursor", places: &[
         home(".cursor", "projects/*/agent-transcripts/*/*.jsonl"),
         home(".cursor", "projects/*/agent-transcripts/*.jsonl"),
     ] },
-    Agent { kept: Kept::Files, name: "droid", places: &[home(".factory", "sessions/*/*.jsonl"), home(".factory", "sessions/*.jsonl")] },
-    Agent { kept: Kept::Files, name: "kimi", places: &[at("KIMI_SHARE_DIR", ".kimi", "sessions/*/*/wire.jsonl")] },
-    Agent { kept: Kept::Files, name: "continue", places: &[at("CONTINUE_GLOBAL_DIR", ".continue", "sessions/*-*.json")] },
-    Agent { kept: Kept::Files, name: "amp", places: &[at("XDG_DATA_HOME", ".local/share", "amp/threads/T-*.json")] },
-    Agent { kept: Kept::Files, name: "vscode-chat", places: in_editors![
+    RecordedAgent { kept: Storage::Files, name: "droid", places: &[home(".factory", "sessions/*/*.jsonl"), home(".factory", "sessions/*.jsonl")] },
+    RecordedAgent { kept: Storage::Files, name: "kimi", places: &[at("KIMI_SHARE_DIR", ".kimi", "sessions/*/*/wire.jsonl")] },
+    RecordedAgent { kept: Storage::Files, name: "continue", places: &[at("CONTINUE_GLOBAL_DIR", ".continue", "sessions/*-*.json")] },
+    RecordedAgent { kept: Storage::Files, name: "amp", places: &[at("XDG_DATA_HOME", ".local/share", "amp/threads/T-*.json")] },
+    RecordedAgent { kept: Storage::Files, name: "vscode-chat", places: in_editors![
         "workspaceStorage/*/chatSessions/*.json", "workspaceStorage/*/chatSessions/*.jsonl",
         "globalStorage/emptyWindowChatSessions/*.json", "globalStorage/emptyWindowChatSessions/*.jsonl"
     ] },
-    Agent { kept: Kept::Files, name: "cline", places: in_editors![
+    RecordedAgent { kept: Storage::Files, name: "cline", places: in_editors![
         "globalStorage/saoudrizwan.claude-dev/tasks/*/api_conversation_history.json",
         "globalStorage/rooveterinaryinc.roo-cline/tasks/*/api_conversation_history.json",
         "globalStorage/kilocode.kilo-code/tasks/*/api_conversation_history.json"
     ] },
-    Agent { kept: Kept::Store, name: "opencode", places: &[
+    RecordedAgent { kept: Storage::Store, name: "opencode", places: &[
         at("XDG_DATA_HOME", ".local/share", "opencode/opencode*.db"),
         at("XDG_DATA_HOME", ".local/share", "kilo/kilo*.db"),
     ] },
-    Agent { kept: Kept::Store, name: "goose", places: &[
-        Place { base: Base { variable: Some("GOOSE_PATH_ROOT"), within: "data", usual: ".local/share/goose" }, pattern: "sessions/sessions.db" },
+    RecordedAgent { kept: Storage::Store, name: "goose", places: &[
+        SessionPlace { base: Base { variable: Some("GOOSE_PATH_ROOT"), within: "data", usual: ".local/share/goose" }, pattern: "sessions/sessions.db" },
         at("XDG_DATA_HOME", ".local/share", "goose/sessions/sessions.db"),
         home("Library/Application Support", "Block.goose/sessions/sessions.db"),
     ] },
     // One database in each project (`of_projects`).
-    Agent { kept: Kept::Store, name: "crush", places: &[] },
-    Agent { kept: Kept::Store, name: "zed", places: &[
+    RecordedAgent { kept: Storage::Store, name: "crush", places: &[] },
+    RecordedAgent { kept: Storage::Store, name: "zed", places: &[
         at("XDG_DATA_HOME", ".local/share", "zed/threads/threads.db"),
         home("Library/Application Support", "Zed/threads/threads.db"),
     ] },
-    Agent { kept: Kept::Store, name: "kiro", places: &[
+    RecordedAgent { kept: Storage::Store, name: "kiro", places: &[
         at("XDG_DATA_HOME", ".local/share", "kiro-cli/data.sqlite3"),
         at("XDG_DATA_HOME", ".local/share", "amazon-q/data.sqlite3"),
         home("Library/Application Support", "kiro-cli/data.sqlite3"),
         home("Library/Application Support", "amazon-q/data.sqlite3"),
     ] },
-    Agent { kept: Kept::Unread("its newer transcripts are read"), name: "cursor", places: &[
+    RecordedAgent { kept: Storage::Unread("its newer transcripts are read"), name: "cursor", places: &[
         at("XDG_CONFIG_HOME", ".config", "Cursor/User/globalStorage/state.vscdb"),
         home("Library/Application Support", "Cursor/User/globalStorage/state.vscdb"),
     ] },

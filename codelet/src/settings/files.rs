@@ -1,6 +1,6 @@
 //! Reading of the settings files, the project's over the user's.
 
-use super::written::{self, MOST, Written};
+use super::written::{self, MOST, SettingsFile};
 use super::{From, LookUp, Places, Set, Settings, kept};
 use crate::exit::Failure;
 use crate::input;
@@ -61,7 +61,7 @@ impl Settings {
         Ok(settings)
     }
 
-    fn take(&mut self, written: Written, path: &Path) -> Result<(), Failure> {
+    fn take(&mut self, written: SettingsFile, path: &Path) -> Result<(), Failure> {
         let from = &From::File(path.to_owned());
         if let Some(nonsense) = written.nonsense {
             return Err(Failure::Told(format!("{}{nonsense}", path.display())));

@@ -3,7 +3,7 @@
 
 use super::Places;
 use super::files::has_another_name;
-use super::written::{MOST, Written, parse};
+use super::written::{MOST, SettingsFile, parse};
 use crate::exit::Failure;
 use crate::output::{Access, Output};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -16,11 +16,9 @@ use toml_edit::{Array, DocumentMut, Item, Table};
 /// # Errors
 /// Explains why they cannot be stored; the file is then unchanged.
 pub fn keep(places: &Places, fenced: &[PathBuf], patterns: &[String]) -> Result<String, String> {
-    let (file, root) = kept(places, fenced, &Kept::Patterns(patterns))?;
+    let (file, root) = kept(places, fenced, &ProjectGrant::Patterns(patterns))?;
     let file = file.display();
-    Ok(format!(
-        "kept in {file}; remove it there, under [projects.\"{root}\"], to take it back"
-    ))
+    Ok(format!("saved in {file}, under [projects.\"{root}\"]"))
 }
 
 /// Stores the user's consent to the hooks with this digest for the project with this root.
@@ -28,30 +26,30 @@ pub fn keep(places: &Places, fenced: &[PathBuf], patterns: &[String]) -> Result<
 /// # Errors
 /// Explains why it cannot be stored; the file is then unchanged.
 pub fn keep_consent(places: &Places, fenced: &[PathBuf], digest: &str) -> Result<(), String> {
-    kept(places, fenced, &Kept::Hooks(digest)).map(|_| ())
+    kept(places, fenced, &ProjectGrant::Hooks(digest)).map(|_| ())
 }
 
 /// A permission to store for a project.
-enum Kept<'a> {
+enum ProjectGrant<'a> {
     /// Allow patterns, added to the existing ones.
     Patterns(&'a [String]),
     /// The digest of its hooks, which replaces the existing one.
     Hooks(&'a str),
 }
 
-impl Kept<'_> {
-    fn is_in(&self, written: &Written, root: &Path) -> bool {
+impl ProjectGrant<'_> {
+    fn is_in(&self, written: &SettingsFile, root: &Path) -> bool {
         match self {
-            Kept::Patterns(patterns) => {
+            ProjectGrant::Patterns(patterns) => {
                 let allowed = allowed_in(written, root);
                 patterns.iter().all(|pattern| allowed.contains(pattern))
             }
-            Kept::Hooks(digest) => consent_in(written, root).as_deref() == Some(digest),
+            ProjectGrant::Hooks(digest) => consent_in(written, root).as_deref() == Some(digest),
         }
     }
 }
 
-fn kept<'a>(places: &'a Places, fenced: &[PathBuf], kept: &Kept<'_>) -> Result<(&'a Path, &'a str), String> {
+fn kept<'a>(places: &'a Places, fenced: &[PathBuf], kept: &ProjectGrant<'_>) -> Result<(&'a Path, &'a str), String> {
     let file = places
         .user
         .as_deref()
@@ -67,7 +65,7 @@ fn kept<'a>(places: &'a Places, fenced: &[PathBuf], kept: &Kept<'_>) -> Result<(
     Ok((file, root))
 }
 
-fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], kept: &Kept<'_>) -> Result<(), Failure> {
+fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], kept: &ProjectGrant<'_>) -> Result<(), Failure> {
     if let Some(folder) = file.parent() {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(|error| Failure::io(folder, &error))?;
@@ -97,7 +95,7 @@ fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], kept: &Kept<
 }
 
 /// Returns the patterns stored for the project with this root.
-pub(super) fn allowed_in(written: &Written, root: &Path) -> Vec<String> {
+pub(super) fn allowed_in(written: &SettingsFile, root: &Path) -> Vec<String> {
     written
         .projects
         .get(root)
@@ -106,12 +104,12 @@ pub(super) fn allowed_in(written: &Written, root: &Path) -> Vec<String> {
 }
 
 /// Returns the digest of the permitted hooks of the project with this root.
-pub(super) fn consent_in(written: &Written, root: &Path) -> Option<String> {
+pub(super) fn consent_in(written: &SettingsFile, root: &Path) -> Option<String> {
     written.projects.get(root)?.hooks.clone()
 }
 
 /// Returns the text of a settings file with this permission added.
-fn with(text: &str, root: &str, kept: &Kept<'_>) -> Result<String, String> {
+fn with(text: &str, root: &str, kept: &ProjectGrant<'_>) -> Result<String, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut document: DocumentMut = text
         .parse()
@@ -126,7 +124,7 @@ fn with(text: &str, root: &str, kept: &Kept<'_>) -> Result<String, String> {
     let project = projects.entry(root).or_insert_with(toml_edit::table);
     let project = project.as_table_like_mut().ok_or("the project is not a table there")?;
     match kept {
-        Kept::Patterns(patterns) => {
+        ProjectGrant::Patterns(patterns) => {
             let allow = project.entry("allow").or_insert(toml_edit::value(Array::new()));
             let allow = allow
                 .as_array_mut()
@@ -137,7 +135,7 @@ fn with(text: &str, root: &str, kept: &Kept<'_>) -> Result<String, String> {
                 }
             }
         }
-        Kept::Hooks(digest) => {
+        ProjectGrant::Hooks(digest) => {
             project.insert("hooks", toml_edit::value(*digest));
         }
     }

@@ -1,7 +1,7 @@
 //! Restrictions on a project's settings file: it can only tighten the user's own settings.
 
 use super::vendors::is_of_same_vendor;
-use super::written::Written;
+use super::written::SettingsFile;
 use super::{From, Settings};
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
@@ -11,7 +11,7 @@ impl Settings {
     /// Applies a project's settings that are allowed: the file comes from the repository's author. It can make
     /// permissions and limits narrower; it cannot redirect or extend the use of the user's keys, text or money, or
     /// revoke the user's settings.
-    pub(super) fn narrow(&mut self, mut written: Written, path: &Path) -> Written {
+    pub(super) fn narrow(&mut self, mut written: SettingsFile, path: &Path) -> SettingsFile {
         let mut refused: Vec<&str> = Vec::new();
         let leaves = |model: &String| self.model.from != From::Default && !is_of_same_vendor(model, &self.model.value);
         refuse(&mut written.model, leaves, "model", &mut refused);

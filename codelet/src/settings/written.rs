@@ -30,7 +30,7 @@ pub const LONGEST_WAIT: u64 = 24 * 3600;
 /// A parsed settings file.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Written {
+pub(super) struct SettingsFile {
     #[serde(deserialize_with = "filled")]
     pub model: Option<String>,
     #[serde(deserialize_with = "filled")]
@@ -152,7 +152,7 @@ impl ModelFile {
     }
 }
 
-impl Written {
+impl SettingsFile {
     /// Returns the error of the first inconsistent MCP server, with its place as `:line:column`.
     fn nonsense(&self, text: &str) -> Option<String> {
         #[derive(Deserialize)]
@@ -172,7 +172,7 @@ impl Written {
 ///
 /// # Errors
 /// If it cannot be read or is invalid; the message names the place.
-pub(super) fn read(path: &Path) -> Result<Option<Written>, Failure> {
+pub(super) fn read(path: &Path) -> Result<Option<SettingsFile>, Failure> {
     let bytes = match input::regular(path, MOST) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -190,9 +190,9 @@ pub(super) fn read(path: &Path) -> Result<Option<Written>, Failure> {
 ///
 /// # Errors
 /// If it is invalid; the message names the place.
-pub(super) fn parse(path: &Path, text: &str) -> Result<Written, Failure> {
+pub(super) fn parse(path: &Path, text: &str) -> Result<SettingsFile, Failure> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut written: Written = toml::from_str(text).map_err(|error| {
+    let mut written: SettingsFile = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(String::new(), |span| place(text, span.start));
         Failure::Told(format!("{}{at}: {}", path.display(), clean(&plain(error.message()))))
     })?;

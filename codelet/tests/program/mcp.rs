@@ -764,7 +764,7 @@ fn a_session_asks_before_a_servers_tool_is_called() {
         session.say("Go.");
         for (word, told, called) in [
             ("n we use make", "we use make", 0),
-            ("y", "allowed once", 0),
+            ("y", "4 B", 0),
             ("a", "allowed in this session", 1),
             // Another tool of the same server is another question.
             ("n", "files__environment", 3),

@@ -610,8 +610,7 @@ fn what_was_not_permitted_is_told_and_the_task_that_ends_with_it_has_failed() {
             crate::common::stderr(&output)
         );
         // Whoever reads the status learns why it is no other.
-        let says_why =
-            crate::common::stderr(&output).contains("exit status 1: the last call that was more than reading");
+        let says_why = crate::common::stderr(&output).contains("exit status 1: a command or change was not permitted");
         assert_eq!(says_why, status == 1, "{}", crate::common::stderr(&output));
         let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
         let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go.", "--output", "json"]);

@@ -29,7 +29,7 @@ fn commands_that_only_look_answer_while_an_answer_streams() {
         ("/why nothing", "No removed text has the handle nothing"),
         ("/recall nothing", "No removed text has"),
         ("/pin", "Prompts you can pin"),
-        ("/compact --dry-run", "Dry run, nothing was changed."),
+        ("/compact --dry-run", "Dry run, nothing was changed:"),
         ("/export", "Usage: /export"),
         ("/export nowhere/now.json", "No such directory: nowhere"),
     ] {
@@ -185,7 +185,7 @@ fn what_is_exported_meanwhile_ends_with_what_is_whole_and_says_so() {
     terminal.say("Run it.");
     terminal.wait("began");
     terminal.say("/compact --dry-run");
-    terminal.wait("Dry run, nothing was changed.");
+    terminal.wait("Dry run, nothing was changed:");
     terminal.say("/export running.html");
     terminal.wait_for(SAYS_SO, 2);
     assert!(bench.read("running.html").contains("</html>"));
@@ -272,7 +272,7 @@ fn a_question_is_answered_while_what_is_beside_it_goes_on() {
             assert_eq!(server.record().exchanges.len(), 1);
             // The question still stands, and the other one behind it.
             session.answer(word);
-            session.wait(if word == "y" { "allowed once" } else { "not that one" });
+            session.wait(if word == "y" { "15 B" } else { "not that one" });
             session.answer("n");
             session.wait("Seen.");
             leave(&mut *session, &server);

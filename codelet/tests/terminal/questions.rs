@@ -161,7 +161,7 @@ fn who_looks_elsewhere_is_called_when_a_question_waits_and_when_the_turn_is_over
 fn the_demo_on_a_terminal_is_shown_as_a_session_and_says_what_to_do_next() {
     let bench = Bench::new();
     let mut terminal = Terminal::run(&bench, bench.command(&["demo", "--fast"]), SIZE);
-    terminal.wait("go on from a session of another agent");
+    terminal.wait("continue a session of another agent");
     assert_eq!(terminal.end(), 0);
     let text = terminal.text();
     for shown in [
@@ -253,12 +253,12 @@ fn what_is_kept_for_the_project_is_in_the_users_settings_and_not_asked_about_aga
     terminal.see("[p] always");
     terminal.answer("p");
     terminal.see("│ mkdir *▏");
-    terminal.see("Enter keeps it in your settings");
+    terminal.see("Enter: save");
     // Another pattern that does not permit it is not taken.
     terminal.send(b"x\r");
-    terminal.see("Not kept: this pattern does not permit what is asked for");
+    terminal.see("Not saved: this pattern does not permit what is asked for");
     terminal.send(b"\x7f\r");
-    terminal.wait("permitted in this project: mkdir *");
+    terminal.wait("always allowed in this project: mkdir *");
     terminal.wait("Done.");
     assert!(bench.work.join("three").is_dir());
     leave(&mut terminal, &served);
@@ -275,7 +275,7 @@ fn what_is_kept_for_the_project_is_in_the_users_settings_and_not_asked_about_aga
     piped.say("Go on.");
     piped.wait("project (rmdir *)");
     piped.say("p make *");
-    piped.wait("Not kept: this pattern does not permit what is asked for");
+    piped.wait("Not saved: this pattern does not permit what is asked for");
     piped.say("p rmdir four *");
     piped.wait("Over.");
     leave(&mut piped, &served);
@@ -292,7 +292,7 @@ fn a_pattern_that_is_changed_stands_in_a_frame_wherever_its_rows_begin() {
     terminal.say("Run it.");
     terminal.see("[p] always");
     terminal.answer("p");
-    terminal.see("Enter keeps it in your settings");
+    terminal.see("Enter: save");
     let screen = terminal.screen();
     let field: Vec<&str> = screen
         .lines()

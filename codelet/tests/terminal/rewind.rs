@@ -303,7 +303,7 @@ fn what_commands_may_have_changed_is_not_said_to_be_nothing() {
     terminal.rest();
     terminal.say("/rewind");
     terminal.wait("just now · 1 command ran · no file changed by Edit or Write");
-    terminal.wait("just now · no file changed by Edit or Write");
+    terminal.wait("just now · no file changed\n");
     leave(&mut terminal, &server);
 }
 

@@ -49,7 +49,7 @@ fn going_on_shows_how_it_ended_and_up_brings_what_was_said() {
     let mut terminal = start(&bench, &second, &["--continue"]);
     terminal.see("› Which points?");
     terminal.see("point 12");
-    terminal.see("transcript): 2 prompts, about");
+    terminal.see(": 2 prompts, about");
     let text = terminal.screen();
     assert!(text.contains("…") && text.contains("point 5"), "{text}");
     assert!(!text.contains("point 4") && !text.contains("What is here?"), "{text}");

@@ -58,7 +58,7 @@ fn a_host_is_kept_for_the_project_as_a_pattern() {
     piped.say("Read it.");
     piped.wait(&format!("project (web:127.0.0.1:{})", pages.port));
     piped.say("p web:*");
-    piped.wait("Not kept: web:* would permit every host");
+    piped.wait("Not saved: web:* would permit every host");
     piped.say("p web:127.0.0.*");
     piped.wait("Done.");
     leave(&mut piped, &served);

@@ -148,7 +148,10 @@ async fn kept(rules: Rules, keeps: bool, text: &str) -> (Asking, String, Vec<Vec
 async fn what_is_kept_for_the_project_holds_at_once_and_outlives_a_narrower_permission() {
     let (gate, told, written) = kept(Rules::default(), true, "python3 -m pytest *").await;
     assert_eq!(written, [["python3 -m pytest *"]]);
-    assert_eq!(told, "permitted in this project: python3 -m pytest * · in the settings");
+    assert_eq!(
+        told,
+        "always allowed in this project: python3 -m pytest * (in the settings)"
+    );
     assert_eq!(gate.judge(asked(&run("python3 -m pytest a.py"))).await, Verdict::Yes);
     gate.permit(Permission::Read);
     gate.permit(Permission::Edit);

@@ -85,6 +85,7 @@ impl PastPrompt {
         };
         // The changes of commands are unknown.
         let ran = match self.commands {
+            0 if self.files.is_empty() => return format!("{ago} · no file changed"),
             0 => String::new(),
             some => format!(" · {} ran", counted(some, "command")),
         };

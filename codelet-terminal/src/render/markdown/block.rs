@@ -3,7 +3,7 @@
 use super::super::clean::clean;
 use super::super::look::{Look, Role};
 use super::super::wrap::{Breaking, Wrap, columns, spaces};
-use super::code::Code;
+use super::code::CodeBlock;
 use super::container::{self, Beginnings, Container, DEPTH, indent, is_rule, untabbed};
 use super::reference::{self, Definition, References};
 use super::table::{self, Table};
@@ -32,7 +32,7 @@ pub(super) struct Blocks {
 enum Leaf {
     None,
     Words(Words),
-    Code(Box<Code>),
+    Code(Box<CodeBlock>),
     Html(Verbatim),
     Table(Box<Table>),
 }
@@ -185,7 +185,7 @@ impl Blocks {
             if all && !has_opened && in_words && self.take_as_underline(text, is_end, out) {
                 return;
             }
-            if let Some(fence) = Code::fence(text) {
+            if let Some(fence) = CodeBlock::fence(text) {
                 self.part(matched, has_opened, out);
                 self.open_code(Some((fence, lead)), text, is_end, out);
                 return;
@@ -380,7 +380,7 @@ impl Blocks {
         out: &mut Vec<Line<'static>>,
     ) {
         let begin = self.begin(out);
-        let mut code = Code::new(fence, begin, self.look);
+        let mut code = CodeBlock::new(fence, begin, self.look);
         match fence {
             Some(_) => code.label(text, is_end, out),
             None => code.take(text, is_end, out),

@@ -19,7 +19,7 @@ const UNCOLOURED: [&str; 5] = ["text", "txt", "plaintext", "plain", "console"];
 
 /// An open code block.
 #[derive(Clone, Debug)]
-pub(super) struct Code {
+pub(super) struct CodeBlock {
     /// None for an indented code block.
     fence: Option<Fence>,
     /// Columns of indentation in the source.
@@ -36,7 +36,7 @@ pub(super) struct Code {
     is_begun: bool,
 }
 
-impl Code {
+impl CodeBlock {
     /// Parses the fence at the beginning of a line.
     pub(super) fn fence(text: &str) -> Option<Fence> {
         let mark = *text.as_bytes().first()?;
@@ -52,7 +52,7 @@ impl Code {
             spans.push(Span::raw(margin));
             spans
         };
-        Code {
+        CodeBlock {
             fence: fence.map(|(fence, _)| fence),
             indent: fence.map_or(4, |(_, columns)| columns),
             look,

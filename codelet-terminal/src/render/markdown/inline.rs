@@ -6,7 +6,7 @@ use super::reference::References;
 use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 
-/// Marks a hard line break in a block's text, between two spaces. It is a Unicode noncharacter.
+/// MarkKinds a hard line break in a block's text, between two spaces. It is a Unicode noncharacter.
 pub(super) const ROW_END: char = '\u{fdd0}';
 
 /// A piece of a block's inline content.
@@ -19,7 +19,7 @@ pub(super) enum Shown<'a> {
 }
 
 /// A link or an image whose text is being shown.
-enum Open {
+enum OpenLink {
     /// Its address, if it is to be shown, and its text so far.
     Link(String, String),
     /// A reference with this label that was not defined yet.
@@ -28,30 +28,30 @@ enum Open {
     Footnote,
 }
 
-impl Open {
+impl OpenLink {
     /// Shows what precedes its text, in the surrounding style.
     fn begin(&self, style: Style, look: &Look, to: &mut impl FnMut(Shown<'_>)) {
         match self {
-            Open::Footnote => put("[", style.patch(look.style(Role::Link)), to),
-            Open::Later(_) => put("[", style.patch(look.style(Role::Dim)), to),
-            Open::Link(..) => {}
+            OpenLink::Footnote => put("[", style.patch(look.style(Role::Link)), to),
+            OpenLink::Later(_) => put("[", style.patch(look.style(Role::Dim)), to),
+            OpenLink::Link(..) => {}
         }
     }
 
     /// Shows what follows its text. An enclosing link records the text too.
-    fn end(self, outer: Option<&mut Open>, style: Style, look: &Look, to: &mut impl FnMut(Shown<'_>)) {
+    fn end(self, outer: Option<&mut OpenLink>, style: Style, look: &Look, to: &mut impl FnMut(Shown<'_>)) {
         let dim = style.patch(look.style(Role::Dim));
         match self {
-            Open::Link(address, said) => {
-                if let Some(Open::Link(_, outer)) = outer {
+            OpenLink::Link(address, said) => {
+                if let Some(OpenLink::Link(_, outer)) = outer {
                     outer.push_str(&said);
                 }
                 if !address.is_empty() && address != said {
                     put(&format!(" ({address})"), dim, to);
                 }
             }
-            Open::Later(label) => put(&format!("][{label}]"), dim, to),
-            Open::Footnote => put("]", style.patch(look.style(Role::Link)), to),
+            OpenLink::Later(label) => put(&format!("][{label}]"), dim, to),
+            OpenLink::Footnote => put("]", style.patch(look.style(Role::Link)), to),
         }
     }
 }
@@ -66,17 +66,17 @@ pub(super) fn show(
     mut to: impl FnMut(Shown<'_>),
 ) -> bool {
     match marks(text) {
-        Marks::None => {
+        MarkKinds::None => {
             put(text, base, &mut to);
             return true;
         }
-        Marks::Ticks => return ticked(text, look, base, &mut to),
-        Marks::Any => {}
+        MarkKinds::Ticks => return ticked(text, look, base, &mut to),
+        MarkKinds::Any => {}
     }
     // After a comma nothing at the beginning is parsed as a block, and every mark keeps its meaning.
     let text = format!(",{text}");
     let mut styles = vec![base];
-    let mut links: Vec<Open> = Vec::new();
+    let mut links: Vec<OpenLink> = Vec::new();
     let dim = look.style(Role::Dim);
     let mut is_settled = true;
     let mut is_first = true;
@@ -86,11 +86,11 @@ pub(super) fn show(
         let style = styles.last().copied().unwrap_or(base);
         let mut say = |style: Style, words: &str| {
             let words = match links.last_mut() {
-                Some(Open::Link(_, said)) => {
+                Some(OpenLink::Link(_, said)) => {
                     said.push_str(words);
                     words
                 }
-                Some(Open::Footnote) => words.trim_start_matches('^'),
+                Some(OpenLink::Footnote) => words.trim_start_matches('^'),
                 _ => words,
             };
             put(words, style, &mut to);
@@ -102,7 +102,7 @@ pub(super) fn show(
                     true => words.strip_prefix(',').unwrap_or(&words),
                     false => &words,
                 };
-                is_settled &= marks(words) == Marks::None;
+                is_settled &= marks(words) == MarkKinds::None;
                 say(style, words);
             }
             Event::Code(code) => {
@@ -133,9 +133,9 @@ pub(super) fn show(
                         put("image: ", style.patch(dim), &mut to);
                     }
                     let link = match link_type {
-                        LinkType::ShortcutUnknown if dest_url.is_empty() => Open::Footnote,
-                        LinkType::ReferenceUnknown if dest_url.is_empty() => Open::Later(id.to_string()),
-                        _ => Open::Link(address(&dest_url, &title, link_type), String::new()),
+                        LinkType::ShortcutUnknown if dest_url.is_empty() => OpenLink::Footnote,
+                        LinkType::ReferenceUnknown if dest_url.is_empty() => OpenLink::Later(id.to_string()),
+                        _ => OpenLink::Link(address(&dest_url, &title, link_type), String::new()),
                     };
                     link.begin(style, look, &mut to);
                     links.push(link);
@@ -213,23 +213,23 @@ fn put(text: &str, style: Style, to: &mut impl FnMut(Shown<'_>)) {
 
 /// The marks that occur in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Marks {
+enum MarkKinds {
     None,
     /// Only backticks, the most frequent mark.
     Ticks,
     Any,
 }
 
-fn marks(text: &str) -> Marks {
+fn marks(text: &str) -> MarkKinds {
     let bytes = text.as_bytes();
-    let mut found = Marks::None;
+    let mut found = MarkKinds::None;
     let is_word = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
     for (at, byte) in bytes.iter().enumerate() {
         match byte {
-            b'`' => found = Marks::Ticks,
+            b'`' => found = MarkKinds::Ticks,
             // Within a word it is part of a name.
             b'_' if is_word(at.checked_sub(1)) && is_word(Some(at + 1)) => {}
-            b'*' | b'_' | b'[' | b'<' | b'~' | b'\\' | b'&' => return Marks::Any,
+            b'*' | b'_' | b'[' | b'<' | b'~' | b'\\' | b'&' => return MarkKinds::Any,
             _ => {}
         }
     }

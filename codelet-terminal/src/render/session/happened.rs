@@ -2,8 +2,8 @@
 
 use super::super::look::Role;
 use super::super::tool::{Answered, Running};
-use super::{Doing, Renderer, Topic, count_words, countdown};
-use codelet_agent::event::{Event, Progress, Stopped};
+use super::{Phase, Renderer, Topic, count_words, countdown};
+use codelet_agent::event::{Event, Progress};
 use codelet_agent::model::Billed;
 use codelet_context::notice::Notice;
 use codelet_context::tokens::Tokens;
@@ -80,16 +80,16 @@ impl Renderer {
         self.told_cause.clear();
         self.has_said = false;
         self.done.said = 0;
-        self.set_doing(Doing::Asking, now);
+        self.set_doing(Phase::Asking, now);
         out
     }
 
     fn thought_on(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
         let mut out = Vec::new();
-        if self.doing != Doing::Thinking {
+        if self.doing != Phase::Thinking {
             out = self.flush();
             self.thought_began = now;
-            self.set_doing(Doing::Thinking, now);
+            self.set_doing(Phase::Thinking, now);
         }
         self.think(text);
         out
@@ -97,7 +97,7 @@ impl Renderer {
 
     fn wrote(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
         let mut out = self.end_thinking(now);
-        self.set_doing(Doing::Writing, now);
+        self.set_doing(Phase::Writing, now);
         self.done.said += text.len();
         self.done.words += count_words(text);
         for piece in text.split_inclusive('\n') {
@@ -113,7 +113,7 @@ impl Renderer {
     fn began_calling(&mut self, tool: &str, now: Duration) -> Vec<Line<'static>> {
         let mut out = self.end_thinking(now);
         out.extend(self.flush());
-        self.set_doing(Doing::Calling(tool.to_owned()), now);
+        self.set_doing(Phase::Calling(tool.to_owned()), now);
         out
     }
 
@@ -141,7 +141,7 @@ impl Renderer {
         (left, next_try, first_token): (Duration, Option<u32>, Option<Duration>),
         now: Duration,
     ) -> Vec<Line<'static>> {
-        let doing = Doing::Waiting {
+        let doing = Phase::Waiting {
             cause: cause.to_owned(),
             left,
             next_try,
@@ -160,8 +160,8 @@ impl Renderer {
         let mut out = self.end_thinking(now);
         out.extend(self.flush());
         self.running.push(running);
-        if self.doing != Doing::Tools {
-            self.set_doing(Doing::Tools, now);
+        if self.doing != Phase::Tools {
+            self.set_doing(Phase::Tools, now);
         }
         out
     }
@@ -210,13 +210,9 @@ impl Renderer {
             Some(at) => self.running.remove(at),
             None => Running::new(id.clone(), tool.clone(), "", now),
         };
-        match answer.stopped {
-            None => self.done.calls += 1,
-            Some(Stopped::Interrupted) => self.done.interrupted += 1,
-            Some(Stopped::NotRun) => self.done.not_run += 1,
-        }
+        self.done.calls += u64::from(answer.stopped.is_none());
         if self.running.is_empty() {
-            self.set_doing(Doing::Asking, now);
+            self.set_doing(Phase::Asking, now);
         }
         let mut out = self.topic(Topic::Tools);
         let (lines, folded) = running.answered(answer, &self.look);

@@ -4,7 +4,7 @@ use super::super::clean::clean;
 use super::super::figures::{clock, count, took};
 use super::super::look::Role;
 use super::super::wrap::{Breaking, Wrap, clip, columns};
-use super::{Doing, Renderer, Topic, countdown};
+use super::{Phase, Renderer, Topic, countdown};
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::run::Ending;
 use codelet_context::notice::Notice;
@@ -57,7 +57,7 @@ impl Renderer {
     pub(super) fn after_a_wait(&mut self, event: &Event, now: Duration) -> Vec<Line<'static>> {
         match event {
             Event::Asking { .. } => {
-                if let Doing::Waiting { cause, .. } = &self.doing {
+                if let Phase::Waiting { cause, .. } = &self.doing {
                     let before = self.waited.take().map_or(Duration::ZERO, |(time, _)| time);
                     self.waited = Some((before + now.saturating_sub(self.since), cause.clone()));
                 }
@@ -125,12 +125,12 @@ impl Renderer {
             let time = now.saturating_sub(running.began);
             out.push(running.stopped(Stopped::Interrupted, Some(time), &self.look));
         }
-        self.set_doing(Doing::Nothing, now);
+        self.set_doing(Phase::Nothing, now);
         self.told_cause.clear();
         match ending {
             Ending::Answered(_) => {}
             Ending::Interrupted => {
-                let words = self.interrupted(open.len() as u64, now);
+                let words = self.interrupted(now);
                 out.extend(self.labelled(Role::Warning, "interrupted", &words));
             }
             Ending::Declined(_)
@@ -151,33 +151,17 @@ impl Renderer {
     }
 
     /// The state after an interrupt, and what the user can do now.
-    fn interrupted(&self, open: u64, now: Duration) -> String {
+    fn interrupted(&self, now: Duration) -> String {
         let mut kept = vec!["your prompt".to_owned()];
         if self.done.calls > 0 {
-            kept.push(format!(
-                "{} with {}",
-                count(self.done.calls, "tool call"),
-                if self.done.calls == 1 {
-                    "its result"
-                } else {
-                    "their results"
-                }
-            ));
+            kept.push(count(self.done.calls, "tool call"));
         }
         if self.done.said > 0 {
             kept.push("the answer so far".to_owned());
         }
-        let answered = |calls: u64, how: Stopped| {
-            (calls > 0).then(|| format!("{} answered \"{}\"", count(calls, "call"), how.name()))
-        };
-        let open = [
-            answered(open + self.done.interrupted, Stopped::Interrupted),
-            answered(self.done.not_run, Stopped::NotRun),
-        ];
-        let open: String = open.into_iter().flatten().map(|some| format!("; {some}")).collect();
         let dot = self.look.pick(" · ", " - ");
         let words = format!(
-            "after {}{dot}kept: {}{open}",
+            "after {}{dot}kept: {}",
             took(now.saturating_sub(self.done.began)),
             kept.join(", ")
         );
@@ -185,6 +169,6 @@ impl Renderer {
         if self.is_leaving {
             return words;
         }
-        format!("{words}{dot}`continue` goes on; /retry sends the prompt again")
+        format!("{words}{dot}type to go on; /retry sends the prompt again")
     }
 }

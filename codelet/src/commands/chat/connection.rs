@@ -7,7 +7,7 @@ use crate::settings::{From, Set, Settings};
 use crate::world::asked_at;
 use crate::{loading, world};
 use codelet_providers::{Loading, address};
-use codelet_terminal::{Connect, Found};
+use codelet_terminal::{Connect, ModelLookup};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -39,7 +39,7 @@ pub(in crate::commands) fn connect(settings: Settings, tools: codelet_tools::Rea
             let is_new = !away.borrow().has_left && wanted.as_ref() != Some(name);
             if is_new && let Some(told) = held(&settings, &left) {
                 away.borrow_mut().wanted = Some(name.clone());
-                return Box::pin(async { Ok(Found::Held(told)) });
+                return Box::pin(async { Ok(ModelLookup::Held(told)) });
             }
         }
         Box::pin(async move {
@@ -55,7 +55,7 @@ pub(in crate::commands) fn connect(settings: Settings, tools: codelet_tools::Rea
                     tools.show_images(model.profile().sees_images);
                     away.borrow_mut().has_left = is_elsewhere;
                     let address = asked_at(&settings);
-                    Ok(Found::Model { model, address })
+                    Ok(ModelLookup::Model { model, address })
                 }
                 Err(Failure::Told(why)) => Err(why),
                 Err(Failure::PipeClosed) => Err("the connection was closed".to_owned()),

@@ -22,13 +22,13 @@ const OTHERS: [&str; 16] = [
 
 /// The parsed arguments of an export.
 #[derive(PartialEq, Eq, Debug)]
-struct Asked {
+struct ExportRequest {
     path: PathBuf,
     /// True if an existing file is overwritten.
     is_forced: bool,
 }
 
-impl Asked {
+impl ExportRequest {
     /// Parses a file name as `@` accepts it, optionally quoted, with `--force` before or after it.
     fn read(words: &str, home: Option<&Path>) -> Result<Self, String> {
         let words = words.trim();
@@ -56,7 +56,7 @@ impl Asked {
             (Ok(rest), Some(home)) => home.join(rest),
             _ => path,
         };
-        Ok(Asked {
+        Ok(ExportRequest {
             path,
             is_forced: bare.is_some(),
         })
@@ -109,7 +109,7 @@ fn typed(path: &Path) -> String {
 /// # Errors
 /// Explains why nothing was written.
 pub fn export(words: &str, place: &Place, session: &Session, page: &Page) -> Result<String, String> {
-    let Asked { path, is_forced } = Asked::read(words, place.home.as_deref())?;
+    let ExportRequest { path, is_forced } = ExportRequest::read(words, place.home.as_deref())?;
     let file = typed(&path);
     let end = path.extension().map(|end| end.to_string_lossy().to_lowercase());
     let end = end.as_deref().unwrap_or_default();
@@ -179,7 +179,7 @@ mod tests {
     use std::ffi::OsStr;
 
     fn asked(words: &str) -> Result<(String, bool), String> {
-        let asked = Asked::read(words, Some(Path::new("/home/u")))?;
+        let asked = ExportRequest::read(words, Some(Path::new("/home/u")))?;
         Ok((asked.path.to_str().unwrap().to_owned(), asked.is_forced))
     }
 

@@ -18,7 +18,7 @@ use crate::side_by_side::{cores, side_by_side};
 use codelet_context::notice::smaller;
 use codelet_context::tokens::Tokens;
 use codelet_offline::compact::Written;
-use found::{Content, Found};
+use found::{Content, FolderWork};
 use rows::Rows;
 use side::{Bad, Side};
 use std::io::{self, ErrorKind, Write};
@@ -45,7 +45,7 @@ struct Small {
 }
 
 /// The outcome for one file.
-enum Done {
+enum FileOutcome {
     /// It was written.
     Written(Sum),
     /// It is a data set, which all workers process together.
@@ -74,7 +74,7 @@ pub fn run(args: &Compact, out: &Path) -> Result<Exit, Failure> {
     apart(folder, out)?;
     std::fs::create_dir_all(out).map_err(|error| Failure::io(out, &error))?;
     let to = Beneath::open(out).map_err(|error| Failure::io(out, &error))?;
-    let Found {
+    let FolderWork {
         files,
         closed,
         passed,
@@ -133,13 +133,13 @@ impl Work<'_> {
         let mut sets = Vec::new();
         let done = side_by_side(files.len(), self.jobs(), |at| {
             let done = match self.is_stopped.load(Ordering::Relaxed) {
-                true => Done::Bad,
+                true => FileOutcome::Bad,
                 false => self.file(&files[at]),
             };
             match &done {
-                Done::Set => return done,
-                Done::Stopped(_) => self.is_stopped.store(true, Ordering::Relaxed),
-                Done::Written(_) | Done::Bad => {}
+                FileOutcome::Set => return done,
+                FileOutcome::Stopped(_) => self.is_stopped.store(true, Ordering::Relaxed),
+                FileOutcome::Written(_) | FileOutcome::Bad => {}
             }
             self.done.fetch_add(1, Ordering::Relaxed);
             self.tell_progress("");
@@ -147,17 +147,17 @@ impl Work<'_> {
         });
         for (file, done) in files.iter().zip(done) {
             match done {
-                Done::Written(one) => sum.add(one),
-                Done::Set => sets.push(file),
-                Done::Bad => {}
-                Done::Stopped(failure) => return Err(failure),
+                FileOutcome::Written(one) => sum.add(one),
+                FileOutcome::Set => sets.push(file),
+                FileOutcome::Bad => {}
+                FileOutcome::Stopped(failure) => return Err(failure),
             }
         }
         for file in sets {
             match self.set(file) {
-                Done::Written(one) => sum.add(one),
-                Done::Stopped(failure) => return Err(failure),
-                Done::Set | Done::Bad => {}
+                FileOutcome::Written(one) => sum.add(one),
+                FileOutcome::Stopped(failure) => return Err(failure),
+                FileOutcome::Set | FileOutcome::Bad => {}
             }
             self.done.fetch_add(1, Ordering::Relaxed);
             self.tell_progress("");
@@ -177,10 +177,10 @@ impl Work<'_> {
     }
 
     /// Compacts a file, unless it is a data set.
-    fn file(&self, file: &Path) -> Done {
+    fn file(&self, file: &Path) -> FileOutcome {
         let small = match self.content(file) {
             Ok(Content::One(input)) => self.compact(input),
-            Ok(Content::Set(_)) => return Done::Set,
+            Ok(Content::Set(_)) => return FileOutcome::Set,
             Err(problem) => Err(problem),
         };
         let small = match small {
@@ -198,7 +198,7 @@ impl Work<'_> {
     }
 
     /// Compacts the conversations of a data set in order, one per line.
-    fn set(&self, file: &Path) -> Done {
+    fn set(&self, file: &Path) -> FileOutcome {
         let mut rows = match self.content(file) {
             Ok(Content::Set(rows)) => rows,
             Ok(Content::One(_)) => return self.bad(file, "changed while it was read".to_owned()),
@@ -224,7 +224,7 @@ impl Work<'_> {
                     .as_ref()
                     .is_err_and(|error| error.kind() == ErrorKind::InvalidData) =>
             {
-                Done::Bad
+                FileOutcome::Bad
             }
             _ => self.ended(file, sum, written),
         }
@@ -284,10 +284,10 @@ impl Work<'_> {
         self.folder.join(file).display().to_string()
     }
 
-    fn ended(&self, file: &Path, mut sum: Sum, written: io::Result<()>) -> Done {
+    fn ended(&self, file: &Path, mut sum: Sum, written: io::Result<()>) -> FileOutcome {
         sum.files = 1;
         let Err(error) = written else {
-            return Done::Written(sum);
+            return FileOutcome::Written(sum);
         };
         match error.kind() {
             ErrorKind::AlreadyExists => {
@@ -299,17 +299,17 @@ impl Work<'_> {
                 self.bad(file, problem.to_owned())
             }
             // The next file would fail too.
-            _ => Done::Stopped(Failure::at(
+            _ => FileOutcome::Stopped(Failure::at(
                 file.display(),
                 format!("could not be written: {}", words(&error)),
             )),
         }
     }
 
-    fn bad(&self, file: &Path, reason: String) -> Done {
+    fn bad(&self, file: &Path, reason: String) -> FileOutcome {
         match self.side.note(&Bad::new(file, None, reason)) {
-            Ok(()) => Done::Bad,
-            Err(error) => Done::Stopped(Failure::at(side::FAILED, words(&error))),
+            Ok(()) => FileOutcome::Bad,
+            Err(error) => FileOutcome::Stopped(Failure::at(side::FAILED, words(&error))),
         }
     }
 }

@@ -59,7 +59,7 @@ impl<W: Write + Send> Closing<W> {
         let next = [
             ("codelet", "start a session in the current folder"),
             ("codelet -p \"fix it\" --allow 'cargo *'", "do one task"),
-            ("codelet --from FILE", "go on from a session of another agent"),
+            ("codelet --from FILE", "continue a session of another agent"),
         ];
         let key = key.iter().filter(|_| !self.has_key);
         for (command, what) in key.chain(&next) {

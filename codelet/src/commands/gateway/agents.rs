@@ -19,7 +19,7 @@ enum Holds {
 }
 
 /// An agent.
-pub(super) struct Agent {
+pub(super) struct ClientAgent {
     program: &'static str,
     variables: &'static [(&'static str, Holds)],
     /// Arguments before the user's own; `ADDRESS` is replaced by the gateway's address.
@@ -33,38 +33,38 @@ const GEMINI: Holds = Holds::Origin(Provider::Gemini);
 const OPENAI_HOST: Holds = Holds::Origin(Provider::Openai);
 
 /// `docs/gateway.md` says which of them were tested, and where the rest comes from.
-const AGENTS: &[Agent] = &[
-    Agent {
+const AGENTS: &[ClientAgent] = &[
+    ClientAgent {
         program: "claude",
         variables: &[("ANTHROPIC_BASE_URL", ANTHROPIC)],
         arguments: &[],
         extension: None,
     },
-    Agent {
+    ClientAgent {
         program: "codex",
         variables: &[("OPENAI_BASE_URL", Holds::Openai)],
         arguments: &["-c", "openai_base_url=\"ADDRESS\""],
         extension: None,
     },
-    Agent {
+    ClientAgent {
         program: "opencode",
         variables: &[("OPENCODE_CONFIG_CONTENT", Holds::OpencodeSettings)],
         arguments: &[],
         extension: None,
     },
-    Agent {
+    ClientAgent {
         program: "gemini",
         variables: &[("GOOGLE_GEMINI_BASE_URL", GEMINI)],
         arguments: &[],
         extension: None,
     },
-    Agent {
+    ClientAgent {
         program: "qwen",
         variables: &[("OPENAI_BASE_URL", Holds::Openai), ("GOOGLE_GEMINI_BASE_URL", GEMINI)],
         arguments: &[],
         extension: None,
     },
-    Agent {
+    ClientAgent {
         program: "aider",
         variables: &[
             ("ANTHROPIC_API_BASE", ANTHROPIC),
@@ -74,13 +74,13 @@ const AGENTS: &[Agent] = &[
         arguments: &[],
         extension: None,
     },
-    Agent {
+    ClientAgent {
         program: "goose",
         variables: &[("ANTHROPIC_HOST", ANTHROPIC), ("OPENAI_HOST", OPENAI_HOST)],
         arguments: &[],
         extension: None,
     },
-    Agent {
+    ClientAgent {
         program: "pi",
         variables: &[],
         arguments: &[],
@@ -89,7 +89,7 @@ const AGENTS: &[Agent] = &[
 ];
 
 /// An unknown agent is configured in all common ways.
-const UNKNOWN: Agent = Agent {
+const UNKNOWN: ClientAgent = ClientAgent {
     program: "",
     variables: &[
         ("ANTHROPIC_BASE_URL", ANTHROPIC),
@@ -105,7 +105,7 @@ const UNKNOWN: Agent = Agent {
 };
 
 /// Returns the agent for a program's name.
-pub(super) fn of(program: &Path) -> &'static Agent {
+pub(super) fn of(program: &Path) -> &'static ClientAgent {
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     AGENTS.iter().find(|agent| agent.program == name).unwrap_or(&UNKNOWN)
 }
@@ -154,7 +154,7 @@ pub(super) fn origin(provider: Provider, variable: Variables<'_>) -> Result<Stri
     }
 }
 
-impl Agent {
+impl ClientAgent {
     /// Returns the agent's environment variables.
     pub fn variables(&self, variable: Variables<'_>, gateway: SocketAddr) -> Vec<(&'static str, String)> {
         let value = |(name, holds): &(&'static str, Holds)| (*name, holds.value(variable, gateway));

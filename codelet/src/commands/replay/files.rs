@@ -12,7 +12,7 @@ const DEEPEST: usize = 16;
 
 /// The search result.
 #[derive(Default)]
-pub struct Found {
+pub struct ReplayFiles {
     /// The files in the order in which they were named, those of a folder by name.
     pub files: Vec<PathBuf>,
     /// Folders and files that could not be read, with the reasons.
@@ -55,8 +55,8 @@ impl Passed {
 }
 
 /// Finds the named files, and those in named folders.
-pub fn find(named: &[PathBuf]) -> Found {
-    let mut found = Found::default();
+pub fn find(named: &[PathBuf]) -> ReplayFiles {
+    let mut found = ReplayFiles::default();
     for path in named {
         if !path.is_dir() {
             found.files.push(path.clone());
@@ -82,7 +82,13 @@ pub fn find(named: &[PathBuf]) -> Found {
     found
 }
 
-fn look_into(folder: &Path, depth: usize, files: &mut BTreeSet<PathBuf>, links: &mut Vec<PathBuf>, found: &mut Found) {
+fn look_into(
+    folder: &Path,
+    depth: usize,
+    files: &mut BTreeSet<PathBuf>,
+    links: &mut Vec<PathBuf>,
+    found: &mut ReplayFiles,
+) {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => return found.skipped.push(told(Failure::io(folder, &error))),

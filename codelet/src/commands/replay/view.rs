@@ -1,6 +1,6 @@
 //! The text and CSV output of a replay.
 
-use super::Outcome;
+use super::ReplayResult;
 use crate::paint::{self, Ink, Look, clean, clip, count, fit, number};
 use codelet_replay::csv;
 use codelet_replay::policy::Policy;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 const LISTED: usize = 12;
 
 /// Formats the tables.
-pub(super) fn table(look: &Look, outcome: &Outcome) -> String {
+pub(super) fn table(look: &Look, outcome: &ReplayResult) -> String {
     let mut text = String::new();
     let played = &outcome.played;
     head(&mut text, look, outcome);
@@ -52,7 +52,7 @@ pub(super) fn table(look: &Look, outcome: &Outcome) -> String {
     text
 }
 
-fn head(text: &mut String, look: &Look, outcome: &Outcome) {
+fn head(text: &mut String, look: &Look, outcome: &ReplayResult) {
     let played = &outcome.played;
     let requests: usize = played.iter().map(|session| session.requests).sum();
     let settings = &outcome.settings;
@@ -285,7 +285,7 @@ fn flow(text: &mut String, look: &Look, parts: Vec<String>, indent: &str) {
 }
 
 /// Formats one line per file and policy.
-pub(super) fn csv(outcome: &Outcome) -> String {
+pub(super) fn csv(outcome: &ReplayResult) -> String {
     let mut text = format!("file,source,policy,ratio,{},refused_at\n", csv::SUMS);
     for session in &outcome.played {
         for (policy, sums) in &session.sums {

@@ -1,6 +1,6 @@
 //! The JSON output of a replay, serialized incrementally.
 
-use super::Outcome;
+use super::ReplayResult;
 use codelet_replay::json;
 use codelet_replay::policy::Settings;
 use codelet_replay::totals::{Played, by_source, checked, totals};
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 #[derive(Serialize)]
 struct Whole<'a> {
     settings: Value,
-    sessions: Sessions<'a>,
+    sessions: PlayedSessions<'a>,
     totals: Value,
     sources: Value,
     check: Option<Value>,
@@ -23,16 +23,16 @@ struct Whole<'a> {
 
 /// Serialized one at a time: as JSON values, the figures of thousands of sessions take more memory than everything
 /// else.
-struct Sessions<'a>(&'a [Played]);
+struct PlayedSessions<'a>(&'a [Played]);
 
-impl Serialize for Sessions<'_> {
+impl Serialize for PlayedSessions<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_seq(self.0.iter().map(json::played))
     }
 }
 
 /// Writes the JSON and a newline.
-pub(super) fn write(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, outcome: &ReplayResult) -> io::Result<()> {
     let list = |all: &[codelet_replay::totals::Total]| all.iter().map(json::total).collect::<Vec<_>>();
     let sources: Map<String, Value> = by_source(&outcome.played)
         .into_iter()
@@ -49,7 +49,7 @@ pub(super) fn write(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
         .collect();
     let whole = Whole {
         settings: settings(&outcome.settings),
-        sessions: Sessions(&outcome.played),
+        sessions: PlayedSessions(&outcome.played),
         totals: list(&totals(&outcome.played)).into(),
         sources: sources.into(),
         check: checked(&outcome.played).as_ref().map(json::checked),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const ENDINGS: [&str; 5] = [".json", ".jsonl", ".ndjson", ".traj", ".aider.chat.history.md"];
 
 /// The work of a run.
-pub struct Found<'a> {
+pub struct FolderWork<'a> {
     /// The files to compact.
     pub files: Vec<PathBuf>,
     /// Files and folders that cannot be read or written.
@@ -33,7 +33,7 @@ pub struct Found<'a> {
 ///
 /// # Errors
 /// If the output folder's content is not from an earlier run with the same options; the message says so.
-pub fn find<'a>(from: &Beneath, to: &'a Beneath, args: &Compact) -> Result<Found<'a>, String> {
+pub fn find<'a>(from: &Beneath, to: &'a Beneath, args: &Compact) -> Result<FolderWork<'a>, String> {
     let held = side::hold(to, args)?;
     let done = to.list(&|_| true);
     to.clear(&done);
@@ -65,7 +65,7 @@ pub fn find<'a>(from: &Beneath, to: &'a Beneath, args: &Compact) -> Result<Found
         (links, "link, which was not followed", "links, which were not followed"),
     ];
     let passed = passed.into_iter().filter(|(all, ..)| *all > 0);
-    Ok(Found {
+    Ok(FolderWork {
         there: there.len(),
         files,
         closed: bad,
