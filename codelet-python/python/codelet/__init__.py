@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, Union
 
 from . import _codelet
@@ -23,6 +25,15 @@ __all__ = [
     "CodeletError", "Conversation", "Fault", "Fitter", "Form", "Result", "__version__",
     "check", "compact", "conversations", "formats", "inspect", "replay", "restore",
 ]
+
+# The distribution `codelet` on PyPI is another project's, with a module of this name.
+if any(Path(__file__).parent.parent.glob("codelet-*.dist-info")):
+    warnings.warn(
+        "the distribution 'codelet', of another project, is installed as well and has a module of the same name, so that one of the two is"
+        " broken: run pip uninstall codelet, then pip install --force-reinstall codelet-context",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 #: A list of messages, a whole request, or the text or file of a recorded session.
 Conversation = Union[Sequence[Mapping[str, Any]], Mapping[str, Any], str, bytes, bytearray, memoryview, "os.PathLike[str]"]

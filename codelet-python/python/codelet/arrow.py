@@ -17,10 +17,12 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from . import _codelet
+from ._extra import needs
+
+with needs("arrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 __all__ = ["check_batch", "compact_batch", "inspect_batch", "replay_batch"]
 
