@@ -108,6 +108,10 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
     for wrong, words in [
         (lambda: codelet.compact("no conversation"), "."),
         (lambda: codelet.compact(long, budget=1, window=1), "exclude each other"),
+        (lambda: codelet.compact(long, budget=-1), "budget has to be a whole number from 0 on, not -1"),
+        (lambda: codelet.inspect(long, largest=1 << 63), "largest has to be a whole number"),
+        (lambda: codelet.replay(long, window=-1), "window has to be"),
+        (lambda: codelet.Fitter(-1, dump=lambda message: [message], load=lambda item: item), "window has to be"),
         (lambda: codelet.compact(long, form="klingon"), "formats()"),
         (lambda: codelet.compact(long, to="codex"), "codex"),
         (lambda: codelet.replay(long, prices="no-such-model"), "not known"),
@@ -119,6 +123,9 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
     ]:
         with pytest.raises(codelet.CodeletError, match=words):
             wrong()
+    for number in ("40k", 4e3):
+        with pytest.raises(TypeError, match=f"budget has to be a whole number, not {number!r}"):
+            codelet.compact(long, budget=number)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="object"):
         codelet.compact([{"role": "user", "content": object()}])
     with pytest.raises(ValueError):
