@@ -1,6 +1,6 @@
 //! The connection: dispatches the editor's requests to their sessions.
 
-use crate::editor::{Editor, Shows, clean, clean_line};
+use crate::editor::{Editor, EditorCapabilities, clean, clean_line};
 use crate::host::{Host, Listed, Server, ServerReach, Unopened, Wanted};
 use crate::lines::{Backlog, incoming, outgoing};
 use crate::prompt::invalid;
@@ -36,8 +36,8 @@ const PAGE: usize = 50;
 const TITLE: usize = 120;
 
 /// A request of the editor.
-enum Asked {
-    Initialize(Shows, Responder<InitializeResponse>),
+enum EditorRequest {
+    Initialize(EditorCapabilities, Responder<InitializeResponse>),
     New(NewSessionRequest, Responder<NewSessionResponse>),
     Load(LoadSessionRequest, Responder<LoadSessionResponse>),
     List(ListSessionsRequest, Responder<ListSessionsResponse>),
@@ -99,7 +99,7 @@ pub async fn serve(
 /// Speaks the protocol and forwards each message to `ask`.
 async fn connected(
     lines: impl agent_client_protocol::ConnectTo<Agent> + 'static,
-    ask: UnboundedSender<Asked>,
+    ask: UnboundedSender<EditorRequest>,
     work: impl AsyncFnOnce(ConnectionTo<Client>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     // The protocol crate answers a request whose responder is dropped.
@@ -107,7 +107,7 @@ async fn connected(
         ($asked:ident) => {{
             let ask = ask.clone();
             async move |request, responder, _: ConnectionTo<Client>| {
-                let _ = ask.send(Asked::$asked(request, responder));
+                let _ = ask.send(EditorRequest::$asked(request, responder));
                 Ok(())
             }
         }};
@@ -118,7 +118,10 @@ async fn connected(
         .name("codelet")
         .on_receive_request(
             async move |request: InitializeRequest, responder, _: ConnectionTo<Client>| {
-                let _ = introduce.send(Asked::Initialize(Shows::of(&request.client_capabilities), responder));
+                let _ = introduce.send(EditorRequest::Initialize(
+                    EditorCapabilities::of(&request.client_capabilities),
+                    responder,
+                ));
                 Ok(())
             },
             on_receive_request!(),
@@ -132,7 +135,7 @@ async fn connected(
         .on_receive_request(hand_on!(Choose), on_receive_request!())
         .on_receive_notification(
             async move |notification, _: ConnectionTo<Client>| {
-                let _ = cancel.send(Asked::Cancel(notification));
+                let _ = cancel.send(EditorRequest::Cancel(notification));
                 Ok(())
             },
             on_receive_notification!(),
@@ -144,7 +147,7 @@ async fn connected(
 struct Desk<H> {
     host: H,
     backlog: Backlog,
-    shows: Cell<Shows>,
+    shows: Cell<EditorCapabilities>,
     sessions: RefCell<HashMap<SessionId, UnboundedSender<Order>>>,
     /// Thrown when sessions that are still starting are no longer needed.
     skip: Interrupt,
@@ -156,7 +159,7 @@ struct Desk<H> {
 impl<H: Host + 'static> Desk<H> {
     async fn work(
         self: &Rc<Self>,
-        mut asked: UnboundedReceiver<Asked>,
+        mut asked: UnboundedReceiver<EditorRequest>,
         connection: &ConnectionTo<Client>,
         seats: &mut JoinSet<()>,
     ) {
@@ -167,13 +170,13 @@ impl<H: Host + 'static> Desk<H> {
         future::pending().await
     }
 
-    fn take(self: &Rc<Self>, asked: Asked, connection: &ConnectionTo<Client>, seats: &mut JoinSet<()>) {
+    fn take(self: &Rc<Self>, asked: EditorRequest, connection: &ConnectionTo<Client>, seats: &mut JoinSet<()>) {
         match asked {
-            Asked::Initialize(shows, responder) => {
+            EditorRequest::Initialize(shows, responder) => {
                 self.shows.set(shows);
                 let _ = responder.respond(self.initialized());
             }
-            Asked::New(request, responder) => match wanted_of_new(request) {
+            EditorRequest::New(request, responder) => match wanted_of_new(request) {
                 Ok(wanted) => {
                     self.number.set(self.number.get() + 1);
                     let id = SessionId::new(format!("codelet-{:x}-{}", self.begun, self.number.get()));
@@ -181,31 +184,31 @@ impl<H: Host + 'static> Desk<H> {
                 }
                 Err(error) => drop(responder.respond_with_error(error)),
             },
-            Asked::Load(request, responder) => self.load(request, responder, connection, seats),
-            Asked::List(request, responder) => {
+            EditorRequest::Load(request, responder) => self.load(request, responder, connection, seats),
+            EditorRequest::List(request, responder) => {
                 let recorded = self.host.recorded(request.cwd.clone());
                 seats.spawn_local(async move {
                     let _ = responder.respond(page(&recorded.await, request.cursor.as_deref()));
                 });
             }
-            Asked::Close(request, responder) => {
+            EditorRequest::Close(request, responder) => {
                 let sender = self.sessions.borrow_mut().remove(&request.session_id);
                 hand_on(sender.as_ref(), &request.session_id, responder, Order::Close);
             }
-            Asked::Prompt(request, responder) => {
+            EditorRequest::Prompt(request, responder) => {
                 let id = request.session_id.clone();
                 self.hand_on(&id, responder, |responder| Order::Prompt(request, responder));
             }
-            Asked::Cancel(notification) => {
+            EditorRequest::Cancel(notification) => {
                 if let Some(sender) = self.sessions.borrow().get(&notification.session_id) {
                     let _ = sender.send(Order::Cancel);
                 }
             }
-            Asked::Mode(request, responder) => {
+            EditorRequest::Mode(request, responder) => {
                 let id = request.session_id.clone();
                 self.hand_on(&id, responder, |responder| Order::Mode(request, responder));
             }
-            Asked::Choose(request, responder) => {
+            EditorRequest::Choose(request, responder) => {
                 let id = request.session_id.clone();
                 self.hand_on(&id, responder, |responder| Order::Choose(request, responder));
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// A diff as an editor shows it.
 #[derive(Default)]
-pub(crate) struct Shown {
+pub(crate) struct EditorDiff {
     /// A text pair for each hunk.
     pub content: Vec<ToolCallContent>,
     /// The location of each hunk.
@@ -28,8 +28,8 @@ struct Hunk {
 }
 
 /// Parses a unified diff; relative names are resolved against `base`. Ignores anything else.
-pub(crate) fn shown(diff: &str, base: &Path) -> Shown {
-    let mut shown = Shown::default();
+pub(crate) fn shown(diff: &str, base: &Path) -> EditorDiff {
+    let mut shown = EditorDiff::default();
     let (mut name, mut hunk): (&str, Option<Hunk>) = ("", None);
     let (mut all, mut changed) = (None, 0);
     let mut lines = Reader::new(diff);
@@ -61,7 +61,7 @@ pub(crate) fn shown(diff: &str, base: &Path) -> Shown {
     shown
 }
 
-impl Shown {
+impl EditorDiff {
     fn add(&mut self, name: &str, base: &Path, hunk: Option<Hunk>) {
         let Some(hunk) = hunk else { return };
         let path = base.join(name);

@@ -12,17 +12,17 @@ use codelet_text::unseen::is_harmful;
 
 /// The editor's display capabilities.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Shows {
+pub(crate) struct EditorCapabilities {
     /// Supports compaction updates.
     pub compactions: bool,
     /// Supports notices.
     pub notices: bool,
 }
 
-impl Shows {
+impl EditorCapabilities {
     pub fn of(capabilities: &ClientCapabilities) -> Self {
         let session = capabilities.session.as_ref();
-        Shows {
+        EditorCapabilities {
             compactions: session.is_some_and(|session| session.compaction.is_some()),
             notices: session.is_some_and(|session| session.notices.is_some()),
         }
@@ -34,7 +34,7 @@ impl Shows {
 pub(crate) struct Editor {
     pub connection: ConnectionTo<Client>,
     pub id: SessionId,
-    pub shows: Shows,
+    pub shows: EditorCapabilities,
     pub backlog: Backlog,
 }
 

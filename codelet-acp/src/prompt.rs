@@ -12,7 +12,7 @@ const MENTION: usize = 400;
 
 /// A parsed prompt.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct ParsedPrompt {
     /// The text, with files and addresses mentioned in place.
     pub text: String,
     /// Images, in base64.
@@ -26,8 +26,8 @@ pub(crate) struct Said {
 }
 
 /// Parses the blocks of a prompt.
-pub(crate) fn read(blocks: Vec<ContentBlock>) -> Result<Said, Error> {
-    let mut said = Said::default();
+pub(crate) fn read(blocks: Vec<ContentBlock>) -> Result<ParsedPrompt, Error> {
+    let mut said = ParsedPrompt::default();
     for block in blocks {
         said.add(block)?;
     }
@@ -37,7 +37,7 @@ pub(crate) fn read(blocks: Vec<ContentBlock>) -> Result<Said, Error> {
     Ok(said)
 }
 
-impl Said {
+impl ParsedPrompt {
     fn add(&mut self, block: ContentBlock) -> Result<(), Error> {
         let was_text = std::mem::take(&mut self.is_text);
         match block {
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn said(blocks: serde_json::Value) -> Result<Said, Error> {
+    fn said(blocks: serde_json::Value) -> Result<ParsedPrompt, Error> {
         read(serde_json::from_value(blocks).unwrap())
     }
 

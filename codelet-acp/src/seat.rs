@@ -5,7 +5,7 @@ use crate::editor::{Editor, clean};
 use crate::history;
 use crate::host::{Begun, Reach};
 use crate::permission::Questions;
-use crate::prompt::{self, Said, invalid};
+use crate::prompt::{self, ParsedPrompt, invalid};
 use crate::updates::{LookedUp, Teller, look_up, summary, todo, usage};
 use agent_client_protocol::v1::Responder;
 use agent_client_protocol::v1::schema::{
@@ -193,7 +193,7 @@ impl Seat {
         let _ = responder.respond_with_result(done.map(PromptResponse::new));
     }
 
-    async fn said(&mut self, mut said: Said, cancelled: RequestCancellation) -> Result<StopReason, Error> {
+    async fn said(&mut self, mut said: ParsedPrompt, cancelled: RequestCancellation) -> Result<StopReason, Error> {
         for warning in std::mem::take(&mut said.warnings) {
             self.editor.notice(NoticeSeverity::Warning, &warning);
         }

@@ -1,6 +1,6 @@
 //! Checks servers: their tools and prompts, the time they take, and their problems.
 
-use crate::connect::{There, Tried, try_all};
+use crate::connect::{Attempt, ConnectedServer, try_all};
 use crate::define::Defined;
 use crate::{Options, Server};
 use codelet_agent::interrupt::Interrupt;
@@ -39,7 +39,7 @@ pub async fn check(servers: Vec<Server>, options: Options, interrupt: &Interrupt
     let tried = try_all(servers, options, interrupt).await;
     let there = tried.iter().filter_map(|tried| tried.came.as_ref().ok());
     join_all(there.map(|there| there.remote.end(patience))).await;
-    let checked = tried.into_iter().map(|Tried { name, took, came }| Checked {
+    let checked = tried.into_iter().map(|Attempt { name, took, came }| Checked {
         name,
         took,
         found: came.map(found),
@@ -47,7 +47,7 @@ pub async fn check(servers: Vec<Server>, options: Options, interrupt: &Interrupt
     checked.collect()
 }
 
-fn found(there: There) -> Found {
+fn found(there: ConnectedServer) -> Found {
     let secrets = &there.remote.secrets;
     let spec = |Defined { spec, .. }: Defined| ToolSpec {
         description: secrets.hide(spec.description.to_string()).into(),

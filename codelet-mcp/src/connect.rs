@@ -65,15 +65,15 @@ pub async fn connect(servers: Vec<Server>, options: Options, interrupt: &Interru
 }
 
 /// The result of trying a server.
-pub(crate) struct Tried {
+pub(crate) struct Attempt {
     pub name: String,
     pub took: Duration,
     /// The server, or the reason why it cannot be used.
-    pub came: Result<There, String>,
+    pub came: Result<ConnectedServer, String>,
 }
 
 /// A server that is connected.
-pub(crate) struct There {
+pub(crate) struct ConnectedServer {
     pub remote: Arc<Remote>,
     pub about: About,
     pub defined: Vec<Defined>,
@@ -82,7 +82,7 @@ pub(crate) struct There {
     pub oddities: Vec<String>,
 }
 
-impl Tried {
+impl Attempt {
     fn notices(&self) -> Vec<String> {
         let told: &[String] = match &self.came {
             Ok(there) => &there.oddities,
@@ -94,7 +94,7 @@ impl Tried {
 }
 
 /// Tries all servers concurrently, each within its start timeout or until the user interrupts.
-pub(crate) async fn try_all(servers: Vec<Server>, options: Options, interrupt: &Interrupt) -> Vec<Tried> {
+pub(crate) async fn try_all(servers: Vec<Server>, options: Options, interrupt: &Interrupt) -> Vec<Attempt> {
     let options = Arc::new(options);
     let each = servers.into_iter().map(|server| {
         let name = server.name.clone();
@@ -106,7 +106,7 @@ pub(crate) async fn try_all(servers: Vec<Server>, options: Options, interrupt: &
                 one = one => one,
                 () = interrupt.thrown() => Err("skipped before it was ready; its tools are left out".to_owned()),
             };
-            Tried {
+            Attempt {
                 name,
                 took: began.elapsed(),
                 came,
@@ -116,7 +116,7 @@ pub(crate) async fn try_all(servers: Vec<Server>, options: Options, interrupt: &
     join_all(each).await
 }
 
-async fn one(server: Server, options: Arc<Options>) -> Result<There, String> {
+async fn one(server: Server, options: Arc<Options>) -> Result<ConnectedServer, String> {
     let secrets = secrets(&server, &options);
     let told = Tail::default();
     let opened = open(&server, &options, &secrets, &told).await;
@@ -135,7 +135,7 @@ async fn one(server: Server, options: Arc<Options>) -> Result<There, String> {
     let oddities = oddities.into_iter().map(|what| secrets.hide(what)).collect();
     let about = connection.about();
     let remote = Arc::new(Remote::new(server, options, secrets, connection));
-    Ok(There {
+    Ok(ConnectedServer {
         remote,
         about,
         defined,

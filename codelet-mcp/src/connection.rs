@@ -37,7 +37,7 @@ const FAREWELL: Duration = Duration::from_millis(20);
 /// An open connection. Dropping it ends the server's program.
 pub(crate) struct Connection {
     server: Server,
-    client: RunningService<RoleClient, Ears>,
+    client: RunningService<RoleClient, NotificationHandler>,
     program: Option<Program>,
     changes: Arc<Changes>,
     /// True if the server may change its lists but notifies only subscribers, so that the list is read again each time.
@@ -47,12 +47,12 @@ pub(crate) struct Connection {
 }
 
 /// Handles a server's notifications. Those of a program are already handled by its pipe.
-struct Ears {
+struct NotificationHandler {
     config: ClientConfig,
     changes: Arc<Changes>,
 }
 
-impl ClientHandler for Ears {
+impl ClientHandler for NotificationHandler {
     fn get_info(&self) -> ClientConfig {
         self.config.clone()
     }
@@ -133,7 +133,7 @@ impl Kind {
 }
 
 /// The outcome of a call.
-pub(crate) enum Came {
+pub(crate) enum CallOutcome {
     /// The server's result.
     Result(Value),
     /// The server refuses the call.
@@ -200,7 +200,7 @@ impl Connection {
     ) -> Result<Self, Trouble> {
         let own = Implementation::new("codelet", env!("CARGO_PKG_VERSION"));
         let changes = Arc::new(Changes::default());
-        let ears = Ears {
+        let ears = NotificationHandler {
             config: ClientConfig::new(ClientCapabilities::default(), own),
             changes: changes.clone(),
         };
@@ -386,14 +386,14 @@ impl Connection {
         parameters: &Map<String, Value>,
         timeout: Duration,
         interrupt: &Interrupt,
-    ) -> Came {
+    ) -> CallOutcome {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(parameters.clone());
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         self.ask(request, timeout, interrupt).await
     }
 
     /// Reads a resource, or lists the first page of them; the result has the form of a tool's result.
-    pub(crate) async fn read(&self, uri: Option<&str>, timeout: Duration, interrupt: &Interrupt) -> Came {
+    pub(crate) async fn read(&self, uri: Option<&str>, timeout: Duration, interrupt: &Interrupt) -> CallOutcome {
         let request = match uri {
             Some(uri) => {
                 let params = ReadResourceRequestParams::new(uri.to_owned());
@@ -402,7 +402,7 @@ impl Connection {
             None => ClientRequest::ListResourcesRequest(ListResourcesRequest::default()),
         };
         match self.ask(request, timeout, interrupt).await {
-            Came::Result(result) => Came::Result(answer::of_resources(result)),
+            CallOutcome::Result(result) => CallOutcome::Result(answer::of_resources(result)),
             came => came,
         }
     }
@@ -414,31 +414,31 @@ impl Connection {
         arguments: Map<String, Value>,
         timeout: Duration,
         interrupt: &Interrupt,
-    ) -> Came {
+    ) -> CallOutcome {
         let mut params = GetPromptRequestParams::new(prompt);
         params.arguments = (!arguments.is_empty()).then_some(arguments);
         let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
         self.ask(request, timeout, interrupt).await
     }
 
-    async fn ask(&self, request: ClientRequest, timeout: Duration, interrupt: &Interrupt) -> Came {
+    async fn ask(&self, request: ClientRequest, timeout: Duration, interrupt: &Interrupt) -> CallOutcome {
         let options = PeerRequestOptions::default();
         let mut asked = match self.client.send_request_with_option(request, options).await {
             Ok(asked) => asked,
-            Err(error) => return Came::Lost(self.why_lost(&error)),
+            Err(error) => return CallOutcome::Lost(self.why_lost(&error)),
         };
         let (came, why) = tokio::select! {
             biased;
             answered = &mut asked.rx => return match answered {
-                Ok(Ok(result)) => Came::Result(as_value(result)),
+                Ok(Ok(result)) => CallOutcome::Result(as_value(result)),
                 Ok(Err(ServiceError::McpError(error))) => {
-                    Came::Refused(format!("{} ({})", one_line(&error.message, 2000), error.code.0))
+                    CallOutcome::Refused(format!("{} ({})", one_line(&error.message, 2000), error.code.0))
                 }
                 Ok(Err(error)) => self.lost(&error).await,
                 Err(_) => self.lost(&ServiceError::TransportClosed).await,
             },
-            () = interrupt.thrown() => (Came::Interrupted, "interrupted by the user"),
-            () = tokio::time::sleep(timeout) => (Came::Slow, "it took too long"),
+            () = interrupt.thrown() => (CallOutcome::Interrupted, "interrupted by the user"),
+            () = tokio::time::sleep(timeout) => (CallOutcome::Slow, "it took too long"),
         };
         // Tells the server that the call is cancelled, without waiting long for it.
         let _ = tokio::time::timeout(FAREWELL, asked.cancel(Some(why.to_owned()))).await;
@@ -466,11 +466,11 @@ impl Connection {
         self.client.is_transport_closed()
     }
 
-    async fn lost(&self, error: &ServiceError) -> Came {
+    async fn lost(&self, error: &ServiceError) -> CallOutcome {
         if let Some(program) = &self.program {
             program.last_words(LAST_WORDS).await;
         }
-        Came::Lost(self.why_lost(error))
+        CallOutcome::Lost(self.why_lost(error))
     }
 
     /// The reason why there is no result, as far as it is known.

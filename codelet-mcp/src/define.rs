@@ -61,7 +61,7 @@ impl Defined {
 
 /// Entries that are left out of a list, by reason.
 #[derive(Default)]
-struct Left {
+struct LeftOut {
     unreadable: usize,
     twice: Vec<String>,
     large: Vec<String>,
@@ -70,7 +70,7 @@ struct Left {
 
 /// The tools in a server's list, sorted by name, without invalid entries; with notices for the user.
 pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> (Vec<Defined>, Vec<String>) {
-    let mut left = Left::default();
+    let mut left = LeftOut::default();
     let mut found: Vec<(String, String, Map<String, Value>)> = Vec::new();
     let mut own = HashSet::new();
     for entry in list {
@@ -155,7 +155,7 @@ pub(crate) fn reader(server: &str, defined: &[Defined], wanted: Option<&[String]
     })
 }
 
-impl Left {
+impl LeftOut {
     fn notices(&self, kept: usize, weight: usize) -> Vec<String> {
         let mut notices = Vec::new();
         if self.unreadable > 0 {

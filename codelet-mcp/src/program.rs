@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(2);
 const IMPATIENCE: Duration = Duration::from_millis(30);
 
 /// The running programs, for the end of the process.
-static LIVE: Mutex<Vec<Family>> = Mutex::new(Vec::new());
+static LIVE: Mutex<Vec<ProcessTree>> = Mutex::new(Vec::new());
 
 /// Kills the programs of all servers, without a grace period. For a process that is about to exit without dropping its
 /// values.
@@ -42,7 +42,7 @@ pub(crate) struct Start<'a> {
 
 /// A running program. Dropping it ends it.
 pub(crate) struct Program {
-    family: Family,
+    family: ProcessTree,
     /// True once its stderr was read to the end.
     is_read: Arc<AtomicBool>,
 }
@@ -81,7 +81,7 @@ impl Program {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         // A PID is above 0.
         let pid = pid.ok_or(ErrorKind::Other)?;
-        let family = Family {
+        let family = ProcessTree {
             pid,
             mark: mark.map(|(name, value)| format!("{}={value}", name.to_string_lossy()).into_bytes()),
         };
@@ -142,14 +142,14 @@ impl Drop for Program {
 
 /// A program and its descendants.
 #[derive(Clone)]
-struct Family {
+struct ProcessTree {
     /// Leader of its own session.
     pid: Pid,
     /// The variable and value in the environment of all of them.
     mark: Option<Vec<u8>>,
 }
 
-impl Family {
+impl ProcessTree {
     fn end(&self, patience: Duration) {
         let until = Instant::now() + patience;
         self.signal(Signal::TERM);

@@ -1,7 +1,7 @@
 //! A server's prompts, reduced to what can be shown to a person, and the texts that the server returns for them.
 
 use crate::answer;
-use crate::connection::{Came, List};
+use crate::connection::{CallOutcome, List};
 use crate::define::names;
 use crate::remote::Remote;
 use crate::text::{Secrets, one_line};
@@ -173,7 +173,7 @@ pub(crate) async fn get(
     });
     let given: Map<String, Value> = given.collect();
     let why = match remote.prompt(&prompt.own, given, interrupt).await {
-        Came::Result(result) => {
+        CallOutcome::Result(result) => {
             let told = format!("The prompt of the MCP server {server} cannot be used: ");
             let read = answer::of_prompt(result, remote.options.sees_images);
             let asked = read.ok_or(format!("{told}it is invalid. Nothing was sent."))?;
@@ -186,13 +186,13 @@ pub(crate) async fn get(
             let text = remote.secrets.hide(asked.text);
             return Ok(PromptText { text, ..asked });
         }
-        Came::Refused(why) => format!("The MCP server {server} refuses this prompt: {why}. Nothing was sent."),
-        Came::Slow => {
+        CallOutcome::Refused(why) => format!("The MCP server {server} refuses this prompt: {why}. Nothing was sent."),
+        CallOutcome::Slow => {
             let seconds = remote.server.timeout.as_secs_f32();
             format!("The MCP server {server} did not answer within {seconds} s. Nothing was sent.")
         }
-        Came::Interrupted => "Interrupted; nothing was sent.".to_owned(),
-        Came::Lost(why) => format!("The MCP server {server} gave no answer: {why}. Nothing was sent."),
+        CallOutcome::Interrupted => "Interrupted; nothing was sent.".to_owned(),
+        CallOutcome::Lost(why) => format!("The MCP server {server} gave no answer: {why}. Nothing was sent."),
     };
     Err(remote.secrets.hide(why))
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 const MOST: usize = 5;
 
 type Headers = HashMap<HeaderName, HeaderValue>;
-type Asked<T> = Result<T, StreamableHttpError<reqwest::Error>>;
+type HttpResult<T> = Result<T, StreamableHttpError<reqwest::Error>>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 /// Reasons why a request was not answered at its URL.
@@ -51,7 +51,7 @@ pub(crate) fn policy() -> Policy {
 pub(crate) struct Following(pub Client);
 
 /// Sends a request, and follows redirects within the origin.
-async fn follow<T, F: Future<Output = Asked<T>>>(uri: Arc<str>, ask: impl Fn(Arc<str>) -> F) -> Asked<T> {
+async fn follow<T, F: Future<Output = HttpResult<T>>>(uri: Arc<str>, ask: impl Fn(Arc<str>) -> F) -> HttpResult<T> {
     let mut uri = uri;
     for _ in 0..MOST {
         let asked = ask(uri).await;
@@ -85,7 +85,7 @@ impl StreamableHttpClient for Following {
         session: Option<Arc<str>>,
         token: Option<String>,
         headers: Headers,
-    ) -> Asked<StreamableHttpPostResponse> {
+    ) -> HttpResult<StreamableHttpPostResponse> {
         let ask = |uri| {
             let (message, session, token) = (message.clone(), session.clone(), token.clone());
             self.0.post_message(uri, message, session, token, headers.clone())
@@ -101,7 +101,7 @@ impl StreamableHttpClient for Following {
         token: Option<String>,
         headers: Headers,
         most: usize,
-    ) -> Asked<StreamableHttpPostResponse> {
+    ) -> HttpResult<StreamableHttpPostResponse> {
         let ask = |uri| {
             let (message, session, token) = (message.clone(), session.clone(), token.clone());
             self.0
@@ -116,7 +116,7 @@ impl StreamableHttpClient for Following {
         session: Arc<str>,
         token: Option<String>,
         headers: Headers,
-    ) -> Asked<()> {
+    ) -> HttpResult<()> {
         let ask = |uri| {
             self.0
                 .delete_session(uri, session.clone(), token.clone(), headers.clone())
@@ -131,7 +131,7 @@ impl StreamableHttpClient for Following {
         last: Option<String>,
         token: Option<String>,
         headers: Headers,
-    ) -> Asked<Events> {
+    ) -> HttpResult<Events> {
         let ask = |uri| {
             let (session, last, token) = (session.clone(), last.clone(), token.clone());
             self.0.get_stream(uri, session, last, token, headers.clone())
@@ -147,7 +147,7 @@ impl StreamableHttpClient for Following {
         token: Option<String>,
         headers: Headers,
         most: usize,
-    ) -> Asked<Events> {
+    ) -> HttpResult<Events> {
         let ask = |uri| {
             let (session, last, token) = (session.clone(), last.clone(), token.clone());
             self.0

@@ -1,6 +1,6 @@
 //! A server during a session: its current connection, and its single restart.
 
-use crate::connection::{Came, Connection, List};
+use crate::connection::{CallOutcome, Connection, List};
 use crate::define::Defined;
 use crate::text::{Secrets, Tail};
 use crate::{Options, Reach, Server, Trouble};
@@ -40,10 +40,15 @@ impl Remote {
     }
 
     /// Calls a tool by the server's own name for it, or reads its resources; restarts the server if needed, once.
-    pub(crate) async fn call(&self, tool: &Defined, parameters: &Map<String, Value>, interrupt: &Interrupt) -> Came {
+    pub(crate) async fn call(
+        &self,
+        tool: &Defined,
+        parameters: &Map<String, Value>,
+        interrupt: &Interrupt,
+    ) -> CallOutcome {
         let connection = tokio::select! {
             biased;
-            () = interrupt.thrown() => return Came::Interrupted,
+            () = interrupt.thrown() => return CallOutcome::Interrupted,
             connection = self.connection() => connection,
         };
         match connection {
@@ -56,15 +61,20 @@ impl Remote {
                     .call(&tool.tool, parameters, self.server.timeout, interrupt)
                     .await
             }
-            Err(why) => Came::Lost(why),
+            Err(why) => CallOutcome::Lost(why),
         }
     }
 
     /// Requests a prompt by the server's own name for it; restarts the server if needed, once.
-    pub(crate) async fn prompt(&self, prompt: &str, arguments: Map<String, Value>, interrupt: &Interrupt) -> Came {
+    pub(crate) async fn prompt(
+        &self,
+        prompt: &str,
+        arguments: Map<String, Value>,
+        interrupt: &Interrupt,
+    ) -> CallOutcome {
         let connection = tokio::select! {
             biased;
-            () = interrupt.thrown() => return Came::Interrupted,
+            () = interrupt.thrown() => return CallOutcome::Interrupted,
             connection = self.connection() => connection,
         };
         match connection {
@@ -73,7 +83,7 @@ impl Remote {
                     .prompt(prompt, arguments, self.server.timeout, interrupt)
                     .await
             }
-            Err(why) => Came::Lost(why),
+            Err(why) => CallOutcome::Lost(why),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A server's tool as the loop calls it.
 
 use crate::answer;
-use crate::connection::Came;
+use crate::connection::CallOutcome;
 use crate::define::Defined;
 use crate::remote::Remote;
 use crate::text::one_line;
@@ -41,17 +41,17 @@ impl RemoteTool {
         let parameters = self.defined.own_names(call.parameters.as_map());
         let came = self.remote.call(&self.defined, &parameters, &call.interrupt).await;
         match came {
-            Came::Result(result) => answer::read(result, self.remote.options.sees_images),
-            Came::Refused(why) => Output::failure(format!("The server {server} answers with an error: {why}")),
-            Came::Slow => {
+            CallOutcome::Result(result) => answer::read(result, self.remote.options.sees_images),
+            CallOutcome::Refused(why) => Output::failure(format!("The server {server} answers with an error: {why}")),
+            CallOutcome::Slow => {
                 let seconds = self.remote.server.timeout.as_secs_f32();
                 Output::failure(format!(
                     "The server {server} did not answer within {seconds} s, and the call was cancelled. \
                      What the call did is not known."
                 ))
             }
-            Came::Interrupted => Output::failure("interrupted by the user"),
-            Came::Lost(why) => {
+            CallOutcome::Interrupted => Output::failure("interrupted by the user"),
+            CallOutcome::Lost(why) => {
                 let then = if self.remote.server_is_program() && self.remote.may_return().await {
                     "The next call restarts it. This call may have had effects."
                 } else {

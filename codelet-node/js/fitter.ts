@@ -2,6 +2,8 @@
 
 import { bytes, count, json, removedLines } from "./json.js";
 import { outcome } from "./native.js";
+import { options } from "./options.js";
+import { CodeletError } from "./wrong.js";
 
 /** What a host may tell its model of the tool that `Fitter.recall` is. */
 export const RECALL = "Returns the whole text that a marker in the conversation stands for. handle: the six characters in the marker.";
@@ -15,6 +17,9 @@ export interface Room {
   /** The model has a tool `recall`, which calls `Fitter.recall`. */
   offersRecall?: boolean;
 }
+
+/** The names of these sizes. */
+export const ROOM = ["window", "overhead", "offersRecall"] as const;
 
 /** How a host's messages are written in the form of a vendor, and back. */
 export interface Conversion<M> {
@@ -42,24 +47,29 @@ export class Fitter<M> {
   readonly #conversion: Conversion<M>;
 
   constructor(room: Room, conversion: Conversion<M>) {
-    const { window, overhead = 0, offersRecall = false } = room;
+    const { window, overhead = 0, offersRecall = false } = options(room, ROOM);
     this.#room = { window: count("window", window), overhead: count("overhead", overhead), offersRecall };
+    if (typeof conversion?.dump !== "function" || typeof conversion.load !== "function") {
+      throw new CodeletError("ERR_ARGUMENT", "a Fitter needs a conversion: { form, dump, load }, or asTheyAre(form)");
+    }
     this.#conversion = conversion;
   }
 
   /** What is to be sent: messages as they are, and new ones in place of others. `isDue`: edit now, however full the window is. */
-  async fit(messages: readonly M[], { isDue = false }: { isDue?: boolean } = {}): Promise<M[]> {
+  async fit(messages: readonly M[], how: { isDue?: boolean } = {}): Promise<M[]> {
+    const { isDue = false } = options(how, ["isDue"]);
+    if (!Array.isArray(messages)) throw new CodeletError("ERR_ARGUMENT", `expected a list of messages, not ${String(messages)}`);
     const { form, dump, load } = this.#conversion;
     const items: string[] = [];
     const owners: number[] = [];
-    messages.forEach((message, at) => {
+    messages.forEach((message: M, at) => {
       for (const item of dump(message)) {
         items.push(json(item));
         owners.push(at);
       }
     });
-    const how = { form, isDue, ...this.#room };
-    const { shown, removed, edits } = await outcome((engine) => engine.fit(bytes(items.join("\n")), how));
+    const asked = { form, isDue, ...this.#room };
+    const { shown, removed, edits } = await outcome((engine) => engine.fit(bytes(items.join("\n")), asked));
     if (edits === 0) return [...messages];
     for (const { handle, content } of removed) this.removed[handle] = content;
     const counts = new Map<number, number>();

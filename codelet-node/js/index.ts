@@ -4,9 +4,10 @@
  * Every function works on one of libuv's threads, so the event loop goes on, and rejects with a `CodeletError`.
  */
 
-import { asTheyAre, Conversion, Fitter, Item, RECALL, Room } from "./fitter.js";
+import { asTheyAre, Conversion, Fitter, Item, RECALL, ROOM, Room } from "./fitter.js";
 import { bytes, count, removedLines } from "./json.js";
 import { native, outcome } from "./native.js";
+import { options as known } from "./options.js";
 import { Code, CodeletError } from "./wrong.js";
 
 export { asTheyAre, CodeletError, Fitter, RECALL };
@@ -61,11 +62,14 @@ export interface CompactOptions extends ReadOptions {
   readingBack?: string;
 }
 
+const READ = ["form", "force"] as const;
+const COMPACT = ["budget", "window", "to", "readingBack", ...READ] as const;
+
 /** Makes a conversation smaller. */
 export async function compact<M extends object>(messages: readonly M[], options?: CompactOptions & { to?: undefined }): Promise<Result<M>>;
 export async function compact(conversation: Conversation, options?: CompactOptions): Promise<Result>;
 export async function compact(conversation: Conversation, options: CompactOptions = {}): Promise<Result> {
-  const { budget, window, form = "auto", to, force = false, readingBack = "" } = options;
+  const { budget, window, form = "auto", to, force = false, readingBack = "" } = known(options, COMPACT);
   if (Array.isArray(conversation) && conversation.length === 0) return new Compacted("[]", nothing(form), {});
   const asked = {
     ...(budget !== undefined && { budget: count("budget", budget) }),
@@ -79,7 +83,7 @@ export async function compact(conversation: Conversation, options: CompactOption
 
 /** What fills a conversation: tokens by kind and by tool, its largest items, repeats, what is out of date, turns and anchors. */
 export async function inspect(conversation: Conversation, options: ReadOptions & { largest?: number } = {}): Promise<Item> {
-  const { form = "auto", force = false, largest = 100 } = options;
+  const { form = "auto", force = false, largest = 100 } = known(options, ["largest", ...READ]);
   return JSON.parse(await outcome((engine) => engine.inspect(bytes(conversation), form, force, count("largest", largest))));
 }
 
@@ -91,7 +95,8 @@ export interface Fault {
 
 /** Where a request breaks its vendor's rules; empty where it would be taken. `vendor`: `anthropic`, `openai`, `responses` or `gemini`. */
 export async function check(request: Conversation, options: { vendor?: string } = {}): Promise<Fault[]> {
-  return outcome((engine) => engine.check(bytes(request), options.vendor ?? "auto"));
+  const { vendor = "auto" } = known(options, ["vendor"]);
+  return outcome((engine) => engine.check(bytes(request), vendor));
 }
 
 /**
@@ -105,6 +110,9 @@ export async function restore(
   if (isResult(removed)) return restore(removed.removed, handle);
   if (typeof removed === "string" || removed instanceof Uint8Array) {
     return (await outcome((engine) => engine.restore(bytes(removed), handle))) ?? undefined;
+  }
+  if (typeof removed !== "object" || removed === null) {
+    throw new CodeletError("ERR_ARGUMENT", `expected a result or what it has removed, not ${String(removed)}`);
   }
   if (Object.hasOwn(removed, handle)) return removed[handle];
   return (await outcome((engine) => engine.restore(removedLines(removed), handle))) ?? undefined;
@@ -122,7 +130,7 @@ export interface ReplayOptions extends ReadOptions {
 
 /** What a session would have cost under other ways of editing its history, for each policy in dollars, tokens and cache breaks. */
 export async function replay(conversation: Conversation, options: ReplayOptions = {}): Promise<Item> {
-  const { window = 200_000, prices, policies = [], form = "auto", force = false } = options;
+  const { window = 200_000, prices, policies = [], form = "auto", force = false } = known(options, ["window", "prices", "policies", ...READ]);
   const asked = { window: count("window", window), ...(prices !== undefined && { prices }), policies: [policies].flat(), form, force };
   return JSON.parse(await outcome((engine) => engine.replay(bytes(conversation), asked)));
 }
@@ -138,7 +146,7 @@ export async function fit<M extends object>(
   messages: readonly M[],
   options: Room & { form?: string; isDue?: boolean },
 ): Promise<Fitted<M>> {
-  const { form = "openai", isDue = false, ...room } = options;
+  const { form = "openai", isDue = false, ...room } = known(options, [...ROOM, "form", "isDue"]);
   const fitter = new Fitter(room, asTheyAre<M>(form));
   return { messages: await fitter.fit(messages, { isDue }), removed: fitter.removed };
 }

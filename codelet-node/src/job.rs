@@ -1,4 +1,4 @@
-//! Work that one of libuv's threads does, so that JavaScript's own goes on.
+//! Work on a thread of libuv's pool, so that JavaScript's own thread continues.
 
 use crate::wrong::Wrong;
 use napi::bindgen_prelude::{AsyncTask, Either, ToNapiValue, TypeName};
@@ -6,22 +6,22 @@ use napi::{Env, Task};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a call comes to: its result, or what is wrong. Both are values, so that the codes are ours and not the interface's.
+/// The result of a call, or an error. Both are values, so that the error codes are ours and not those of Node-API.
 pub type Outcome<T> = Either<T, Wrong>;
 
-/// A promise of that.
+/// A promise of an outcome.
 pub type Promised<T> = AsyncTask<Job<T>>;
 
-/// What is to be done, until it is done.
+/// Work that runs once.
 pub struct Job<T>(Option<Box<dyn FnOnce() -> Result<T, Wrong> + Send>>);
 
 impl<T> Job<T> {
-    /// A job that does this.
+    /// A job with this work.
     pub fn new(work: impl FnOnce() -> Result<T, Wrong> + Send + 'static) -> Self {
         Self(Some(Box::new(work)))
     }
 
-    /// Does it. A panic, which would end the process of whoever called, becomes an error.
+    /// Does the work. A panic becomes an error: it would end the process otherwise.
     pub fn run(&mut self) -> Outcome<T> {
         let Some(work) = self.0.take() else {
             return Either::B(Wrong::internal("the work was done before"));
@@ -54,7 +54,7 @@ impl<T: Send + ToNapiValue + TypeName + 'static> Task for Job<T> {
     }
 }
 
-/// A promise of what this work comes to.
+/// A promise of the outcome of this work.
 pub fn promise<T: Send + ToNapiValue + TypeName + 'static>(
     work: impl FnOnce() -> Result<T, Wrong> + Send + 'static,
 ) -> Promised<T> {

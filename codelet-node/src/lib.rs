@@ -1,5 +1,5 @@
-//! The engine for JavaScript, as an addon of Node's. Text and JSON cross the border; what JavaScript's callers see is made of them in
-//! `js`. Nothing works on JavaScript's own thread, and nothing throws: an outcome is a result, or a code with a sentence.
+//! The engine as a Node addon. Only text and JSON cross the border; `js` has the functions that callers see. Nothing runs on
+//! JavaScript's own thread, and nothing throws: an outcome is a result, or a code with a sentence.
 
 mod job;
 mod wrong;
@@ -16,20 +16,20 @@ use codelet_transcript::Format;
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 
-/// A number of tokens or of items.
+/// A number of tokens or items.
 fn count(number: i64) -> Result<u64, Wrong> {
     u64::try_from(number).map_err(|_| Wrong::argument(format!("{number} is less than nothing")))
 }
 
-/// How a conversation is read, in the words of JavaScript's callers.
+/// The options for reading a conversation; errors name `force: true`.
 fn reading(form: &str, force: bool) -> Result<Reading, OptionsError> {
     Reading::new(form, force, "force: true")
 }
 
-/// What left a conversation.
+/// A text that was removed from a conversation.
 #[napi(object, object_from_js = false)]
 pub struct Removed {
-    /// What stands in its place.
+    /// The handle that stands in its place.
     pub handle: String,
     /// The text.
     pub content: String,
@@ -42,31 +42,31 @@ fn removed_from(entries: Vec<Entry>) -> Vec<Removed> {
     removed.collect()
 }
 
-/// What `compact` is asked for.
+/// The options of `compact`.
 #[napi(object, object_to_js = false)]
 pub struct CompactOptions {
-    /// How many tokens there may be.
+    /// The target size in tokens.
     pub budget: Option<i64>,
-    /// The context window of a session that would compact it.
+    /// The context window in tokens of a session that would compact it.
     pub window: Option<i64>,
     /// The form of the input, or `auto`.
     pub form: String,
-    /// That of the result.
+    /// The form of the result.
     pub to: Option<String>,
-    /// Whether what can be read is enough.
+    /// Continue although less than nine tenths of the messages can be read.
     pub force: bool,
-    /// A sentence of the summary.
+    /// A sentence for the summary on how to read back what a handle stands for.
     pub reading_back: String,
 }
 
-/// What `compact` returns.
+/// The result of `compact`.
 #[napi(object, object_from_js = false)]
 pub struct Compacted {
     /// The conversation.
     pub text: String,
-    /// What was done, as JSON.
+    /// The report, as JSON.
     pub report: String,
-    /// What left it.
+    /// The removed texts.
     pub removed: Vec<Removed>,
 }
 
@@ -92,14 +92,14 @@ pub fn compacted(input: &[u8], options: CompactOptions) -> Promised<Compacted> {
     })
 }
 
-/// How a conversation is fitted.
+/// The options of `fit`.
 #[napi(object, object_to_js = false)]
 pub struct FitOptions {
     /// The form of its items.
     pub form: String,
     /// The model's context window in tokens, less what its reply may take.
     pub window: i64,
-    /// What a request holds beside the conversation, in tokens.
+    /// An estimate in tokens of what each request holds beside the conversation.
     pub overhead: i64,
     /// The model has a tool `recall`.
     pub offers_recall: bool,
@@ -107,29 +107,29 @@ pub struct FitOptions {
     pub is_due: bool,
 }
 
-/// A part of what is sent: items from one number to another, or one that was made, as JSON.
+/// A part of the request: a range of items, or a new one as JSON.
 #[napi(object, object_from_js = false)]
 pub struct Part {
-    /// The first item that is sent as it came.
+    /// The first item that is sent unchanged.
     pub start: u32,
-    /// The first that is not.
+    /// The first item after the range.
     pub end: u32,
-    /// The item that was made.
+    /// The new item.
     pub made: Option<String>,
 }
 
-/// What `fit` returns.
+/// The result of `fit`.
 #[napi(object, object_from_js = false)]
 pub struct Fitted {
-    /// What is sent, in order.
+    /// The parts to send, in order.
     pub shown: Vec<Part>,
-    /// What is not sent.
+    /// The removed texts.
     pub removed: Vec<Removed>,
-    /// How often it was edited.
+    /// The number of edits.
     pub edits: u32,
 }
 
-/// What is sent of a conversation that comes whole before each request: its items, one a line.
+/// The messages to send, from a conversation that is given whole before each request: its items, one a line.
 #[napi(js_name = "fit")]
 pub fn fitted(lines: &[u8], options: FitOptions) -> Promised<Fitted> {
     let lines = lines.to_vec();
@@ -166,7 +166,7 @@ pub fn fitted(lines: &[u8], options: FitOptions) -> Promised<Fitted> {
     })
 }
 
-/// What fills a conversation, as JSON.
+/// Reports what fills a conversation, as JSON.
 #[napi(js_name = "inspect")]
 pub fn inspected(input: &[u8], form: String, force: bool, largest: i64) -> Promised<String> {
     let input = input.to_vec();
@@ -186,7 +186,7 @@ pub struct Fault {
     pub sentence: String,
 }
 
-/// Where a request breaks its vendor's rules.
+/// Finds the places where a request breaks its vendor's rules.
 #[napi(js_name = "check")]
 pub fn checked(input: &[u8], vendor: String) -> Promised<Vec<Fault>> {
     let input = input.to_vec();
@@ -200,22 +200,22 @@ pub fn checked(input: &[u8], vendor: String) -> Promised<Vec<Fault>> {
     })
 }
 
-/// What `replay` is asked for.
+/// The options of `replay`.
 #[napi(object, object_to_js = false)]
 pub struct ReplayOptions {
     /// The model's context window in tokens.
     pub window: i64,
-    /// A model whose prices count.
+    /// The model whose prices to use.
     pub prices: Option<String>,
-    /// The ways of editing; none stands for the usual ones.
+    /// The policies to compare; if empty, the usual ones.
     pub policies: Vec<String>,
     /// The form of the input, or `auto`.
     pub form: String,
-    /// Whether what can be read is enough.
+    /// Continue although less than nine tenths of the messages can be read.
     pub force: bool,
 }
 
-/// What a conversation would have cost under other ways of editing its history, as JSON.
+/// Computes what a conversation would have cost under other policies, as JSON.
 #[napi]
 pub fn replay(input: &[u8], options: ReplayOptions) -> Promised<String> {
     let input = input.to_vec();
@@ -227,14 +227,14 @@ pub fn replay(input: &[u8], options: ReplayOptions) -> Promised<String> {
     })
 }
 
-/// The text of a handle, or of a marker that names one, in lines of JSON as `codelet compact --removed` writes them.
+/// Finds the text of a handle, or of a marker with one, in lines of JSON as `codelet compact --removed` writes them.
 #[napi]
 pub fn restore(lines: &[u8], asked: String) -> Promised<Option<String>> {
     let lines = lines.to_vec();
     promise(move || removed::restore(&lines, &asked).map_err(|broken| Wrong::unreadable(broken.to_string())))
 }
 
-/// The conversations of a file that holds more than one; the file itself where it holds one.
+/// Splits a file with several conversations; returns the file itself if it holds one.
 #[napi]
 pub fn conversations(input: &[u8]) -> Promised<Vec<Buffer>> {
     let input = input.to_vec();
@@ -249,13 +249,13 @@ pub fn conversations(input: &[u8]) -> Promised<Vec<Buffer>> {
 pub struct Form {
     /// Its name.
     pub name: &'static str,
-    /// Whether it is written.
+    /// True if it can be written.
     pub is_written: bool,
-    /// What it is.
+    /// A description.
     pub description: &'static str,
 }
 
-/// The forms that are read.
+/// Lists the forms that can be read.
 #[napi]
 pub fn formats() -> Vec<Form> {
     let all = Format::ALL.iter().map(|format| Form {

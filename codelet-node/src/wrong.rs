@@ -1,9 +1,9 @@
-//! What can go wrong, as JavaScript's callers see it: a code to branch on, and a sentence to read.
+//! Errors as JavaScript sees them: a code to branch on, and a sentence to read.
 
 use codelet_offline::options::OptionsError;
 use napi_derive::napi;
 
-/// Why nothing came of a call.
+/// An error.
 #[napi(object, object_from_js = false)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wrong {
@@ -21,17 +21,17 @@ impl Wrong {
         }
     }
 
-    /// What the caller asks for does not exist.
+    /// An argument has no valid value.
     pub fn argument(message: impl Into<String>) -> Self {
         Self::new("ERR_ARGUMENT", message)
     }
 
-    /// What was given is nothing that can be read.
+    /// The input cannot be read.
     pub fn unreadable(message: impl Into<String>) -> Self {
         Self::new("ERR_UNREADABLE", message)
     }
 
-    /// The engine broke down, which it is not to do.
+    /// A fault of the engine.
     pub fn internal(message: &str) -> Self {
         let message = format!("internal error: {message}; please report it with the conversation, if you can");
         Self::new("ERR_INTERNAL", message)

@@ -101,6 +101,19 @@ test("what cannot be done is told", async () => {
     [() => compact(long, { force: "yes" }), "ERR_ARGUMENT", /wrong type/],
     [() => replay(long, { policies: [7] }), "ERR_ARGUMENT", /wrong type/],
     [() => fit(["text"], { window: WINDOW }), "ERR_UNREADABLE", /./],
+    [() => compact(long, 40_000), "ERR_ARGUMENT", /options are an object, such as \{ budget: … \}; not 40000/],
+    [() => compact(long, null), "ERR_ARGUMENT", /not null/],
+    [() => compact(long, { budgt: 1 }), "ERR_ARGUMENT", /no option "budgt"; known: budget, window/],
+    [() => inspect(long, { budget: 1 }), "ERR_ARGUMENT", /no option "budget"/],
+    [() => check(long, "openai"), "ERR_ARGUMENT", /such as \{ vendor: … \}/],
+    [() => replay(long, { price: "x" }), "ERR_ARGUMENT", /known: window, prices/],
+    [() => fit(long), "ERR_ARGUMENT", /not undefined/],
+    [() => fit(long, { window: WINDOW, isdue: true }), "ERR_ARGUMENT", /known: window, overhead, offersRecall, form, isDue/],
+    [() => fit(null, { window: WINDOW }), "ERR_ARGUMENT", /expected a list of messages, not null/],
+    [() => restore(null, "k3f9a2"), "ERR_ARGUMENT", /not null/],
+    [async () => new Fitter(), "ERR_ARGUMENT", /not undefined/],
+    [async () => new Fitter({ window: WINDOW }), "ERR_ARGUMENT", /needs a conversion/],
+    [() => new Fitter({ window: WINDOW }, asTheyAre("openai")).fit(long, true), "ERR_ARGUMENT", /such as \{ isDue: … \}/],
   ]) {
     await assert.rejects(call, (error) => {
       assert.ok(error instanceof CodeletError && error instanceof Error, String(error.stack));

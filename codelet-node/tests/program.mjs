@@ -7,6 +7,9 @@ import path from "node:path";
 import { STEPS } from "./judge.mjs";
 import { OUTPUT } from "./session.mjs";
 
+/** Milliseconds after which a host hangs; on a busy machine, a session of opencode takes minutes. */
+const LIMIT = 600_000;
+
 /** Where npm has put a package. */
 export const MODULES = path.join(import.meta.dirname, "../node_modules");
 
@@ -33,7 +36,7 @@ export function place(files) {
 /** Runs a program in a place; what it said, once it has ended well. */
 export async function run({ home, work }, program, args, variables) {
   const env = { PATH: process.env.PATH, HOME: home, ...variables };
-  const child = spawn(program, args, { cwd: work, env, stdio: ["ignore", "pipe", "pipe"], timeout: 180_000 });
+  const child = spawn(program, args, { cwd: work, env, stdio: ["ignore", "pipe", "pipe"], timeout: LIMIT });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk));
   const [code, signal] = await new Promise((done, failed) => child.on("close", (...how) => done(how)).on("error", failed));

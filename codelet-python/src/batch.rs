@@ -152,7 +152,7 @@ impl Cell {
     }
 }
 
-/// What the values of a column are.
+/// The type of a column's values.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
@@ -160,11 +160,11 @@ enum Kind {
 }
 
 type Row = Result<Vec<Cell>, String>;
-/// Which rows are not null, as bits; for texts, where each begins and ends; texts or numbers.
+/// A bit for each row that is not null; the offsets of texts; the texts or numbers.
 type Buffers<'py> = (Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>, Bound<'py, PyBytes>);
 
-/// What came of each row, as buffers of Arrow by the names of the columns. The last is `error`, which says what is wrong with a row of
-/// which nothing else is told.
+/// The results of all rows, as buffers of Arrow by column name. The last column is `error`: it has the reason where a row has no
+/// result.
 fn columns<'py>(
     column: &Bound<'py, Column>,
     threads: Option<usize>,
@@ -233,10 +233,10 @@ fn bits<'py>(py: Python<'py>, all: impl ExactSizeIterator<Item = bool>) -> PyRes
     })
 }
 
-/// Works on each row, on so many threads or as many as there are cores.
+/// Works on each row, on this many threads or one for each core.
 fn side_by_side(rows: &Rows, threads: Option<usize>, work: impl Fn(&[u8]) -> Row + Sync) -> Vec<Row> {
     let row = |at| {
-        // One row that nobody has thought of must not end the work on a million others.
+        // A fault in one row must not end the work on a million others.
         let row = catch_unwind(AssertUnwindSafe(|| match rows.get(at) {
             Some(input) => work(&input),
             None => Err("is null".to_owned()),
@@ -247,7 +247,7 @@ fn side_by_side(rows: &Rows, threads: Option<usize>, work: impl Fn(&[u8]) -> Row
     let threads = threads.unwrap_or_else(cores).clamp(1, rows.len().max(1));
     match ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(threads) => threads.install(|| (0..rows.len()).into_par_iter().with_max_len(1).map(row).collect()),
-        // Where no thread can be had, this one does the work.
+        // Without threads of its own, the work is done on this one.
         Err(_) => (0..rows.len()).map(row).collect(),
     }
 }

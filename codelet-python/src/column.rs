@@ -1,16 +1,16 @@
-//! A column of conversations, in the buffers of Arrow: rows of JSON text, or lists and structs that are written as JSON.
+//! A column of conversations in buffers of Arrow: rows of JSON text, or lists and structs that are written as JSON.
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A column, of which any row can be had as JSON.
+/// A column; any row can be read as JSON.
 #[pyclass(frozen, module = "codelet._codelet")]
 pub struct Column(Arc<Node>);
 
 enum Node {
-    /// Rows one behind another: where each begins and ends, as 64-bit numbers, and the bytes.
+    /// Rows of bytes, with their offsets as 64-bit numbers.
     Text {
         offsets: PyBackedBytes,
         data: PyBackedBytes,
@@ -18,7 +18,7 @@ enum Node {
         /// JSON as it stands, or a text that becomes a string.
         is_json: bool,
     },
-    /// Rows of so many items each, which stand one behind another.
+    /// Rows of items, with their offsets.
     List {
         starts: Vec<u64>,
         valid: Option<PyBackedBytes>,
@@ -90,7 +90,7 @@ impl Column {
 pub struct Rows(Arc<Node>);
 
 impl Rows {
-    /// How many there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -1,5 +1,5 @@
-//! The engine for Python, as `codelet._codelet`. Text and JSON cross the border; what Python's callers see is made of them in
-//! `python/codelet`. No function holds the interpreter's lock while it works.
+//! The engine for Python, as `codelet._codelet`. Only text and JSON cross the border; `python/codelet` has the functions that callers
+//! see. No function holds the interpreter's lock while it works.
 
 mod batch;
 mod column;
@@ -27,12 +27,12 @@ fn failed(problem: impl Display) -> PyErr {
     CodeletError::new_err(problem.to_string())
 }
 
-/// How a conversation is read, in the words of Python's callers.
+/// The options for reading a conversation; errors name `force=True`.
 fn reading(form: &str, force: bool) -> Result<Reading, OptionsError> {
     Reading::new(form, force, "force=True")
 }
 
-/// Handles, each with what was removed.
+/// Handles, each with the text that was removed.
 type Removed = Vec<(String, String)>;
 
 fn pairs(entries: Vec<Entry>) -> Removed {
@@ -40,7 +40,7 @@ fn pairs(entries: Vec<Entry>) -> Removed {
     pairs.collect()
 }
 
-/// What `compact` returns: the text, the report as JSON, and what was removed.
+/// The result of `compact`: the text, the report as JSON, and the removed texts.
 type Compacted = (String, String, Removed);
 
 /// Makes a conversation smaller.
@@ -67,10 +67,10 @@ fn compacted(
     py.detach(work).map_err(failed)
 }
 
-/// What `fit` returns: the numbers of items, from one to another, or one that was made; what was removed; how many edits.
+/// The result of `fit`: ranges of items, or a new one as JSON; the removed texts; the number of edits.
 type Fitted = (Vec<(usize, usize, Option<String>)>, Removed, usize);
 
-/// What is sent of a conversation that comes whole before each request.
+/// The messages to send, from a conversation that is given whole before each request.
 #[pyfunction(name = "fit")]
 fn fitted(
     py: Python<'_>,
@@ -100,7 +100,7 @@ fn fitted(
     py.detach(work).map_err(failed)
 }
 
-/// What fills a conversation, as JSON.
+/// Reports what fills a conversation, as JSON.
 #[pyfunction(name = "inspect")]
 fn inspected(py: Python<'_>, input: &[u8], form: &str, force: bool, largest: usize) -> PyResult<String> {
     let work = || -> Result<_, OptionsError> {
@@ -110,7 +110,7 @@ fn inspected(py: Python<'_>, input: &[u8], form: &str, force: bool, largest: usi
     py.detach(work).map_err(failed)
 }
 
-/// Where a request breaks its vendor's rules: places, each with a sentence.
+/// Finds the places where a request breaks its vendor's rules, each with a sentence.
 #[pyfunction(name = "check")]
 fn checked(py: Python<'_>, input: &[u8], vendor: &str) -> PyResult<Vec<(String, String)>> {
     let work = || -> Result<_, OptionsError> {
@@ -120,7 +120,7 @@ fn checked(py: Python<'_>, input: &[u8], vendor: &str) -> PyResult<Vec<(String, 
     py.detach(work).map_err(failed)
 }
 
-/// What a conversation would have cost under other ways of editing its history, as JSON.
+/// Computes what a conversation would have cost under other policies, as JSON.
 #[pyfunction(name = "replay")]
 #[pyo3(signature = (input, window, prices, policies, form, force))]
 fn replayed(

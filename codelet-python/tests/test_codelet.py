@@ -19,15 +19,61 @@ def program(*args: str, given: bytes = b"") -> bytes:
     return subprocess.run([PROGRAM, *args], input=given, capture_output=True, check=True).stdout
 
 
-def test_the_program_is_installed_beside() -> None:
-    assert program("--version").decode().split() == ["codelet", codelet.__version__]
+def test_the_program_is_installed_beside_under_both_names() -> None:
+    version = f"codelet {codelet.__version__}\n".encode()
+    assert program("--version") == version
+    # The name of the distribution, as `uvx` runs it.
+    other = PROGRAM.with_name("codelet-context")
+    assert subprocess.run([other, "--version"], capture_output=True, check=True).stdout == version
+    assert subprocess.run([other, "--no-such-option"], capture_output=True).returncode == 2
 
 
-def test_the_job_without_ray_says_what_to_install() -> None:
-    without = "import sys, runpy; sys.modules['ray'] = None; runpy.run_module('codelet.ray', run_name='__main__')"
+def test_a_link_to_the_program_runs_it(tmp_path: Path) -> None:
+    """As `uv tool install` and pipx put it into ~/.local/bin."""
+    link = tmp_path / "codelet-context"
+    link.symlink_to(PROGRAM.with_name("codelet-context"))
+    assert subprocess.run([link, "--version"], capture_output=True, check=True).stdout == program("--version")
+
+
+def test_another_module_of_this_name_is_told(tmp_path: Path) -> None:
+    """Both are in one folder, which only the one that was installed last survives."""
+    (tmp_path / "codelet").symlink_to(Path(codelet.__file__).parent)
+
+    def warned() -> str:
+        return subprocess.run([sys.executable, "-c", "import codelet"], capture_output=True, text=True, cwd=tmp_path, check=True).stderr
+
+    (tmp_path / "codelet_context-9.dist-info").mkdir()
+    assert warned() == ""
+    (tmp_path / "codelet-0.2.0.dist-info").mkdir()
+    assert "RuntimeWarning: the distribution 'codelet', of another project, is installed as well" in warned()
+
+
+@pytest.mark.parametrize(
+    ("module", "library", "advice"),
+    [
+        ("arrow", "pyarrow", "[arrow]'"),
+        ("ray", "ray", "[ray]'"),
+        ("langchain", "langchain", "[langchain]'"),
+        ("pydantic_ai", "pydantic_ai", "[pydantic-ai]'"),
+        ("openai_agents", "agents", "[openai-agents]'"),
+        ("litellm", "litellm", "[litellm]'"),
+        ("inspect_ai", "inspect_ai", "[inspect-ai]'"),
+        ("openhands", "openhands", "[openhands]', with Python 3.12 or later"),
+    ],
+)
+def test_a_plug_without_its_library_says_what_to_install(module: str, library: str, advice: str) -> None:
+    without = f"import sys; sys.modules[{library!r}] = None; import codelet.{module}"
+    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ModuleNotFoundError: there is no module ") and last.endswith(f": pip install 'codelet-context{advice}"), last
+
+
+@pytest.mark.parametrize("missing", ["pyarrow", "ray"])
+def test_the_job_without_its_libraries_says_what_to_install(missing: str) -> None:
+    without = f"import sys, runpy; sys.modules[{missing!r}] = None; runpy.run_module('codelet.ray', run_name='__main__')"
     done = subprocess.run([sys.executable, "-c", without, "--help"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == "python -m codelet.ray needs ray: install codelet with its extra `ray`\n"
+    assert done.stderr == f"python -m codelet.ray: there is no module {missing!r}: pip install 'codelet-context[ray]'\n"
 
 
 def test_a_conversation_becomes_smaller_and_nothing_is_lost(long: list[dict[str, Any]]) -> None:
@@ -62,6 +108,10 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
     for wrong, words in [
         (lambda: codelet.compact("no conversation"), "."),
         (lambda: codelet.compact(long, budget=1, window=1), "exclude each other"),
+        (lambda: codelet.compact(long, budget=-1), "budget has to be a whole number from 0 on, not -1"),
+        (lambda: codelet.inspect(long, largest=1 << 63), "largest has to be a whole number"),
+        (lambda: codelet.replay(long, window=-1), "window has to be"),
+        (lambda: codelet.Fitter(-1, dump=lambda message: [message], load=lambda item: item), "window has to be"),
         (lambda: codelet.compact(long, form="klingon"), "formats()"),
         (lambda: codelet.compact(long, to="codex"), "codex"),
         (lambda: codelet.replay(long, prices="no-such-model"), "not known"),
@@ -73,6 +123,9 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
     ]:
         with pytest.raises(codelet.CodeletError, match=words):
             wrong()
+    for number in ("40k", 4e3):
+        with pytest.raises(TypeError, match=f"budget has to be a whole number, not {number!r}"):
+            codelet.compact(long, budget=number)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="object"):
         codelet.compact([{"role": "user", "content": object()}])
     with pytest.raises(ValueError):

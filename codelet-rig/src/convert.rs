@@ -1,14 +1,12 @@
 //! rig's messages as the engine's, and back, without loss.
 //!
-//! What the engine works with becomes a part of its own: texts, calls with what they do, results, pictures, reasoning. What it
-//! does not read travels with the part that it belongs to: provider items (`native`), citations, where a turn came from and how
-//! it ended. Files and a provider's own items are blocks that nobody alters. So a message that was not edited is the same
-//! message again, and of one that was edited all that still holds is kept; rig itself drops a provider item whose block has
-//! changed.
+//! Texts, calls with their effects, results, pictures and reasoning become parts of the engine's own. Everything else travels
+//! with the part that it belongs to: provider items (`native`), citations, origin and stop reason of a turn. Files and a
+//! provider's own items are blocks that are never changed. So a message that was not edited comes back the same, and an edited
+//! one keeps all that still holds; rig itself drops a provider item whose block has changed.
 //!
-//! A result's `is_error` is its status. JSON in a result is shown to the engine as its text and is JSON again unless it was
-//! shortened. Citations that rig no longer reads, because their text was edited after they were made, are left out as rig's own
-//! store leaves them out.
+//! `is_error` of a result is its status. The engine sees JSON in a result as text; it becomes JSON again unless it was shortened.
+//! Citations whose text was edited later are left out, as rig's own store does.
 
 mod field;
 mod media;
@@ -22,30 +20,30 @@ use codelet_context::message::Action;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Says what a call of a tool does, by the tool's name and the arguments of the call.
+/// The effect of a tool call, from the name of the tool and the arguments of the call.
 ///
-/// On that rests which files were changed, which checks fail, which outputs are out of date and what is quoted first; a call of
-/// which nothing is said is only kept and shortened.
+/// The engine derives from it which files were changed, which checks fail, which outputs are out of date and what to quote first.
+/// A call without a known effect is only kept and shortened.
 #[derive(Clone)]
 pub struct Actions(Arc<Function>);
 
 type Function = dyn Fn(&str, &Map<String, Value>) -> Action + Send + Sync;
 
 impl Actions {
-    /// Asks this function.
+    /// Actions that this function returns.
     pub fn new(action: impl Fn(&str, &Map<String, Value>) -> Action + Send + Sync + 'static) -> Self {
         Actions(Arc::new(action))
     }
 
-    /// What this call does.
+    /// The effect of this call.
     pub fn of(&self, tool: &str, arguments: &Map<String, Value>) -> Action {
         (self.0)(tool, arguments)
     }
 }
 
 impl Default for Actions {
-    /// The names that coding agents give to their tools (`read_file`, `bash`, `apply_patch`), and for others the names of
-    /// their parameters: [`codelet_transcript::actions`].
+    /// Knows the names that coding agents give to their tools (`read_file`, `bash`, `apply_patch`), and otherwise goes by the names
+    /// of the parameters: [`codelet_transcript::actions`].
     fn default() -> Self {
         Actions::new(codelet_transcript::actions::action)
     }

@@ -1,4 +1,4 @@
-//! What other policies take out of a history: kept for recall, and told in a summary.
+//! Messages that other policies remove from a history: kept for recall, and summarised.
 
 use crate::convert::read;
 use crate::recall::Recall;
@@ -16,12 +16,12 @@ use rig_core::wasm_compat::WasmBoxedFuture;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Keeps what any policy takes out of conversations, and tells it in a summary: a [`DemotionHook`] and a [`Compactor`] for
+/// Keeps and summarises the messages that any policy removes from conversations: a [`DemotionHook`] and a [`Compactor`] for
 /// `rig-memory`.
 ///
-/// As a hook it keeps every text of what left, so that [`recall`](Self::recall) finds it by words of it. As a compactor it makes
-/// the engine's summary of all that left so far, without a model: what was said and done, how things stand, and handles for what is
-/// shortened. A summary is made of the messages and never of an earlier summary.
+/// As a hook it keeps all removed texts, so that [`recall`](Self::recall) finds them by their words. As a compactor it writes
+/// the engine's summary of everything removed so far, without a model: quotes, the current state, and handles for shortened texts.
+/// A summary is made from the messages, never from an earlier summary.
 #[derive(Clone)]
 pub struct Demoted {
     settings: Settings,
@@ -30,7 +30,7 @@ pub struct Demoted {
 }
 
 impl Demoted {
-    /// Keeps what left, and makes summaries of at most about so many tokens of it.
+    /// Keeps removed messages, and summarises them in about `budget` tokens at most.
     pub fn new(settings: Settings, budget: Tokens) -> Self {
         Demoted {
             settings,
@@ -39,19 +39,19 @@ impl Demoted {
         }
     }
 
-    /// The tool that reads back what left this conversation.
+    /// The tool that reads back what was removed from this conversation.
     pub fn recall(&self, conversation: &ConversationId) -> Recall {
         let (demoted, conversation) = (self.clone(), conversation.clone());
         Recall::new(move |_| demoted.lock().get(&conversation).cloned().into_iter().collect())
     }
 
-    /// Forgets what left this conversation.
+    /// Forgets what was removed from this conversation.
     pub fn forget(&self, conversation: &ConversationId) {
         self.lock().remove(conversation);
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ConversationId, Archive>> {
-        // Whoever panicked held it between two whole changes.
+        // Whoever panicked held it between two complete changes.
         self.archives.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,7 +90,7 @@ impl Demoted {
     }
 }
 
-/// A message in words, for who reads it in another's.
+/// A message as text within another message.
 fn told(message: &Message) -> String {
     let who = match message.role {
         Role::System => "System",
@@ -114,7 +114,7 @@ fn told(message: &Message) -> String {
     message.parts.iter().filter_map(part).collect::<Vec<_>>().join("\n")
 }
 
-/// Every text in a part, with where it comes from.
+/// The texts of a part, each with its source.
 fn texts(part: &Part) -> Vec<(&Body, &str)> {
     match part {
         Part::Text(text) => vec![(&text.body, "text")],
@@ -136,7 +136,7 @@ impl DemotionHook for Demoted {
             let messages: Vec<Message> = self.read(&messages).collect();
             let mut all = self.lock();
             let archive = all.entry(conversation.clone()).or_default();
-            // The same text is kept once, however often it is delivered.
+            // A text that is delivered several times is kept once.
             for (body, from) in messages.iter().flat_map(|message| &message.parts).flat_map(texts) {
                 if !body.is_blank() {
                     archive.keep(body, from, "demoted");
@@ -147,7 +147,7 @@ impl DemotionHook for Demoted {
     }
 }
 
-/// A summary of what left a conversation so far: a message of the user's side.
+/// A summary of everything removed from a conversation so far; as a message, it has the user's role.
 #[derive(Clone, Debug)]
 pub struct Summary {
     left: Arc<Vec<Arc<Message>>>,
@@ -155,7 +155,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Its words.
+    /// The text of the summary.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -1,5 +1,5 @@
-//! A conversation as far as it was told, and what is shown of it: a function of its messages, edited at points that they
-//! themselves determine.
+//! A conversation as far as the engine has been given it, and the messages to send: a function of the conversation, edited at
+//! points that its messages determine.
 
 use crate::convert::{read, write};
 use crate::settings::Settings;
@@ -14,16 +14,15 @@ use rig_core::message as rig;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What rig calls Anthropic's own interface. It asks that one, and no other that talks alike, to drop reasoning which does not
-/// hold any more.
+/// Rig's name of Anthropic's own interface: the only one that rig asks to drop reasoning which a changed message makes invalid.
 const ANTHROPIC: &str = "anthropic";
 
-/// Where a conversation may be edited.
+/// The points at which a conversation may be edited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EditPoints {
-    /// Before each request: behind whatever the user or a tool has said.
+    /// Before each request: after each message of the user or of a tool.
     Requests,
-    /// Between two runs: behind each reply that calls no tool.
+    /// Between two runs: after each reply that calls no tool.
     Runs,
 }
 
@@ -37,23 +36,24 @@ impl EditPoints {
     }
 }
 
-/// A conversation as far as it was told.
+/// A conversation as far as the engine has been given it.
 #[derive(Clone)]
 pub(crate) struct Fold {
     settings: Settings,
     points: EditPoints,
     fold: fold::Fold<Arc<rig::Message>>,
     overhead: Tokens,
-    /// Something was reported of its requests.
+    /// True once the provider has reported the usage of a request.
     is_billed: bool,
-    /// Anthropic is asked to leave out itself what a changed message makes invalid, as rig asks it unless told otherwise.
+    /// True if rig asks Anthropic to drop reasoning that a changed message makes invalid.
     asks_to_drop: bool,
-    /// Those that were told. A turn that failed is shown until the next edit, and the engine is told of none: rig never sends it again.
+    /// The messages so far. A failed turn is shown until the next edit and never given to the engine: rig does not send it again.
     told: Vec<Arc<rig::Message>>,
 }
 
 impl Fold {
-    /// Nothing was told yet. `overhead` estimates what is sent beside the messages, `reply` is what a reply may have.
+    /// A conversation without messages. `overhead` estimates the tokens that are sent beside the messages; `reply` is the limit of a
+    /// reply.
     pub fn new(settings: &Settings, points: EditPoints, overhead: Tokens, reply: Option<Tokens>) -> Self {
         let conversation = Conversation::new(settings.config(reply), overhead).under(Settings::economics());
         Fold {
@@ -67,18 +67,18 @@ impl Fold {
         }
     }
 
-    /// Whether these messages begin with all that was told.
+    /// Returns true if these messages begin with all messages so far.
     pub fn is_begun_by(&self, messages: &[rig::Message]) -> bool {
         let pairs = || self.told.iter().zip(messages);
         self.told.len() <= messages.len() && pairs().all(|(told, message)| **told == *message)
     }
 
-    /// How many messages were told.
+    /// The number of messages so far.
     pub fn len(&self) -> usize {
         self.told.len()
     }
 
-    /// Something else is sent beside the messages from here on.
+    /// Changes the estimate of the tokens that are sent beside the messages.
     pub fn weighs_beside(&mut self, overhead: Tokens) {
         if overhead != self.overhead {
             self.fold.conversation_mut().has_other_tools(overhead);
@@ -86,13 +86,12 @@ impl Fold {
         }
     }
 
-    /// Whether Anthropic is asked to leave out reasoning itself that a changed message makes invalid.
+    /// Sets whether rig asks Anthropic to drop reasoning that a changed message makes invalid.
     pub fn asks_to_drop(&mut self, it_does: bool) {
         self.asks_to_drop = it_does;
     }
 
-    /// Tells the rest of these messages, whose first ones were told before. `usage` is what was reported of the first reply among
-    /// the rest, if anything was.
+    /// Adds those of these messages that are new. `usage` is the reported usage of the first new reply, if there is one.
     pub fn advance(&mut self, messages: &[rig::Message], mut usage: Option<Usage>) {
         for message in messages.iter().skip(self.told.len()) {
             self.tell(message, &mut usage);
@@ -118,8 +117,8 @@ impl Fold {
         self.draw();
     }
 
-    /// What a reply has cost: what was reported of it, or else what it is taken to have cost, as long as nothing was ever reported. What the
-    /// bills so far have taught is better than what is supposed.
+    /// The usage of a reply: the reported one, or an estimate as long as none was ever reported. Once one was, what the engine has learned
+    /// from it is better than an estimate.
     fn cost(&mut self, reply: &Message, reported: Option<Usage>) -> Option<Usage> {
         self.fold.conversation_mut().sending(false);
         self.is_billed |= reported.is_some();
@@ -134,7 +133,7 @@ impl Fold {
         reported.or_else(|| (!self.is_billed).then(supposed))
     }
 
-    /// Edits what is shown, if that is due.
+    /// Edits the messages to send, if that is due.
     fn edit(&mut self) {
         if self.fold.edit(Signals::default()).is_some() {
             self.draw();
@@ -150,7 +149,7 @@ impl Fold {
         self.fold.draw(Format::Anthropic, envelope, write, made);
     }
 
-    /// What is to be sent.
+    /// The messages to send.
     pub fn shown(&self) -> Vec<rig::Message> {
         let message = |shown: &Shown<Arc<rig::Message>>| match shown {
             Shown::AsSaid(number) => rig::Message::clone(&self.told[*number]),
@@ -159,7 +158,7 @@ impl Fold {
         self.fold.shown().iter().map(message).collect()
     }
 
-    /// The same conversation as its messages stand, edited if that is due although they do not end at a point for it.
+    /// A copy of the conversation, edited if that is due although it does not end at a point for edits.
     pub fn here(&self) -> Fold {
         let mut here = self.clone();
         if self.told.last().is_some_and(|last| !self.points.is_behind(last)) {
@@ -168,12 +167,12 @@ impl Fold {
         here
     }
 
-    /// From which of the messages told on all stand as they were.
+    /// The index of the first message from which on all are sent unchanged.
     pub fn kept_from(&self) -> usize {
         let stands = |shown: &&Shown<_>, number: &usize| matches!(shown, Shown::AsSaid(said) if said == number);
         let shown = self.fold.shown().iter().rev();
         let last = self.told.len().wrapping_sub(1);
-        // What is shown may end with messages of the engine's own.
+        // The engine may have added messages at the end.
         let behind = shown.clone().position(|shown| stands(&shown, &last)).unwrap_or(0);
         let numbers = (0..self.told.len()).rev();
         let whole = numbers
@@ -182,12 +181,12 @@ impl Fold {
         self.told.len() - whole.count()
     }
 
-    /// Everything that was removed.
+    /// The texts that were removed.
     pub fn archive(&self) -> &Archive {
         self.fold.conversation().archive()
     }
 
-    /// Whether what is shown is what was told.
+    /// Returns true if the messages to send are the conversation, unchanged.
     pub fn is_as_told(&self) -> bool {
         let shown = self.fold.shown();
         let stands = |(number, shown): (usize, &Shown<_>)| matches!(shown, Shown::AsSaid(said) if *said == number);
@@ -195,7 +194,7 @@ impl Fold {
     }
 }
 
-/// A model among those that have answered which refuses reasoning behind a changed message, where it is not asked to leave it out itself.
+/// The newest model of the conversation that refuses reasoning after a changed message and is not asked to drop it.
 fn model_that_binds(told: &[Arc<rig::Message>], asks_to_drop: bool) -> Option<&str> {
     let origins = told.iter().rev().filter_map(|message| match &**message {
         rig::Message::Assistant(turn) => turn.origin.as_ref(),
@@ -208,7 +207,7 @@ fn model_that_binds(told: &[Arc<rig::Message>], asks_to_drop: bool) -> Option<&s
     models.find(|model| vendor::binds_thinking(model))
 }
 
-/// A turn that the provider failed, or that was broken off: rig keeps it and never sends it.
+/// Returns true for a turn that failed or was cancelled: rig keeps it and never sends it.
 fn is_failed(message: &rig::Message) -> bool {
     matches!(message, rig::Message::Assistant(turn) if turn.stop.as_ref().is_some_and(rig::StopReason::is_failure))
 }

@@ -5,18 +5,18 @@ use codelet_context::recall::Archive;
 use rig_core::message::Message;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many are remembered. One that is forgotten is read anew from its messages, which takes time; what left it can be read back
-/// again after that.
+/// The number of conversations that are remembered. A forgotten one is read again from its messages, which takes time; then what was
+/// removed from it can be read back again.
 const MOST: usize = 32;
 
 struct Known<K> {
     key: K,
     fold: Fold,
-    /// What left it as it was shown last.
+    /// The texts that were removed from it.
     archive: Archive,
 }
 
-/// Conversations by what they are known by, the one that was used last at the end.
+/// Conversations by key, the most recently used one last.
 pub(crate) struct Folds<K>(Arc<Mutex<Vec<Known<K>>>>);
 
 impl<K> Clone for Folds<K> {
@@ -33,18 +33,18 @@ impl<K> Default for Folds<K> {
 
 impl<K: PartialEq + Clone> Folds<K> {
     fn lock(&self) -> MutexGuard<'_, Vec<Known<K>>> {
-        // Whoever panicked held it between two whole changes.
+        // Whoever panicked held it between two complete changes.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The conversation that is known by this, as far as these messages go.
+    /// The conversation with this key, if these messages begin with it.
     pub fn of(&self, key: &K, messages: &[Message]) -> Option<Fold> {
         let all = self.lock();
         let found = all.iter().find(|known| known.key == *key)?;
         found.fold.is_begun_by(messages).then(|| found.fold.clone())
     }
 
-    /// The conversation that goes furthest of those that these messages begin with.
+    /// The longest of the conversations that these messages begin with.
     pub fn longest(&self, messages: &[Message]) -> Option<Fold> {
         let all = self.lock();
         let begun = all
@@ -54,7 +54,7 @@ impl<K: PartialEq + Clone> Folds<K> {
         begun.max_by_key(|fold| fold.len()).cloned()
     }
 
-    /// Remembers a conversation and what left it, in place of the one that was used least recently where there are too many.
+    /// Remembers a conversation and the texts that were removed from it, in place of the least recently used one if there are too many.
     pub fn put(&self, key: K, fold: Fold, archive: Archive) {
         let mut all = self.lock();
         all.retain(|known| known.key != key);
@@ -68,7 +68,7 @@ impl<K: PartialEq + Clone> Folds<K> {
         self.lock().retain(|known| known.key != *key);
     }
 
-    /// What left a conversation.
+    /// The texts that were removed from a conversation.
     pub fn archive(&self, key: &K) -> Option<Archive> {
         let all = self.lock();
         all.iter()
@@ -76,7 +76,7 @@ impl<K: PartialEq + Clone> Folds<K> {
             .map(|known| known.archive.clone())
     }
 
-    /// What left any of them.
+    /// The texts that were removed from all conversations.
     pub fn archives(&self) -> Vec<Archive> {
         self.lock().iter().map(|known| known.archive.clone()).collect()
     }

@@ -19,11 +19,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Keeps each request of an agent's run within the window, however many steps the run has.
 ///
-/// It edits what is sent and nothing else: the run keeps its messages, and so does its memory. Between two edits each request extends
-/// the one before it, so that a provider's cache can be read. What a request really had is learned from what the provider
-/// reports. Give the agent the tool [`recall`](Self::recall) too, so that the model can read back what left.
+/// It edits only the requests: the run keeps its messages, and so does its memory. Between two edits each request extends the one
+/// before it, so that the provider's prompt cache holds. It learns from the reported usage how many tokens the model counts. Give
+/// the agent the tool [`recall`](Self::recall) too, so that the model can read back what was removed.
 ///
-/// One hook serves any number of runs at the same time; a run reads back what left its own conversation only.
+/// One hook serves any number of runs at the same time; a run reads back only what was removed from its own conversation.
 #[derive(Clone)]
 pub struct CompactionHook {
     settings: Settings,
@@ -35,7 +35,7 @@ pub struct CompactionHook {
 #[derive(Clone, Copy)]
 struct Run(u64);
 
-/// What the last reply of a run was reported to cost.
+/// The reported usage of the last reply of a run.
 #[derive(Clone, Copy)]
 struct Billed(Usage);
 
@@ -49,13 +49,13 @@ impl CompactionHook {
         }
     }
 
-    /// The tool for agents with this hook that reads back what was removed.
+    /// The tool that reads back what was removed, for agents with this hook.
     pub fn recall(&self) -> Recall {
         let folds = self.folds.clone();
         Recall::new(move |run| run.and_then(|run| folds.archive(&run)).into_iter().collect())
     }
 
-    /// The messages of a request, made small enough, or none where they are so as they stand.
+    /// The messages of a request within the window, or none if they need no change.
     fn compacted(&self, run: u64, request: &CompletionRequest, usage: Option<Usage>) -> Option<Vec<Message>> {
         let leading = request
             .chat_history
@@ -78,7 +78,7 @@ impl CompactionHook {
     }
 }
 
-/// What a request holds beside its conversation, in tokens: the system prompt, documents and definitions of tools.
+/// An estimate in tokens of the system prompt, documents and tool definitions of a request.
 fn beside(head: &[Message], request: &CompletionRequest) -> Tokens {
     let system = head.iter().map(|message| match message {
         Message::System { content } => content.len(),
@@ -90,8 +90,8 @@ fn beside(head: &[Message], request: &CompletionRequest) -> Tokens {
     estimate_bytes(system.chain(documents).chain(tools).sum())
 }
 
-/// Whether rig asks Anthropic to drop reasoning that a changed message makes invalid: it does unless another mode of thinking
-/// than the adaptive one is asked for.
+/// Returns true if rig asks Anthropic to drop reasoning that a changed message makes invalid: always, unless the request sets another
+/// thinking mode than the adaptive one.
 fn asks_to_drop(request: &CompletionRequest) -> bool {
     let options = serde_json::to_value(&request.provider_options).unwrap_or_default();
     let options = options.as_object().into_iter().flat_map(|options| options.values());
@@ -103,7 +103,7 @@ fn asks_to_drop(request: &CompletionRequest) -> bool {
     thinking.all(|thinking| thinking.get("type").is_none_or(|kind| kind == "adaptive"))
 }
 
-/// What rig says that a reply has cost; none where the provider has not said how long the prompt was.
+/// The usage of a reply as rig reports it; none if the provider has not reported the length of the prompt.
 fn usage(usage: rig_core::completion::Usage) -> Option<Usage> {
     let read = usage.cached_input_tokens.unwrap_or(0);
     let written = usage.cache_creation_input_tokens.unwrap_or(0);

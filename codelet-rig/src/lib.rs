@@ -5,9 +5,9 @@
 //!   and its memory keep everything.
 //! - [`CompactedMemory`] wraps any memory: that one keeps everything, and what is loaded fits. For conversations of many short
 //!   runs. An agent has the hook or this memory, not both.
-//! - [`Recall`] is the tool with which the model reads back what left.
+//! - [`Recall`] is the tool with which the model reads back what was removed.
 //! - [`CompactionPolicy`], [`EstimatedTokens`] and [`Demoted`] are parts for `rig-memory`.
-//! - [`read`] and [`write()`] turn rig's messages into the engine's and back without loss, for loops of your own.
+//! - [`read`] and [`write()`] convert rig's messages to the engine's and back without loss, for loops of your own.
 //!
 //! [`Settings`] say how large the window is and, with [`Actions`], what the tools do. `examples/agent.rs` is an agent with a run of
 //! a hundred steps in a window of 32,000 tokens.
@@ -26,7 +26,7 @@
 //!     memory.append(&conversation, said).await?;
 //! }
 //! let loaded = memory.load(&conversation).await?;
-//! // The store has all of it, and what left can be read back.
+//! // The store has everything, and what was removed can be read back.
 //! assert_eq!(memory.inner().load(&conversation).await?.len(), 80);
 //! assert!(loaded.len() < 80);
 //! let found = memory.recall(&conversation).read(&Recalled::search("Part 3 is fine"))?;
@@ -36,8 +36,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What it leaves out: it sends nothing, and it edits nothing for its price. `docs/rig.md` says which part is for whom,
-//! `docs/decisions/0056-rig.md` why it is so.
+//! It sends nothing itself, and does not weigh the price of an edit. `docs/rig.md` says which part is for whom,
+//! `docs/decisions/0056-rig.md` why.
 
 mod convert;
 mod demoted;

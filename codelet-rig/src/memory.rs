@@ -1,4 +1,4 @@
-//! A memory that keeps everything and gives back what fits.
+//! A memory that keeps everything and loads what fits.
 
 use crate::fold::{EditPoints, Fold};
 use crate::folds::Folds;
@@ -11,10 +11,10 @@ use rig_core::wasm_compat::WasmBoxedFuture;
 
 /// A [`ConversationMemory`] around any other: that one keeps everything, and what is loaded fits into the window.
 ///
-/// What is loaded is a function of what is stored: the same history gives the same messages, from any such memory with the same
-/// settings and after any restart. Between two edits it only grows at its end. Edits happen between two runs; a run that is long by
-/// itself is [`CompactionHook`](crate::CompactionHook)'s, which sees all messages if the agent's memory is the plain one. So
-/// an agent has the one or the other.
+/// The loaded messages depend only on the stored ones: the same history gives the same messages, from any such memory with the
+/// same settings and after any restart. Between two edits they only grow at the end. Edits happen between two runs; for long runs
+/// use [`CompactionHook`](crate::CompactionHook) with a plain memory, through which it sees all messages. An agent has one of
+/// the two, not both.
 #[derive(Clone)]
 pub struct CompactedMemory<M> {
     inner: M,
@@ -37,7 +37,7 @@ impl<M> CompactedMemory<M> {
         &self.inner
     }
 
-    /// The tool that reads back what was removed from this conversation when it was last loaded.
+    /// The tool that reads back what was removed from this conversation, as it was last loaded.
     pub fn recall(&self, conversation: &ConversationId) -> Recall {
         let (folds, conversation) = (self.folds.clone(), conversation.clone());
         Recall::new(move |_| folds.archive(&conversation).into_iter().collect())

@@ -1,4 +1,4 @@
-//! The engine as a policy of `rig-memory`, and its estimate as a counter of tokens.
+//! The engine as a policy of `rig-memory`, and its estimate as a token counter.
 
 use crate::convert::{Actions, read};
 use crate::fold::{EditPoints, Fold};
@@ -12,13 +12,13 @@ use rig_memory::{MemoryPolicy, TokenCounter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A [`MemoryPolicy`] that shapes a loaded history as [`CompactedMemory`](crate::CompactedMemory) does, for what is built of
+/// A [`MemoryPolicy`] that shapes a loaded history as [`CompactedMemory`](crate::CompactedMemory) does, for memories built from
 /// `rig-memory`'s parts.
 ///
-/// What it demotes is what stands before the messages that are kept as they were; prompts among them may be kept too.
+/// It demotes all messages before those that are kept unchanged; it may keep prompts among them too.
 ///
-/// A policy is not told which conversation it shapes. So its [`recall`](Self::recall) reads back what left any of the last
-/// ones: use one policy for each user.
+/// A policy does not know which conversation it shapes. So its [`recall`](Self::recall) reads back what was removed from any of
+/// the last ones: use one policy for each user.
 #[derive(Clone)]
 pub struct CompactionPolicy {
     settings: Settings,
@@ -66,8 +66,8 @@ impl MemoryPolicy for CompactionPolicy {
     }
 }
 
-/// A [`TokenCounter`] that estimates as the engine does: four bytes of text are a token, pictures and files have their weights,
-/// and what is counted is multiplied by what the model counts for it.
+/// A [`TokenCounter`] that estimates as the engine does: four bytes of text are a token, pictures and files have fixed sizes, and the
+/// sum is scaled by [`Settings::tokens_per_four_bytes`].
 #[derive(Clone, Debug)]
 pub struct EstimatedTokens {
     settings: Settings,

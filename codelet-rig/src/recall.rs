@@ -1,49 +1,49 @@
-//! The tool that reads back what left a conversation.
+//! The tool that reads back what was removed from a conversation.
 
 use codelet_context::recall::{Archive, Removed};
 use rig_core::tool::PortableTool;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Bytes that are given back where no other end is asked for, and at most.
+/// The bytes of a long text that one call returns, and the size up to which a text is returned whole.
 const USUAL: usize = 20_000;
 const MOST: usize = 48 << 10;
-/// Texts that a search names at most, and bytes of a line that it shows.
+/// The most texts that a search lists, and the most bytes of a line that it shows.
 const NAMED: usize = 20;
 const SHOWN: usize = 200;
 
-/// Where what was removed is looked for; the number is the run's, for who serves several.
+/// Returns the archives to search; the number is that of the run, where there are several.
 type Source = Arc<dyn Fn(Option<u64>) -> Vec<Archive> + Send + Sync>;
 
-/// The tool `Recall`: gives back what was removed from a conversation, byte for byte, by the handle in the `[… recall HANDLE]`
-/// that stands in its place.
+/// The tool `Recall`: returns what was removed from a conversation, byte for byte, by the handle in the marker
+/// `[… recall HANDLE]` that stands in its place.
 #[derive(Clone)]
 pub struct Recall(Source);
 
-/// What [`Recall`] is called with.
+/// The arguments of [`Recall`].
 #[derive(Clone, PartialEq, Eq, Debug, Default, serde::Deserialize)]
 pub struct Recalled {
-    /// The handle, as it stands in a marker.
+    /// The handle in a marker.
     #[serde(default)]
     pub handle: String,
-    /// The first byte that is wanted; 0 unless said.
+    /// The first byte to return, 0 by default.
     #[serde(default)]
     pub from: usize,
-    /// Words to look for in all that was removed, in any case, where no handle in sight stands for them.
+    /// Words to search for in all removed texts, ignoring case; used if there is no handle.
     #[serde(default)]
     pub search: String,
-    /// The run that asks. What a model says here is overwritten.
+    /// The run that calls. Overwrites what a model may write here.
     #[serde(default)]
     pub(crate) run: Option<u64>,
 }
 
-/// Why nothing is given back.
+/// The reason why a call of [`Recall`] returns nothing.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RecallError {
-    /// Under this handle nothing is kept.
+    /// No text has this handle.
     #[error("no text was removed under the handle {0:?}; search for words of it with `search`")]
     Unknown(String),
-    /// Nothing that was removed has these words.
+    /// No removed text has these words.
     #[error("nothing that was removed has {0:?} in it")]
     NotFound(String),
     /// Neither a handle nor words were given.
@@ -52,7 +52,7 @@ pub enum RecallError {
 }
 
 impl Recalled {
-    /// Asks for what is kept under this handle.
+    /// Arguments that ask for the text of a handle.
     pub fn handle(handle: impl Into<String>) -> Self {
         Recalled {
             handle: handle.into(),
@@ -60,7 +60,7 @@ impl Recalled {
         }
     }
 
-    /// Looks for these words.
+    /// Arguments that search for these words.
     pub fn search(words: impl Into<String>) -> Self {
         Recalled {
             search: words.into(),
@@ -70,15 +70,15 @@ impl Recalled {
 }
 
 impl Recall {
-    /// Looks in what this gives.
+    /// A tool that looks in the archives that this returns.
     pub(crate) fn new(source: impl Fn(Option<u64>) -> Vec<Archive> + Send + Sync + 'static) -> Self {
         Recall(Arc::new(source))
     }
 
-    /// What is asked for.
+    /// Returns the text of the handle, or a list of the texts with the words.
     ///
     /// # Errors
-    /// When nothing is kept under the handle, or nothing has the words.
+    /// If no text has the handle or the words.
     pub fn read(&self, asked: &Recalled) -> Result<String, RecallError> {
         let archives = (self.0)(asked.run);
         let handle = asked
@@ -104,7 +104,7 @@ impl Recall {
 
 fn excerpt(text: &str, from: usize) -> String {
     let from = text.floor_char_boundary(from.min(text.len()));
-    // What is hardly more than usual is given as a whole.
+    // A text that is hardly longer than one part is returned whole.
     let end = if text.len() - from <= MOST {
         text.len()
     } else {

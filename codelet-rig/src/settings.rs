@@ -1,4 +1,4 @@
-//! How small conversations are kept.
+//! The size of the context window, and what tools do.
 
 use crate::convert::Actions;
 use codelet_context::economics::{Economics, Preset};
@@ -6,13 +6,12 @@ use codelet_context::policy::CompactionConfig;
 use codelet_context::price;
 use codelet_context::tokens::Tokens;
 
-/// Tokens that a model counts for each estimated one, where no bill says otherwise: four bytes are one estimated token, and
-/// bills of recorded sessions show 1.3 to 1.45 of a vendor's.
+/// The tokens that a model counts for four bytes of text, until a provider reports usage. Bills of recorded sessions show 1.3 to 1.45.
 const DENSITY: f64 = 1.4;
-/// What a reply may have where nobody says.
+/// The tokens reserved for a reply by default.
 const REPLY: Tokens = 4_096;
 
-/// How small conversations are kept, and what their tools do.
+/// The size of the context window, and what tools do.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub(crate) window: Tokens,
@@ -34,22 +33,22 @@ impl Settings {
         }
     }
 
-    /// The same with so many tokens kept free for a reply, at most a quarter of the window. Otherwise it is what the request
-    /// allows its reply, where that is known, or 4,096.
+    /// Reserves so many tokens for a reply, at most a quarter of the window. The default is the limit in the request if it has
+    /// one, or 4,096.
     pub fn reserving(mut self, tokens: Tokens) -> Self {
         self.reserved = Some(tokens);
         self
     }
 
-    /// The same with so many tokens sent beside the messages: preamble, documents, definitions of tools.
-    /// [`CompactionHook`](crate::CompactionHook) sees them and adds them up itself.
+    /// Sets the tokens that are sent beside the messages: preamble, documents, tool definitions.
+    /// [`CompactionHook`](crate::CompactionHook) counts them itself.
     pub fn beside(mut self, tokens: Tokens) -> Self {
         self.overhead = tokens;
         self
     }
 
-    /// The same for a model that counts so many tokens for four bytes of text: 1.4 unless set. Languages that are not written
-    /// in Latin letters need more. [`CompactionHook`](crate::CompactionHook) learns it from what the provider reports.
+    /// Sets how many tokens the model counts for four bytes of text, 1.4 by default. Languages that are not written in Latin letters
+    /// need more. [`CompactionHook`](crate::CompactionHook) learns it from the reported usage.
     pub fn tokens_per_four_bytes(mut self, tokens: f64) -> Self {
         if tokens.is_finite() && tokens > 0.0 {
             self.density = tokens;
@@ -57,18 +56,18 @@ impl Settings {
         self
     }
 
-    /// The same with this said of what tools do.
+    /// Sets what tools do.
     pub fn actions(mut self, actions: Actions) -> Self {
         self.actions = actions;
         self
     }
 
-    /// When a conversation is compacted whose requests allow replies of so many tokens.
+    /// The policy for conversations whose requests allow replies of so many tokens.
     pub(crate) fn config(&self, reply: Option<Tokens>) -> CompactionConfig {
         CompactionConfig::new(self.window).reserving(self.reserved.or(reply).unwrap_or(REPLY))
     }
 
-    /// When the window is full and never before: under which prices, nobody has said.
+    /// Edits only if the window is full: rig does not know the prices.
     pub(crate) fn economics() -> Economics {
         Economics::new(price::usual()).preset(Preset::Off)
     }

@@ -102,6 +102,8 @@ fn built(root: &Path, bin: &Path, codelet: &Path, out: &Path, profile: &[&str]) 
     let scripts = package.join("wheel-data/scripts");
     std::fs::create_dir_all(&scripts).map_err(wrong)?;
     std::fs::copy(codelet, scripts.join("codelet")).map_err(wrong)?;
+    // The program once more under the name of the distribution, for `uvx`.
+    std::fs::copy(package.join("codelet-context"), scripts.join("codelet-context")).map_err(wrong)?;
     let _ = std::fs::remove_dir_all(out);
     let mut maturin = Command::new(bin.join("maturin"));
     maturin.arg("build").args(profile).arg("--out").arg(out);

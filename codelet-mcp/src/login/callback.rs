@@ -21,7 +21,7 @@ pub(super) struct Callback {
 }
 
 /// The result that the browser delivers.
-pub(super) struct Brought {
+pub(super) struct CallbackResponse {
     /// The code to exchange for tokens, or the reason why there is none.
     pub code: Result<String, String>,
     /// The issuer of the response (RFC 9207).
@@ -42,7 +42,7 @@ impl Callback {
 
     /// Waits for a request with this `state`. Requests with another one are rejected, and waiting continues: any page
     /// in a browser can send them.
-    pub(super) async fn wait(&self, state: &str) -> io::Result<Brought> {
+    pub(super) async fn wait(&self, state: &str) -> io::Result<CallbackResponse> {
         let (tell, mut told) = mpsc::channel(1);
         loop {
             tokio::select! {
@@ -63,7 +63,7 @@ impl Callback {
 }
 
 /// Reads a request and answers it.
-async fn hear(mut stream: TcpStream, state: &str) -> Option<Brought> {
+async fn hear(mut stream: TcpStream, state: &str) -> Option<CallbackResponse> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         if head.len() > LONGEST || stream.read_buf(&mut head).await.ok()? == 0 {
@@ -73,7 +73,9 @@ async fn hear(mut stream: TcpStream, state: &str) -> Option<Brought> {
     let head = String::from_utf8_lossy(&head);
     let brought = target(&head).and_then(|target| read(target, state));
     let (status, words) = match &brought {
-        Some(Brought { code: Ok(_), .. }) => ("200 OK", "Codelet goes on in the terminal. You can close this page."),
+        Some(CallbackResponse { code: Ok(_), .. }) => {
+            ("200 OK", "Codelet goes on in the terminal. You can close this page.")
+        }
         Some(_) => ("200 OK", "The login was refused. You can close this page."),
         None => (
             "400 Bad Request",
@@ -97,7 +99,7 @@ fn target(head: &str) -> Option<&str> {
 }
 
 /// The result in a request target, if its path and state are right.
-fn read(target: &str, state: &str) -> Option<Brought> {
+fn read(target: &str, state: &str) -> Option<CallbackResponse> {
     let url = Url::parse("http://127.0.0.1").ok()?.join(target).ok()?;
     let one = |name: &str| {
         let mut values = url.query_pairs().filter(|(key, _)| key == name);
@@ -114,7 +116,7 @@ fn read(target: &str, state: &str) -> Option<Brought> {
         }),
         (None, code) => Ok(code.filter(|code| !code.is_empty())?),
     };
-    Some(Brought {
+    Some(CallbackResponse {
         code,
         issuer: one("iss"),
     })

@@ -13,16 +13,16 @@ const MOST: Duration = Duration::from_secs(20);
 const LONGEST: usize = 1024 * 1024;
 
 /// The HTTP client of a login at one server.
-pub(crate) struct Courier {
+pub(crate) struct LoginClient {
     network: Network,
     /// True if the server is on this machine, where encryption is not required.
     is_own: bool,
 }
 
-impl Courier {
+impl LoginClient {
     /// Creates the client for a server at this URL.
     pub(crate) fn new(network: Network, server: &Url) -> Self {
-        Courier {
+        LoginClient {
             network,
             is_own: is_own_machine(server),
         }
@@ -52,7 +52,7 @@ impl Courier {
     }
 }
 
-impl OAuthHttpClient for Courier {
+impl OAuthHttpClient for LoginClient {
     fn execute(&self, asked: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
             let request = reqwest::Request::try_from(asked.request)?;
@@ -96,7 +96,7 @@ mod tests {
             ("https://mcp.test/a", "file:///etc/passwd", false),
             ("https://mcp.test/a", "javascript:alert(1)", false),
         ] {
-            let courier = Courier::new(Network::default(), &server.parse().unwrap());
+            let courier = LoginClient::new(Network::default(), &server.parse().unwrap());
             let refusal = courier.refusal(&url.parse().unwrap());
             assert_eq!(refusal.is_none(), may, "{url}: {refusal:?}");
         }

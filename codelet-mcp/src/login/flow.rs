@@ -1,7 +1,7 @@
 //! The login itself, from the user's command to the stored file.
 
 use super::callback::Callback;
-use super::courier::Courier;
+use super::courier::LoginClient;
 use super::{Login, is_given, needed};
 use crate::http;
 use crate::text::{Secrets, one_line};
@@ -60,7 +60,7 @@ pub async fn log_in(
         .ok_or("there is no folder to save the login in")?;
     let address = http::address(url).map_err(|trouble| trouble.to_string())?;
     let network = http::trusting(&options.network, authorities).map_err(|trouble| trouble.to_string())?;
-    let courier = Courier::new(network, &address);
+    let courier = LoginClient::new(network, &address);
     if let Some(why) = courier.refusal(&address) {
         return Err(format!("{why}: a token would be sent unencrypted"));
     }
@@ -80,7 +80,7 @@ pub async fn log_in(
 
 async fn obtained(
     address: &Url,
-    courier: Courier,
+    courier: LoginClient,
     client_id: Option<&str>,
     invite: &mut dyn FnMut(&Invitation),
     secrets: &Secrets,
@@ -150,7 +150,7 @@ async fn obtained(
 }
 
 /// Parses a URL that a server names, if requests may be sent there.
-fn checked(named: &str, courier: &Courier) -> Result<Url, String> {
+fn checked(named: &str, courier: &LoginClient) -> Result<Url, String> {
     let url = Url::parse(named).map_err(|_| "its authorization server names an address that is none".to_owned())?;
     match courier.refusal(&url) {
         None => Ok(url),

@@ -1,6 +1,6 @@
 //! Uses a login in a session: its token is sent with each request and renewed before it expires.
 
-use super::courier::Courier;
+use super::courier::LoginClient;
 use super::{Login, Logins, is_given, tokens};
 use crate::text::{Secrets, one_line};
 use crate::{Options, Server, Trouble};
@@ -24,7 +24,7 @@ pub(crate) async fn authorized(
         Some(logins) if !is_given(&server.reach) => found(server, url, logins)?,
         _ => None,
     };
-    let courier = Arc::new(Courier::new(network, url));
+    let courier = Arc::new(LoginClient::new(network, url));
     let resource = login.as_ref().map_or(url.as_str(), |(_, login)| &login.resource);
     let made = AuthorizationManager::new_with_oauth_http_client(resource, courier).await;
     let mut manager = made.map_err(|error| unusable(&server.name, error))?;

@@ -10,19 +10,31 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, Union
 
 from . import _codelet
 from ._codelet import CodeletError, __version__
+from ._count import count
 from ._fit import Fitter, removed_lines, to_json
 
 __all__ = [
     "CodeletError", "Conversation", "Fault", "Fitter", "Form", "Result", "__version__",
     "check", "compact", "conversations", "formats", "inspect", "replay", "restore",
 ]
+
+# The distribution `codelet` on PyPI is another project's, with a module of this name.
+if any(Path(__file__).parent.parent.glob("codelet-*.dist-info")):
+    warnings.warn(
+        "the distribution 'codelet', of another project, is installed as well and has a module of the same name, so that one of the two is"
+        " broken: run pip uninstall codelet, then pip install --force-reinstall codelet-context",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 #: A list of messages, a whole request, or the text or file of a recorded session.
 Conversation = Union[Sequence[Mapping[str, Any]], Mapping[str, Any], str, bytes, bytearray, memoryview, "os.PathLike[str]"]
@@ -92,13 +104,14 @@ def compact(
     """
     if isinstance(messages, (Sequence, Mapping)) and not isinstance(messages, (str, bytes)) and not messages:
         return Result(json.dumps(messages), {"tokens": {"before": 0, "after": 0}, "removed": [], "warnings": []}, {})
-    text, report, removed = _codelet.compact(_bytes(messages), budget, window, form, to, force, reading_back)
+    size = count("budget", budget), count("window", window)
+    text, report, removed = _codelet.compact(_bytes(messages), *size, form, to, force, reading_back)
     return Result(text, _object(report), dict(removed))
 
 
 def inspect(messages: Conversation, *, form: str = "auto", force: bool = False, largest: int = 100) -> dict[str, Any]:
     """What fills a conversation: tokens by kind and by tool, its largest items, repeats, what is out of date, turns and anchors."""
-    return _object(_codelet.inspect(_bytes(messages), form, force, largest))
+    return _object(_codelet.inspect(_bytes(messages), form, force, count("largest", largest)))
 
 
 def check(request: Conversation, *, vendor: str = "auto") -> list[Fault]:
@@ -136,7 +149,7 @@ def replay(
     window: the model's context window in tokens. prices: a model whose prices count. policies: by default all.
     """
     names = [policies] if isinstance(policies, str) else list(policies)
-    return _object(_codelet.replay(_bytes(messages), window, prices, names, form, force))
+    return _object(_codelet.replay(_bytes(messages), count("window", window), prices, names, form, force))
 
 
 def conversations(text: str | bytes | os.PathLike[str]) -> list[bytes]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from . import _codelet
+from ._count import count
 
 M = TypeVar("M")
 
@@ -36,7 +37,8 @@ class Fitter(Generic[M]):
         dump: Callable[[M], Sequence[Mapping[str, Any]]],
         load: Callable[[dict[str, Any]], M],
     ) -> None:
-        self.window, self.overhead, self.offers_recall, self.form = window, overhead, offers_recall, form
+        self.window, self.overhead = count("window", window), count("overhead", overhead)
+        self.offers_recall, self.form = offers_recall, form
         self._dump, self._load = dump, load
         #: What is not sent any more: the whole text behind each handle.
         self.removed: dict[str, str] = {}

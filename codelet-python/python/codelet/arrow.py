@@ -17,10 +17,13 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from . import _codelet
+from ._count import count
+from ._extra import needs
+
+with needs("arrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 __all__ = ["check_batch", "compact_batch", "inspect_batch", "replay_batch"]
 
@@ -53,9 +56,10 @@ def compact_batch(
     report: also what was found and done, as JSON (`report`). threads: by default as many as there are cores. prefix: before the names of
     the new columns.
     """
+    size = count("threads", threads), count("budget", budget), count("window", window)
 
     def work(rows: _codelet.Column) -> _Rows:
-        return _codelet.compact_rows(rows, threads, budget, window, form, to, force, removed, report)
+        return _codelet.compact_rows(rows, *size, form, to, force, removed, report)
 
     return _with(batch, column, prefix, work)
 
@@ -71,12 +75,14 @@ def inspect_batch(
     prefix: str = "",
 ) -> B:
     """What fills the conversation of each row: `tokens`, `message_count`, `inspection` (JSON of `codelet.inspect`), `error`."""
-    return _with(batch, column, prefix, lambda rows: _codelet.inspect_rows(rows, threads, form, force, largest))
+    most, items = count("threads", threads), count("largest", largest)
+    return _with(batch, column, prefix, lambda rows: _codelet.inspect_rows(rows, most, form, force, items))
 
 
 def check_batch(batch: B, *, column: str = "messages", vendor: str = "auto", threads: int | None = None, prefix: str = "") -> B:
     """Where the request of each row breaks its vendor's rules: `fault_count`, `faults` (JSON of `codelet.check`), `error`."""
-    return _with(batch, column, prefix, lambda rows: _codelet.check_rows(rows, threads, vendor))
+    most = count("threads", threads)
+    return _with(batch, column, prefix, lambda rows: _codelet.check_rows(rows, most, vendor))
 
 
 def replay_batch(
@@ -92,10 +98,11 @@ def replay_batch(
     prefix: str = "",
 ) -> B:
     """What the session of each row would have cost under other ways of editing its history: `replay` (JSON of `codelet.replay`), `error`."""
+    most, size = count("threads", threads), count("window", window)
 
     def work(rows: _codelet.Column) -> _Rows:
         names = [policies] if isinstance(policies, str) else list(policies)
-        return _codelet.replay_rows(rows, threads, window, prices, names, form, force)
+        return _codelet.replay_rows(rows, most, size, prices, names, form, force)
 
     return _with(batch, column, prefix, work)
 

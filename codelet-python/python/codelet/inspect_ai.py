@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from inspect_ai.model import ChatMessage, ChatMessageUser, CompactionStrategy, Model, messages_from_openai, messages_to_openai
-from inspect_ai.tool import Tool, ToolInfo, tool
-
+from ._extra import needs
 from ._fit import Fitter
+
+with needs("inspect-ai"):
+    from inspect_ai.model import ChatMessage, ChatMessageUser, CompactionStrategy, Model, messages_from_openai, messages_to_openai
+    from inspect_ai.tool import Tool, ToolInfo, tool
 
 
 class CompactionCodelet(CompactionStrategy):

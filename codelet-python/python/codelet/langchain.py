@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain.agents.middleware import ContextEditingMiddleware
-from langchain_core.messages import AnyMessage, convert_to_messages, convert_to_openai_messages
-from langchain_core.tools import tool
-
+from ._extra import needs
 from ._fit import RECALL, Fitter
+
+with needs("langchain"):
+    from langchain.agents.middleware import ContextEditingMiddleware
+    from langchain_core.messages import AnyMessage, convert_to_messages, convert_to_openai_messages
+    from langchain_core.tools import tool
 
 
 class CodeletEdit:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from litellm.integrations.custom_guardrail import CustomGuardrail
-from litellm.types.guardrails import GuardrailEventHooks
-
+from ._extra import needs
 from ._fit import Fitter
+
+with needs("litellm"):
+    from litellm.integrations.custom_guardrail import CustomGuardrail
+    from litellm.types.guardrails import GuardrailEventHooks
 
 
 class CodeletGuardrail(CustomGuardrail):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents import FunctionTool, TResponseInputItem, function_tool
-from agents.run import CallModelData, ModelInputData
-
+from ._extra import needs
 from ._fit import RECALL, Fitter
+
+with needs("openai-agents"):
+    from agents import FunctionTool, TResponseInputItem, function_tool
+    from agents.run import CallModelData, ModelInputData
 
 
 class InputFilter:

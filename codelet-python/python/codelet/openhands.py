@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from openhands.sdk.context.condenser.base import CondenserBase
-from openhands.sdk.context.view import View
-from openhands.sdk.event import ActionEvent, LLMConvertibleEvent
-from openhands.sdk.llm import LLM, Message
-from pydantic import Field, PrivateAttr
-
+from ._extra import needs
 from ._fit import Fitter
+
+with needs("openhands", python="3.12"):
+    from openhands.sdk.context.condenser.base import CondenserBase
+    from openhands.sdk.context.view import View
+    from openhands.sdk.event import ActionEvent, LLMConvertibleEvent
+    from openhands.sdk.llm import LLM, Message
+    from pydantic import Field, PrivateAttr
 
 _AS_CHAT = {"cache_enabled": False, "vision_enabled": True, "function_calling_enabled": True}
 _PLAIN = {"force_string_serializer": False, "send_reasoning_content": False}

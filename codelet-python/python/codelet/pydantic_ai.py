@@ -9,9 +9,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from pydantic_ai import messages as m
-
+from ._extra import needs
 from ._fit import Fitter
+
+with needs("pydantic-ai"):
+    from pydantic_ai import messages as m
 
 
 class History:

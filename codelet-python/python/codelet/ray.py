@@ -25,16 +25,19 @@ from typing import Any
 # Nothing is told to anybody who was not asked.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
+from . import CodeletError
+from ._extra import needs
+
 try:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-    import ray
+    with needs("ray"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+        import ray
 except ModuleNotFoundError as error:
     if __name__ != "__main__":
         raise
-    sys.exit(f"python -m codelet.ray needs {error.name}: install codelet with its extra `ray`")
+    sys.exit(f"python -m codelet.ray: {error}")
 
-from . import CodeletError
 from ._parquet import COUNTS, Piece, compact_piece, pieces
 from .arrow import compact_batch
 

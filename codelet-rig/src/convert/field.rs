@@ -1,4 +1,4 @@
-//! The fields in which travels what the engine does not read.
+//! The fields that carry what the engine does not read.
 
 use codelet_context::message::Extra;
 use rig_core::message::Native;
@@ -8,39 +8,39 @@ use serde_json::{Map, Value};
 
 /// The provider item that a block was decoded from.
 pub(super) const NATIVE: &str = "native";
-/// What supports a text.
+/// The sources of a text.
 pub(super) const CITATIONS: &str = "citations";
-/// The id of a call was made by rig, not by the provider.
+/// Mark: rig has made the id of the call, not the provider.
 pub(super) const LOCAL: &str = "local";
-/// The tool that a result is of.
+/// The tool of a result.
 pub(super) const NAME: &str = "name";
-/// Arguments as the model has sent them, where they were no object.
+/// The arguments as the model sent them, if they are no object.
 pub(super) const INVALID: &str = "invalid_arguments";
-/// A text is the JSON of a structured result.
+/// Mark: the text is the JSON of a structured result.
 pub(super) const JSON: &str = "json";
-/// A picture came as bytes.
+/// Mark: the picture was given as bytes.
 pub(super) const RAW: &str = "raw";
-/// In which detail a picture is wanted.
+/// The requested detail of a picture.
 pub(super) const DETAIL: &str = "detail";
-/// The provider has withheld what was thought.
+/// Mark: the provider has redacted the reasoning.
 pub(super) const REDACTED: &str = "redacted";
-/// What the provider calls an item that others rest on.
+/// The provider's id of an item that others refer to.
 pub(super) const ID: &str = "id";
-/// Who has produced a turn.
+/// The model and provider of a turn.
 pub(super) const ORIGIN: &str = "origin";
-/// How a turn ended.
+/// The stop reason of a turn.
 pub(super) const STOP: &str = "stop";
-/// Items that are kept and never sent, each with its place.
+/// Items that are kept and never sent, each with its index.
 pub(super) const UNSENT: &str = "unsent";
 
-/// Gathers fields.
+/// Collects fields.
 #[derive(Default)]
 pub(super) struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// A field with this value; none for what has none, which is `null`.
+    /// Adds a field, unless its value is `null`.
     pub fn put(&mut self, name: &str, value: &impl Serialize) {
-        // Messages of rig always serialize; of one that did not, this field would be missing.
+        // Rig's messages always serialize; otherwise only this field would be missing.
         if let Ok(value) = serde_json::to_value(value)
             && !value.is_null()
         {
@@ -48,20 +48,20 @@ impl Fields {
         }
     }
 
-    /// A field that is there or not.
+    /// Adds a mark, if it is so.
     pub fn mark(&mut self, name: &str, is_so: bool) {
         if is_so {
             self.0.insert(name.to_owned(), Value::Bool(true));
         }
     }
 
-    /// All of them.
+    /// All fields.
     pub fn gathered(self) -> Extra {
         Extra::new(self.0)
     }
 
-    /// All of them, and the provider's item of a block whose other `read` bytes the engine weighs itself: the item goes in their
-    /// place, so only what it has more of weighs.
+    /// All fields, with the provider's item of a block. The engine counts `read` bytes of the block itself; the item is sent in their
+    /// place, so only its further bytes are counted here.
     pub fn around(mut self, native: &Option<Native>, read: usize) -> Extra {
         let Some(native) = native else {
             return self.gathered();
@@ -73,12 +73,12 @@ impl Fields {
     }
 }
 
-/// A field as it was put, if it was.
+/// The value of a field, if it is there.
 pub(super) fn get<T: DeserializeOwned>(extra: &Extra, name: &str) -> Option<T> {
     serde_json::from_value(extra.get(name)?.clone()).ok()
 }
 
-/// Whether a field is there.
+/// Returns true if a field is there.
 pub(super) fn is_marked(extra: &Extra, name: &str) -> bool {
     extra.get(name).is_some()
 }

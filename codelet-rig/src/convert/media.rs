@@ -17,7 +17,7 @@ pub(super) const AUDIO: &str = "audio";
 pub(super) const VIDEO: &str = "video";
 pub(super) const DOCUMENT: &str = "document";
 
-/// A picture. One that is neither at an address nor here is a file that nobody looks into.
+/// A picture. One that has neither an address nor data is kept as an opaque file.
 pub(super) fn read_image(image: &rig::Image) -> Part {
     let (data, is_url, is_raw) = match &image.data {
         DocumentSourceKind::Url(url) => (url.clone(), true, false),
@@ -72,7 +72,7 @@ pub(super) fn read_document(document: &rig::Document) -> Part {
     file(DOCUMENT, document, &document.data, title, weight(media, &document.data))
 }
 
-/// What a file takes of a window, in tokens.
+/// The estimated size of a file in tokens.
 fn weight(media: &str, data: &DocumentSourceKind) -> u64 {
     match data {
         DocumentSourceKind::String(text) => file_tokens("text/plain", Some(text.len() as u64)),
@@ -82,7 +82,7 @@ fn weight(media: &str, data: &DocumentSourceKind) -> u64 {
     }
 }
 
-/// A file as rig stores it, but for bytes: they are Base64 here, since a list of numbers takes thirty times the room.
+/// A file as rig stores it, with its bytes as Base64: a list of numbers takes thirty times the space.
 fn file(kind: &str, whole: &impl Serialize, data: &DocumentSourceKind, name: Option<&str>, tokens: u64) -> Part {
     let mut value = serde_json::to_value(whole).unwrap_or_default();
     if let (DocumentSourceKind::Raw(bytes), Value::Object(fields)) = (data, &mut value) {
@@ -94,7 +94,7 @@ fn file(kind: &str, whole: &impl Serialize, data: &DocumentSourceKind, name: Opt
     Part::Opaque(Opaque::new(kind, value).that_is(Nature::File { name, tokens }))
 }
 
-/// The file that [`file`] has made of one.
+/// The original of a file that [`file`] has converted.
 pub(super) fn unfile<T: DeserializeOwned>(opaque: &Opaque) -> Option<T> {
     let mut value = Value::clone(&opaque.value);
     if let Some(data) = value.get_mut("data")

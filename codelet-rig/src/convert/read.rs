@@ -1,4 +1,4 @@
-//! rig's messages as the engine's.
+//! Converts rig's messages to the engine's.
 
 use super::field::{CITATIONS, Fields, ID, INVALID, JSON, LOCAL, NAME, ORIGIN, REDACTED, STOP, UNSENT};
 use super::{Actions, media};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A message of rig as one of the engine's; `actions` says what its calls do.
+/// Converts a message of rig to one of the engine; `actions` gives the effects of its calls.
 pub fn read(message: &rig::Message, actions: &Actions) -> Message {
     match message {
         rig::Message::System { content } => Message::system(content.as_str()),
@@ -110,7 +110,7 @@ fn replied(content: &AssistantContent, actions: &Actions) -> Part {
     }
 }
 
-/// The kind of a block that is known to rig alone.
+/// The kind of a block that only rig knows.
 pub(super) const STORED: &str = "rig";
 
 fn read_call(call: &rig::ToolCall, actions: &Actions) -> ToolCall {
@@ -135,9 +135,9 @@ fn read_call(call: &rig::ToolCall, actions: &Actions) -> ToolCall {
     }
 }
 
-/// Reasoning, with what binds it to its provider as the readers of the vendors' own forms have it: a signature, encrypted
-/// thinking, an id that what follows rests on, or a field that a chat wants back. `item` is the provider's, as far as it still
-/// holds: without one nothing is bound.
+/// Reasoning, bound to its provider as the readers of the vendors' own forms do it: by a signature, encrypted thinking, an id that
+/// later items refer to, or a field that a chat must send back. `item` is the provider's item if it is still valid; without one,
+/// nothing is bound.
 fn read_reasoning(reasoning: &rig::Reasoning, item: Option<&Value>) -> Thinking {
     let field = |names: [&str; 2]| {
         let mut found = names.into_iter().filter_map(|name| item?.get(name)?.as_str());
@@ -162,7 +162,7 @@ fn read_reasoning(reasoning: &rig::Reasoning, item: Option<&Value>) -> Thinking 
     }
 }
 
-/// Marks what the provider's own tools have begun in a reply and not finished: nothing may follow it but its continuation.
+/// Marks a call of a provider's own tool that a reply has begun and not finished: only its continuation may follow.
 fn mark_pending(parts: &mut [Part]) {
     let text = |opaque: &Opaque, name: &str| opaque.value.get(name).and_then(Value::as_str).map(str::to_owned);
     let opaques = parts.iter().filter_map(|part| match part {

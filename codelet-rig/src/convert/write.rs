@@ -1,4 +1,4 @@
-//! The engine's messages as rig's.
+//! Converts the engine's messages to rig's.
 
 use super::field::{CITATIONS, INVALID, JSON, LOCAL, NAME, NATIVE, ORIGIN, REDACTED, STOP, UNSENT, get, is_marked};
 use super::media;
@@ -11,8 +11,8 @@ use rig_core::message::{
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// Messages of the engine as rig's, in their order. They are written together because a result that the engine has made, as
-/// for a call that was interrupted, has to name the tool of its call.
+/// Converts messages of the engine to rig's, in order. They are converted together because a result that the engine has added, such
+/// as that of an interrupted call, has to name the tool of its call.
 pub fn write<M: AsRef<Message>>(messages: &[M]) -> Vec<rig::Message> {
     let mut calls: HashMap<&str, &ToolCall> = HashMap::new();
     let mut out = Vec::with_capacity(messages.len());
@@ -107,7 +107,7 @@ fn output(part: &Part) -> Option<ToolResultContent> {
     })
 }
 
-/// The id of a call; one that rig has made is a UUID, unless the engine had to make another of it.
+/// The id of a call. One that rig has made is a UUID, unless the engine had to change it.
 fn call_id(id: &str, is_local: bool) -> CallId {
     let local = || serde_json::from_value(json!({ "local": id })).ok();
     let provided = || ProviderCallId::new(id).map(CallId::Provider);

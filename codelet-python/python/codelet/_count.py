@@ -1,0 +1,25 @@
+"""Numbers of tokens, items and threads that somebody asks for."""
+
+from __future__ import annotations
+
+import operator
+from typing import overload
+
+from ._codelet import CodeletError
+
+
+@overload
+def count(name: str, value: int) -> int: ...
+@overload
+def count(name: str, value: int | None) -> int | None: ...
+def count(name: str, value: int | None) -> int | None:
+    """The number, if there can be so many; the message names the argument."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} has to be a whole number, not {value!r}") from None
+    if not 0 <= number < 1 << 63:
+        raise CodeletError(f"{name} has to be a whole number from 0 on, not {value!r}")
+    return number
