@@ -1,15 +1,13 @@
 //! Aider's chat history (`.aider.chat.history.md`): user input begins with `####`, Aider's own output with `>`, and the
 //! rest is the model's.
 
-use crate::format::{Form, Format, plain};
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::source::Source;
-use crate::{Document, ReadError};
-use codelet_context::message::{Origin, Part, Role};
+use crate::{ReadError, Recording};
+use codelet_context::message::{Origin, Role};
 
-pub(crate) const FORM: Form = Form::new("aider", "a chat history of Aider (Markdown)", |bytes| {
-    plain(read(bytes))
-});
+pub(crate) const FORM: Form = Form::new("aider", "a chat history of Aider (Markdown)", read);
 
 /// The beginning of every history.
 pub(crate) const START: &str = "# aider chat started at ";
@@ -21,10 +19,10 @@ enum By {
     Model,
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut source = Source::new(bytes, "a chat history, which begins with a heading")?;
     let text = source.text().to_owned();
-    let mut gather = Gather::default();
+    let mut gather = Gather::of(std::mem::take(&mut source.warnings));
     let mut block: (By, Vec<&str>) = (By::Model, Vec::new());
     let mut in_fence = false;
     for line in text.lines() {
@@ -45,7 +43,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         block.1.push(words.trim_end());
     }
     said(&mut gather, block.0, &block.1);
-    Ok(gather.finish(Format::Aider, std::mem::take(&mut source.warnings)))
+    Ok(gather.finish(Format::Aider))
 }
 
 fn said(gather: &mut Gather, by: By, lines: &[&str]) {
@@ -55,7 +53,7 @@ fn said(gather: &mut Gather, by: By, lines: &[&str]) {
         By::Aider => (Role::User, Origin::Injected),
         By::Model => (Role::Assistant, Origin::Own),
     };
-    gather.message(role, gather::text(origin, text).into_iter().collect::<Vec<Part>>());
+    gather.message(role, gather::text(origin, text));
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::refused;
 use crate::take::{self, Fields};
-use crate::{Format, ReadError};
+use crate::{Format, ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -35,11 +35,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let branch = session.branch();
     let mut warnings = lines.into_warnings();
     warnings.extend(branch.warnings(|at| session.nodes[at].said.is_anything()));
-    let (gather, requests) = session.finish(branch.on);
-    Ok(Recording {
-        document: gather.finish(Format::ClaudeCode, warnings),
-        requests,
-    })
+    Ok(session.finish(branch.on, warnings).finish(Format::ClaudeCode))
 }
 
 /// Returns the kind of an entry that should have content but has none to read.
@@ -203,8 +199,8 @@ impl Session {
     }
 
     /// Builds the conversation of a branch, and its requests.
-    pub(crate) fn finish(self, on: Vec<bool>) -> (Gather, Vec<Recorded>) {
-        let mut gather = Gather::default();
+    pub(crate) fn finish(self, on: Vec<bool>, warnings: Vec<Warning>) -> Gather {
+        let mut gather = Gather::of(warnings);
         let mut requests: Vec<Recorded> = Vec::new();
         let mut reply: Option<(String, usize)> = None;
         let mut latest = None;
@@ -260,7 +256,7 @@ impl Session {
                 Said::Queued(prompt) => {
                     let note = prompt.starts_with("<task-notification>") || prompt.starts_with("{\"task_id\":");
                     let origin = if note { Origin::Injected } else { Origin::Own };
-                    gather.message(Role::User, gather::text(origin, prompt).into_iter().collect());
+                    gather.message(Role::User, gather::text(origin, prompt));
                     reply = None;
                 }
             }
@@ -271,7 +267,8 @@ impl Session {
                 latest = node.time.or(latest);
             }
         }
-        (gather, requests)
+        gather.requests = requests.into();
+        gather
     }
 
     /// Returns the branch that ends at the last entry.
@@ -434,10 +431,7 @@ fn user(fields: &mut Fields) -> Said {
     if take::flag(fields, "isVisibleInTranscriptOnly") && !summary {
         return Said::Nothing;
     }
-    let by_harness = fields
-        .get("origin")
-        .and_then(|origin| origin.get("kind"))
-        .is_some_and(|kind| kind != "human");
+    let by_harness = take::at(fields, &["origin", "kind"]).is_some_and(|kind| kind != "human");
     let origin = match () {
         () if summary => Origin::Summary,
         () if take::flag(fields, "isMeta") || by_harness => Origin::Injected,
@@ -486,7 +480,7 @@ fn system(fields: &mut Fields) -> Said {
     if take::str(fields, "subtype") != "local_command" {
         return Said::Nothing;
     }
-    let text = take::string(fields, "content").and_then(|text| gather::text(Origin::Injected, text));
+    let text = gather::text_in(fields, "content", Origin::Injected);
     text.map_or(Said::Nothing, |part| Said::User(vec![part]))
 }
 

@@ -44,11 +44,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         }
     })?;
     let on = session.branch().on;
-    let (gather, requests) = session.finish(on);
-    Ok(Recording {
-        document: gather.finish(Format::ClaudeStream, warnings),
-        requests,
-    })
+    Ok(session.finish(on, warnings).finish(Format::ClaudeStream))
 }
 
 /// Adds an entry; returns its kind if it is unknown.

@@ -5,18 +5,21 @@ use crate::gather::{self, Gather};
 use crate::lines;
 use crate::take::{self, Fields};
 use crate::trajectory;
-use crate::{Document, Format, ReadError};
+use crate::{Format, ReadError, Recording};
 use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 
-pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a trajectory: an object with messages")?;
     let messages = trajectory::messages(&mut file, "messages")?;
-    let mut chat = Chat::default();
+    let mut chat = Chat {
+        gather: Gather::of(warnings),
+        ..Chat::default()
+    };
     for (index, message) in messages.enumerate() {
         chat.message(index, message);
     }
-    Ok(chat.gather.finish(Format::MiniSweAgent, warnings))
+    Ok(chat.gather.finish(Format::MiniSweAgent))
 }
 
 #[derive(Default)]
@@ -56,7 +59,7 @@ impl Chat {
             "exit" => {}
             "" if take::str(&message, "object") == "response" => self.items(message),
             "system" | "developer" => {
-                let parts = trajectory::content(take::value(&mut message, "content"), Origin::Injected);
+                let parts = gather::content(take::value(&mut message, "content"), Origin::Injected);
                 self.gather.message(Role::User, parts);
             }
             _ => self.user(message),
@@ -67,7 +70,7 @@ impl Chat {
         let mut parts = trajectory::thoughts(&mut message);
         let calls = trajectory::calls(&mut message);
         if !calls.is_empty() {
-            parts.extend(trajectory::content(take::value(&mut message, "content"), Origin::Own));
+            parts.extend(gather::content(take::value(&mut message, "content"), Origin::Own));
             parts.extend(calls);
             self.gather.message(Role::Assistant, parts);
             self.last = Last::Calls;
@@ -98,14 +101,14 @@ impl Chat {
         match std::mem::take(&mut self.last) {
             Last::Command(id) => {
                 let success = status(&message);
-                let output = trajectory::content(take::value(&mut message, "content"), Origin::Own);
+                let output = gather::content(take::value(&mut message, "content"), Origin::Own);
                 self.gather.result(gather::result(id, success, output));
             }
             last => {
                 // After a reply without a command, the harness asks for one.
                 let asked = by_harness || matches!(last, Last::NoCommand);
                 let origin = if asked { Origin::Injected } else { Origin::Own };
-                let parts = trajectory::content(take::value(&mut message, "content"), origin);
+                let parts = gather::content(take::value(&mut message, "content"), origin);
                 self.gather.message(Role::User, parts);
             }
         }
@@ -114,7 +117,7 @@ impl Chat {
     fn answer(&mut self, message: &mut Fields, id: &str, content: &str) {
         let success = status(message);
         let id = take::string(message, id).unwrap_or_default();
-        let output = trajectory::content(take::value(message, content), Origin::Own);
+        let output = gather::content(take::value(message, content), Origin::Own);
         self.gather.result(gather::result(id, success, output));
         self.last = Last::Other;
     }
@@ -131,12 +134,9 @@ impl Chat {
                     let sealed = take::string(&mut item, "encrypted_content");
                     parts.extend(gather::thinking(words, None, sealed, Some("openai")));
                 }
-                "message" => parts.extend(trajectory::content(take::value(&mut item, "content"), Origin::Own)),
+                "message" => parts.extend(gather::content(take::value(&mut item, "content"), Origin::Own)),
                 "function_call" => {
-                    let id = take::string(&mut item, "call_id").unwrap_or_default();
-                    let tool = take::string(&mut item, "name").unwrap_or_default();
-                    let parameters = take::parameters(take::value(&mut item, "arguments"));
-                    parts.push(gather::call(id, tool, parameters));
+                    parts.push(gather::call_in(&mut item, ["call_id", "name", "arguments"]));
                 }
                 _ => {}
             }
