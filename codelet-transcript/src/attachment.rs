@@ -92,11 +92,11 @@ fn plain_name(name: &str) -> std::sync::Arc<str> {
 fn understand(value: &Value) -> Option<File<'_>> {
     match str_of(value, "type") {
         Some("document" | "image") => anthropic(value),
-        Some("search_result") => Some(File {
-            media: Cow::Borrowed(""),
-            name: str_of(value, "title"),
-            held: Held::Blocks(value.get("content")?.as_array()?, str_of(value, "source")),
-        }),
+        Some("search_result") => Some(File::of(
+            "",
+            str_of(value, "title"),
+            Held::Blocks(value.get("content")?.as_array()?, str_of(value, "source")),
+        )),
         Some("container_upload") => Some(File::kept("", None, str_of(value, "file_id")?)),
         Some("input_audio") => {
             let audio = value.get("input_audio")?;
@@ -181,11 +181,11 @@ fn gemini(value: &Value) -> Option<File<'_>> {
     let media_of = |inner| either(inner, ["mimeType", "mime_type"]).and_then(|name| str_of(inner, name));
     if let Some(name) = either(value, ["inlineData", "inline_data"]) {
         let inner = value.get(name)?;
-        return Some(File {
-            media: Cow::Borrowed(media_of(inner).unwrap_or_default()),
-            name: str_of(inner, "displayName"),
-            held: Held::Base64(str_of(inner, "data")?),
-        });
+        return Some(File::of(
+            media_of(inner).unwrap_or_default(),
+            str_of(inner, "displayName"),
+            Held::Base64(str_of(inner, "data")?),
+        ));
     }
     let inner = value.get(either(value, ["fileData", "file_data"])?)?;
     let address = str_of(inner, either(inner, ["fileUri", "file_uri"])?)?;
@@ -215,11 +215,7 @@ fn addressed<'a>(address: &'a str, media: &'a str) -> File<'a> {
             name: None,
             held: Held::Base64(data),
         },
-        None => File {
-            media: Cow::Borrowed(media),
-            name: None,
-            held: Held::Address(address),
-        },
+        None => File::of(media, None, Held::Address(address)),
     }
 }
 
@@ -257,12 +253,16 @@ fn is_pdf(name: &str) -> bool {
 }
 
 impl<'a> File<'a> {
-    fn kept(media: &'a str, name: Option<&'a str>, id: &'a str) -> Self {
+    fn of(media: &'a str, name: Option<&'a str>, held: Held<'a>) -> Self {
         File {
             media: Cow::Borrowed(media),
             name,
-            held: Held::Kept(id),
+            held,
         }
+    }
+
+    fn kept(media: &'a str, name: Option<&'a str>, id: &'a str) -> Self {
+        File::of(media, name, Held::Kept(id))
     }
 
     fn is(&self, family: &str) -> bool {

@@ -8,6 +8,7 @@ use crate::harness::is_fragment;
 use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::source;
+use crate::status::{self, Frame};
 use crate::take::{self, Fields};
 use crate::{Format, ReadError, Warning};
 use codelet_context::body::Body;
@@ -537,29 +538,15 @@ const PROGRAMS: &[&str] = &[
     "write_stdin",
 ];
 
-/// Returns the exit status in the envelope around a program's output: lines of text up to `Output:`, or a JSON object.
+/// Returns the exit status in the envelope around a program's output: lines above it, or a JSON object.
 fn exit_status(output: &str) -> Option<i64> {
     if output.starts_with("{\"output\":") {
-        let envelope = source::embedded(output)?;
-        return envelope.get("metadata")?.get("exit_code")?.as_i64();
+        return status::of_object(source::embedded(output)?.as_object()?);
     }
-    const MOST_LINES: usize = 8;
-    if !["Chunk ID: ", "Wall time: ", "Exit code: "]
-        .iter()
-        .any(|head| output.starts_with(head))
-    {
-        return None;
+    match status::above(output) {
+        Some(Frame::Ended(status)) => Some(status),
+        _ => None,
     }
-    output
-        .lines()
-        .take(MOST_LINES)
-        .take_while(|line| *line != "Output:")
-        .find_map(|line| {
-            line.strip_prefix("Process exited with code ")
-                .or_else(|| line.strip_prefix("Exit code: "))
-        })?
-        .parse()
-        .ok()
 }
 
 #[cfg(test)]
