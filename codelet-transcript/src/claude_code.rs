@@ -56,6 +56,9 @@ pub(crate) struct Session {
     queue: VecDeque<String>,
     /// Queued prompts that the file also records as shown to the model.
     shown: HashSet<String>,
+    /// Whether the file is a subagent's own, from the first entry that says so; in any other file, what a subagent says
+    /// belongs to another conversation.
+    is_of_subagent: Option<bool>,
 }
 
 struct Node {
@@ -109,8 +112,11 @@ impl Session {
     /// Adds an entry; returns its kind if it is an unknown kind of tree entry. Entries without an id are outside the
     /// tree: the program's notes, such as titles, settings and copies of requests, which differ between versions.
     pub(crate) fn entry(&mut self, mut fields: Fields) -> Option<String> {
-        if take::flag(&fields, "isSidechain") {
-            return None;
+        if let Some(is_aside) = fields.get("isSidechain").and_then(Value::as_bool) {
+            let is_own = *self.is_of_subagent.get_or_insert(is_aside);
+            if is_aside && !is_own {
+                return None;
+            }
         }
         let kind = take::string(&mut fields, "type").unwrap_or_default();
         let is_strange = fields.contains_key("uuid") && !is_known(&kind);

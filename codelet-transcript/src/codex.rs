@@ -2,7 +2,7 @@
 //! display, but also tell which text was typed and how a program ended.
 
 use crate::attachment;
-use crate::convert::NAMESPACE;
+use crate::convert::{NAMESPACE, in_namespace};
 use crate::gather::{self, Gather};
 use crate::harness::is_fragment;
 use crate::lines::Lines;
@@ -226,12 +226,12 @@ impl Rollout {
         let Some(namespace) = namespace else {
             return self.gather.reply([gather::call(id, tool, parameters)]);
         };
-        // Two servers may have tools of the same name.
-        let namespace = namespace.trim_end_matches('_');
-        let tool = format!("{namespace}__{tool}");
-        let mut part = gather::call(id, tool, parameters);
+        let mut part = gather::call(id, in_namespace(Some(&namespace), tool), parameters);
         if let Part::ToolCall(call) = &mut part {
-            call.extra = Extra::new(Fields::from_iter([(NAMESPACE.to_owned(), Value::from(namespace))]));
+            call.extra = Extra::new(Fields::from_iter([(
+                NAMESPACE.to_owned(),
+                Value::from(namespace.trim_end_matches('_')),
+            )]));
         }
         self.gather.reply([part]);
     }

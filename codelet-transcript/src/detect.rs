@@ -40,7 +40,9 @@ fn shown(object: &Seen, may_be: impl Fn(&Form) -> bool) -> Option<Format> {
 /// Returns whether a value is a whole conversation, not an entry of one.
 pub(crate) fn is_document(value: Skim) -> bool {
     let object = Seen::new(value);
-    let is_shown = shown(&object, |form| !form.is_lines).is_some();
+    // A message of a list is an entry, unless it holds messages itself.
+    let holds = |form: &Form| form.lists.iter().any(|name| object.has(name));
+    let is_shown = shown(&object, |form| !form.is_lines && (!form.is_items || holds(form))).is_some();
     value.first() == Some(b'{') && (is_shown || document(&object).is_some())
 }
 

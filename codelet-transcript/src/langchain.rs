@@ -14,6 +14,7 @@ use serde_json::Value;
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     is_items: true,
+    lists: &["messages", "inputs"],
     ..Form::new("langchain", "messages of LangChain, or a run of LangSmith (JSON)", read)
 };
 

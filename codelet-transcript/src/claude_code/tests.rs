@@ -486,3 +486,15 @@ fn a_model_that_thinks_was_asked_to_and_a_summary_of_the_harness_asks_for_nothin
     ];
     assert_eq!(without_thinking(&file), [false, false, false, false, false, true]);
 }
+
+#[test]
+fn the_file_of_a_subagent_is_a_conversation_of_its_own() {
+    let file = [
+        prompt(1, 0, "find it"),
+        text(2, 1, "m1", "found"),
+        prompt(3, 2, "and on"),
+    ]
+    .concat();
+    let aside = file.replace("\"isSidechain\":false", "\"isSidechain\":true");
+    check(record, &aside, "user: find it\nassistant: found\nuser: and on");
+}
