@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
-    let mut session = Session::default();
+    let mut session = CopilotSession::default();
     while let Some(mut entry) = lines.next()? {
         let kind = take::string(&mut entry.fields, "type").unwrap_or_default();
         let id = take::string(&mut entry.fields, "id").unwrap_or_default();
@@ -31,7 +31,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
 }
 
 #[derive(Default)]
-struct Session {
+struct CopilotSession {
     gather: Gather,
     /// The tools of the calls, by call id: the end of an output depends on the tool.
     tools: HashMap<String, String>,
@@ -39,7 +39,7 @@ struct Session {
     prompts: HashMap<String, usize>,
 }
 
-impl Session {
+impl CopilotSession {
     /// Adds an event; returns whether its kind is known.
     fn event(&mut self, kind: &str, id: String, mut data: Fields) -> bool {
         match kind {

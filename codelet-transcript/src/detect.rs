@@ -55,9 +55,9 @@ fn entries(first: Skim) -> Option<Format> {
             return Some(format);
         }
         match self::entry(&entry) {
-            Shows::Form(format) => return Some(format),
-            Shows::Perhaps(format) => likely = likely.or(Some(format)),
-            Shows::Nothing => {}
+            Evidence::Form(format) => return Some(format),
+            Evidence::Perhaps(format) => likely = likely.or(Some(format)),
+            Evidence::Nothing => {}
         }
     }
     likely
@@ -74,20 +74,20 @@ fn lines(bytes: &[u8]) -> Option<Format> {
 }
 
 /// The evidence that an entry gives for the format of its file.
-enum Shows {
+enum Evidence {
     Form(Format),
     /// This format, unless another entry identifies another one.
     Perhaps(Format),
     Nothing,
 }
 
-fn entry(entry: &Seen) -> Shows {
+fn entry(entry: &Seen) -> Evidence {
     let kind = entry.string("type");
     let message = entry.get("message");
     let has = |name| entry.has(name);
     let is_linked = has("parentUuid") || has("sessionId") || has("uuid");
     if is_linked && message.is_some_and(|message| message.get("parts").is_some()) {
-        return Shows::Form(Format::QwenCode);
+        return Evidence::Form(Format::QwenCode);
     }
     if has("messageId") && has("snapshot")
         || (is_linked || has("leafUuid")) && kind.is_some_and(|kind| kind == "summary" || claude_code::is_known(kind))
@@ -96,16 +96,16 @@ fn entry(entry: &Seen) -> Shows {
         let may_be_other = kind == Some("system") && !has("message");
         let claude_code = Format::ClaudeCode;
         return if may_be_other {
-            Shows::Perhaps(claude_code)
+            Evidence::Perhaps(claude_code)
         } else {
-            Shows::Form(claude_code)
+            Evidence::Form(claude_code)
         };
     }
     if has("payload") && kind.is_some_and(is_of_codex) {
-        return Shows::Form(Format::Codex);
+        return Evidence::Form(Format::Codex);
     }
     if has("data") && has("timestamp") && kind.is_some_and(|kind| kind.contains('.') && copilot::is_known(kind)) {
-        return Shows::Form(Format::Copilot);
+        return Evidence::Form(Format::Copilot);
     }
     let format = match kind {
         Some("session") if has("cwd") || has("version") => Format::Pi,
@@ -114,9 +114,9 @@ fn entry(entry: &Seen) -> Shows {
         Some("message") if has("role") && has("content") => Format::Codex,
         Some("function_call" | "function_call_output" | "reasoning" | "local_shell_call") => Format::Codex,
         None if has("timestamp") && (has("instructions") || has("git")) && has("id") => Format::Codex,
-        _ => return Shows::Nothing,
+        _ => return Evidence::Nothing,
     };
-    Shows::Form(format)
+    Evidence::Form(format)
 }
 
 fn is_of_codex(kind: &str) -> bool {

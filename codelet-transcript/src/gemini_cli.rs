@@ -28,7 +28,7 @@ fn shows(first: &Seen) -> bool {
 }
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
-    let mut session = Session::default();
+    let mut session = GeminiSession::default();
     let warnings = match Skim::of_file(bytes)
         .get("messages")
         .is_some_and(|messages| messages.is_list())
@@ -44,13 +44,13 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
 }
 
 #[derive(Default)]
-struct Session {
+struct GeminiSession {
     messages: Vec<Fields>,
     /// The index of each message, by its id.
     places: HashMap<String, usize>,
 }
 
-impl Session {
+impl GeminiSession {
     fn lines(&mut self, bytes: &[u8]) -> Result<Vec<Warning>, ReadError> {
         let mut lines = Lines::new(bytes)?;
         while let Some(mut entry) = lines.next()? {

@@ -24,7 +24,7 @@ fn shows(first: &Seen) -> bool {
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
-    let mut session = Session::default();
+    let mut session = KimiSession::default();
     while let Some(mut entry) = lines.next()? {
         let time = entry.fields.get("timestamp").and_then(Value::as_f64);
         let Some(mut message) = take::object(&mut entry.fields, "message") else {
@@ -45,7 +45,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
 }
 
 #[derive(Default)]
-struct Session {
+struct KimiSession {
     gather: Gather,
     /// The time at which the step began.
     step: Option<u64>,
@@ -53,7 +53,7 @@ struct Session {
     open: Option<(String, String, String)>,
 }
 
-impl Session {
+impl KimiSession {
     /// Adds an event; returns whether its kind is known.
     fn event(&mut self, kind: &str, mut payload: Fields, time: Option<u64>) -> bool {
         if kind == "ToolCallPart" {

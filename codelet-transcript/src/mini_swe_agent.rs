@@ -25,12 +25,12 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
 #[derive(Default)]
 struct Chat {
     gather: Gather,
-    last: Last,
+    last: LastMessage,
 }
 
 /// The last message, which determines the meaning of a message in the user role.
 #[derive(Default)]
-enum Last {
+enum LastMessage {
     #[default]
     Other,
     /// A reply with one command, under this call id, that has no result yet.
@@ -73,7 +73,7 @@ impl Chat {
             parts.extend(gather::content(take::value(&mut message, "content"), Origin::Own));
             parts.extend(calls);
             self.gather.message(Role::Assistant, parts);
-            self.last = Last::Calls;
+            self.last = LastMessage::Calls;
             return;
         }
         let content = trajectory::plain(take::value(&mut message, "content"));
@@ -84,11 +84,11 @@ impl Chat {
                 parts.extend(gather::text(Origin::Own, String::from(words.trim())));
                 let parameters = Fields::from_iter([(String::from("command"), Value::from(command))]);
                 parts.push(gather::call(id.as_str(), "bash", parameters));
-                Last::Command(id)
+                LastMessage::Command(id)
             }
             None => {
                 parts.extend(gather::text(Origin::Own, content));
-                Last::NoCommand
+                LastMessage::NoCommand
             }
         };
         self.gather.message(Role::Assistant, parts);
@@ -99,14 +99,14 @@ impl Chat {
             .get("extra")
             .is_some_and(|extra| extra.get("interrupt_type").is_some());
         match std::mem::take(&mut self.last) {
-            Last::Command(id) => {
+            LastMessage::Command(id) => {
                 let success = status(&message);
                 let output = gather::content(take::value(&mut message, "content"), Origin::Own);
                 self.gather.result(gather::result(id, success, output));
             }
             last => {
                 // After a reply without a command, the harness asks for one.
-                let asked = by_harness || matches!(last, Last::NoCommand);
+                let asked = by_harness || matches!(last, LastMessage::NoCommand);
                 let origin = if asked { Origin::Injected } else { Origin::Own };
                 let parts = gather::content(take::value(&mut message, "content"), origin);
                 self.gather.message(Role::User, parts);
@@ -119,7 +119,7 @@ impl Chat {
         let id = take::string(message, id).unwrap_or_default();
         let output = gather::content(take::value(message, content), Origin::Own);
         self.gather.result(gather::result(id, success, output));
-        self.last = Last::Other;
+        self.last = LastMessage::Other;
     }
 
     /// Reads a reply that is the provider's list of items.
@@ -142,9 +142,9 @@ impl Chat {
             }
         }
         self.last = if parts.iter().any(|part| matches!(part, Part::ToolCall(_))) {
-            Last::Calls
+            LastMessage::Calls
         } else {
-            Last::NoCommand
+            LastMessage::NoCommand
         };
         self.gather.message(Role::Assistant, parts);
     }

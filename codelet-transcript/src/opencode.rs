@@ -21,11 +21,11 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, expected)?;
     let mut info = take::object(&mut file, "info").unwrap_or_default();
     let mut revert = take::object(&mut info, "revert").unwrap_or_default();
-    let mut session = Session {
+    let mut session = OpencodeSession {
         until_message: take::string(&mut revert, "messageID"),
         until_part: take::string(&mut revert, "partID"),
         gather: Gather::of(warnings),
-        ..Session::default()
+        ..OpencodeSession::default()
     };
     for message in trajectory::messages(&mut file, "messages")? {
         if session.message(message) {
@@ -37,7 +37,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
 }
 
 #[derive(Default)]
-struct Session {
+struct OpencodeSession {
     gather: Gather,
     /// The point that the user went back to, if any: from there on, nothing is sent any more.
     until_message: Option<String>,
@@ -47,7 +47,7 @@ struct Session {
 
 /// The outcome of one request.
 #[derive(Default)]
-struct Step {
+struct ReplyStep {
     said: Vec<Part>,
     results: Vec<ToolResult>,
     /// The start time of its message.
@@ -57,7 +57,7 @@ struct Step {
     model: Option<Arc<str>>,
 }
 
-impl Session {
+impl OpencodeSession {
     /// Adds a message; returns whether the conversation ends with it.
     fn message(&mut self, mut message: Fields) -> bool {
         let mut info = take::object(&mut message, "info").unwrap_or_default();
@@ -79,10 +79,10 @@ impl Session {
                 // The reply to a compaction is the summary.
                 let summary = take::flag(&info, "summary");
                 let origin = if summary { Origin::Summary } else { Origin::Own };
-                let mut step = Step {
+                let mut step = ReplyStep {
                     time,
                     model: take::string(&mut info, "modelID").map(Arc::from),
-                    ..Step::default()
+                    ..ReplyStep::default()
                 };
                 self.reply(parts, origin, &mut step);
                 // A message without step markers is one request.
@@ -122,7 +122,7 @@ impl Session {
     }
 
     /// Adds a reply of one or more steps: a step ends when the results of its tools are sent. The last one stays open.
-    fn reply(&mut self, parts: Vec<Fields>, origin: Origin, step: &mut Step) {
+    fn reply(&mut self, parts: Vec<Fields>, origin: Origin, step: &mut ReplyStep) {
         for mut part in parts {
             let kind = take::string(&mut part, "type").unwrap_or_default();
             match kind.as_str() {
@@ -151,7 +151,7 @@ impl Session {
     }
 
     /// Ends a step, with its usage.
-    fn step(&mut self, step: &mut Step, billed: Option<Billed>) {
+    fn step(&mut self, step: &mut ReplyStep, billed: Option<Billed>) {
         if !step.said.is_empty() {
             let said = std::mem::take(&mut step.said);
             self.gather.replied(said, step.time, step.model.clone(), billed);

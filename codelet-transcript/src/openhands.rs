@@ -27,7 +27,7 @@ fn shows(first: &Seen) -> bool {
 }
 
 fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
-    let mut story = Story::default();
+    let mut story = Events::default();
     story.gather.warnings = events::each(bytes, |entry, notes| {
         let known = match entry.fields.contains_key("kind") {
             true => story.event(entry.fields),
@@ -41,7 +41,7 @@ fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
 }
 
 #[derive(Default)]
-struct Story {
+struct Events {
     gather: Gather,
     /// The id of the current reply: each of its calls is a separate event.
     response: Option<String>,
@@ -49,7 +49,7 @@ struct Story {
     calls: HashMap<u64, String>,
 }
 
-impl Story {
+impl Events {
     /// Adds an event of the SDK.
     fn event(&mut self, mut event: Fields) -> Result<(), String> {
         let kind = take::string(&mut event, "kind").unwrap_or_default();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Reads a session file, with each request's usage.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
-    let mut nodes: Vec<Node> = Vec::new();
+    let mut nodes: Vec<PiEntry> = Vec::new();
     let mut places = HashMap::new();
     while let Some(mut entry) = lines.next()? {
         let kind = take::string(&mut entry.fields, "type").unwrap_or_default();
@@ -30,14 +30,14 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
             Ok(said) => said,
             Err(unknown) => {
                 lines.note_unknown(entry.line, &unknown);
-                Said::Nothing
+                PiContent::Nothing
             }
         };
         let is_listed = id.is_none();
         if let Some(id) = id {
             places.entry(id).or_insert(nodes.len());
         }
-        nodes.push(Node {
+        nodes.push(PiEntry {
             parent,
             is_listed,
             said,
@@ -57,16 +57,16 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut gather = Gather::of(lines.into_warnings());
     gather
         .warnings
-        .extend(branch.warnings(|at| !matches!(nodes[at].said, Said::Nothing)));
+        .extend(branch.warnings(|at| !matches!(nodes[at].said, PiContent::Nothing)));
     for (node, _) in nodes.into_iter().zip(branch.on).filter(|(_, on)| *on) {
         match node.said {
-            Said::Nothing => continue,
-            Said::Message(Role::Assistant, parts) => {
+            PiContent::Nothing => continue,
+            PiContent::Message(Role::Assistant, parts) => {
                 let (model, billed) = node.noted;
                 gather.replied(parts, node.time, model, billed);
             }
-            Said::Message(role, parts) => gather.message(role, parts),
-            Said::Result(result) => gather.result(result),
+            PiContent::Message(role, parts) => gather.message(role, parts),
+            PiContent::Result(result) => gather.result(result),
         }
         gather.requests.passed(node.time);
     }
@@ -82,16 +82,16 @@ fn noted(fields: &Fields) -> (Option<Arc<str>>, Option<Billed>) {
     (take::name(fields, &["message", "model"]), billed)
 }
 
-struct Node {
+struct PiEntry {
     parent: Option<String>,
     /// The entry has no id: it follows the entry before it.
     is_listed: bool,
-    said: Said,
+    said: PiContent,
     time: Option<u64>,
     noted: (Option<Arc<str>>, Option<Billed>),
 }
 
-enum Said {
+enum PiContent {
     /// Not shown to the model.
     Nothing,
     Message(Role, Vec<Part>),
@@ -99,37 +99,39 @@ enum Said {
 }
 
 /// Reads an entry; returns its kind as the error if it is unknown.
-fn said(kind: &str, mut fields: Fields) -> Result<Said, String> {
-    let user = |part: Option<Part>| Said::Message(Role::User, part.into_iter().collect());
+fn said(kind: &str, mut fields: Fields) -> Result<PiContent, String> {
+    let user = |part: Option<Part>| PiContent::Message(Role::User, part.into_iter().collect());
     Ok(match kind {
         "message" => match take::object(&mut fields, "message") {
             Some(fields) => message(fields)?,
-            None => Said::Nothing,
+            None => PiContent::Nothing,
         },
         "compaction" | "branch_summary" => user(summary(&mut fields)),
-        "custom_message" => Said::Message(Role::User, content(&mut fields, Origin::Injected)),
-        "custom" | "label" | "model_change" | "session_info" | "thinking_level_change" => Said::Nothing,
+        "custom_message" => PiContent::Message(Role::User, content(&mut fields, Origin::Injected)),
+        "custom" | "label" | "model_change" | "session_info" | "thinking_level_change" => PiContent::Nothing,
         unknown => return Err(String::from(unknown)),
     })
 }
 
-fn message(mut fields: Fields) -> Result<Said, String> {
+fn message(mut fields: Fields) -> Result<PiContent, String> {
     let role = take::string(&mut fields, "role").unwrap_or_default();
     Ok(match role.as_str() {
-        "user" => Said::Message(Role::User, content(&mut fields, Origin::Own)),
-        "assistant" => Said::Message(Role::Assistant, reply(&mut fields)),
+        "user" => PiContent::Message(Role::User, content(&mut fields, Origin::Own)),
+        "assistant" => PiContent::Message(Role::Assistant, reply(&mut fields)),
         "toolResult" => {
             let id = take::string(&mut fields, "toolCallId").unwrap_or_default();
             let success = take::success(&fields, "isError");
-            Said::Result(gather::result(id, success, content(&mut fields, Origin::Own)))
+            PiContent::Result(gather::result(id, success, content(&mut fields, Origin::Own)))
         }
-        "bashExecution" if take::flag(&fields, "excludeFromContext") => Said::Nothing,
-        "bashExecution" => Said::Message(
+        "bashExecution" if take::flag(&fields, "excludeFromContext") => PiContent::Nothing,
+        "bashExecution" => PiContent::Message(
             Role::User,
             vec![Part::text_from(Origin::Injected, execution(&mut fields))],
         ),
-        "custom" | "hookMessage" => Said::Message(Role::User, content(&mut fields, Origin::Injected)),
-        "branchSummary" | "compactionSummary" => Said::Message(Role::User, summary(&mut fields).into_iter().collect()),
+        "custom" | "hookMessage" => PiContent::Message(Role::User, content(&mut fields, Origin::Injected)),
+        "branchSummary" | "compactionSummary" => {
+            PiContent::Message(Role::User, summary(&mut fields).into_iter().collect())
+        }
         unknown => return Err(format!("message of {unknown}")),
     })
 }

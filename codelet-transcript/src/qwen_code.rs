@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
-    let mut session = Session::default();
+    let mut session = QwenSession::default();
     while let Some(entry) = lines.next()? {
         let mut fields = entry.fields;
         let kind = take::string(&mut fields, "type").unwrap_or_default();
@@ -22,40 +22,40 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
                 Some(said) => said,
                 None => {
                     lines.note_unread(entry.line, &kind);
-                    Said::Nothing
+                    QwenContent::Nothing
                 }
             },
-            "system" => Said::Nothing,
+            "system" => QwenContent::Nothing,
             _ => {
                 lines.note_unknown(entry.line, &kind);
-                Said::Nothing
+                QwenContent::Nothing
             }
         };
         session.entry(fields, said);
     }
     let branch = session.branch();
     let mut warnings = lines.into_warnings();
-    warnings.extend(branch.warnings(|at| !matches!(session.nodes[at].2, Said::Nothing)));
+    warnings.extend(branch.warnings(|at| !matches!(session.nodes[at].2, QwenContent::Nothing)));
     let mut gather = session.finish(branch.on);
     gather.warnings = warnings;
     Ok(gather.finish(Format::QwenCode))
 }
 
 #[derive(Default)]
-struct Session {
-    nodes: Vec<(Option<Parent>, Option<String>, Said)>,
+struct QwenSession {
+    nodes: Vec<(Option<Parent>, Option<String>, QwenContent)>,
     /// The index of each entry, by its id.
     places: HashMap<String, usize>,
 }
 
-enum Said {
+enum QwenContent {
     /// Not shown to the model.
     Nothing,
     Message(Role, Vec<Part>),
 }
 
-impl Session {
-    fn entry(&mut self, mut fields: Fields, said: Said) {
+impl QwenSession {
+    fn entry(&mut self, mut fields: Fields, said: QwenContent) {
         let parent = take::string(&mut fields, "parentUuid");
         let is_first = fields.get("parentUuid").is_some_and(Value::is_null);
         let first = match takes_nothing_back(&fields) {
@@ -91,7 +91,9 @@ impl Session {
         let mut gather = Gather::default();
         let mut calls = Calls::default();
         for ((.., said), _) in self.nodes.into_iter().zip(on).filter(|(_, on)| *on) {
-            let Said::Message(role, mut parts) = said else { continue };
+            let QwenContent::Message(role, mut parts) = said else {
+                continue;
+            };
             parts.iter_mut().for_each(|part| calls.name(part));
             if role == Role::Assistant {
                 gather.message(role, parts);
@@ -139,7 +141,7 @@ impl Calls {
 }
 
 /// Returns an entry's content; `None` if it has none to read.
-fn said(kind: &str, fields: &mut Fields) -> Option<Said> {
+fn said(kind: &str, fields: &mut Fields) -> Option<QwenContent> {
     let mut message = take::object(fields, "message")?;
     let list = match take::value(&mut message, "parts") {
         Value::Array(list) => list,
@@ -171,7 +173,7 @@ fn said(kind: &str, fields: &mut Fields) -> Option<Said> {
         Part::ToolResult(_) => role == Role::User,
         _ => true,
     });
-    Some(Said::Message(role, parts.collect()))
+    Some(QwenContent::Message(role, parts.collect()))
 }
 
 pub(crate) fn part(part: Value, origin: Origin, success: Option<bool>) -> Option<Part> {

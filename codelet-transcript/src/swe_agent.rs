@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a trajectory: an object with history")?;
-    let mut story = Story {
+    let mut story = Trajectory {
         gather: Gather::of(warnings),
-        ..Story::default()
+        ..Trajectory::default()
     };
     if file.contains_key("history") {
         story.states = take::objects(&mut file, "trajectory").map(State::of).collect();
@@ -34,7 +34,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
 }
 
 #[derive(Default)]
-struct Story {
+struct Trajectory {
     gather: Gather,
     /// The calls of the last reply, and the number of them without a result.
     calls: VecDeque<String>,
@@ -75,7 +75,7 @@ fn open_file(step: &mut Fields) -> Option<String> {
     take::string(&mut state, "open_file")
 }
 
-impl Story {
+impl Trajectory {
     fn message(&mut self, index: usize, mut message: Fields) {
         let demonstration = take::flag(&message, "is_demo") || take::str(&message, "message_type") == "demonstration";
         let origin = if demonstration { Origin::Injected } else { Origin::Own };
