@@ -5,7 +5,7 @@ use codelet_context::compact::{Compaction, Options, Size, Target, Warning, compa
 use codelet_context::history::History;
 use codelet_context::message::Message;
 use codelet_context::recall::Archive;
-use codelet_context::tokens::Tokens;
+use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
 use codelet_text::short::{clip, grouped};
@@ -98,9 +98,8 @@ pub fn compact(input: Vec<u8>, mut document: Document, how: &Compact<'_>) -> Com
     // If the conversation is unchanged, the input is returned byte for byte; otherwise it need not stay in memory next
     // to the document.
     let is_plain = !input.starts_with(BYTE_ORDER_MARK) && !document.warnings.iter().any(DocumentWarning::is_altered);
-    let original = (to == format && is_plain).then_some(input);
+    let original = (to == format && is_plain && may_stay(&document.messages, how.target)).then_some(input);
     let history = History::of_recording(std::mem::take(&mut document.messages));
-    let original = original.filter(|_| may_stay(&history, how.target));
     let overhead = tool_definitions(&document);
     let pins = vendor::loaders(history.messages());
     let options = Options {
@@ -187,9 +186,9 @@ fn is_mended(warning: &Warning) -> bool {
 }
 
 /// Returns whether a conversation may be left unchanged. One that is several times its target size never is.
-fn may_stay(history: &History, target: Target) -> bool {
+fn may_stay(messages: &[Message], target: Target) -> bool {
     const FAR_TOO_LARGE: u64 = 4;
-    let whole: u64 = history.estimates().iter().sum();
+    let whole: u64 = messages.iter().map(estimate_message).sum();
     match target {
         Target::Select => true,
         Target::Budget(most) | Target::Window(most) => whole <= most.saturating_mul(FAR_TOO_LARGE),

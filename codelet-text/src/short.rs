@@ -36,7 +36,13 @@ pub fn on_one_line(text: &str) -> impl Iterator<Item = char> {
 
 /// The words of a text, separated by single spaces.
 pub fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    // A list of the words would take several times the memory of a long text.
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(word);
+    }
+    line
 }
 
 /// The start of a text, at most `most` characters; the last one is `…` if some are missing.

@@ -1,42 +1,40 @@
 //! Aider's chat history (`.aider.chat.history.md`): user input begins with `####`, Aider's own output with `>`, and the
 //! rest is the model's.
 
-use crate::format::{Form, Format, plain};
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::source::Source;
-use crate::{Document, ReadError};
-use codelet_context::message::{Origin, Part, Role};
+use crate::{ReadError, Recording};
+use codelet_context::message::{Origin, Role};
 
-pub(crate) const FORM: Form = Form::new("aider", "a chat history of Aider (Markdown)", |bytes| {
-    plain(read(bytes))
-});
+pub(crate) const FORM: Form = Form::new("aider", "a chat history of Aider (Markdown)", read);
 
 /// The beginning of every history.
 pub(crate) const START: &str = "# aider chat started at ";
 
 #[derive(Clone, Copy, PartialEq)]
-enum By {
+enum Speaker {
     User,
     Aider,
     Model,
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut source = Source::new(bytes, "a chat history, which begins with a heading")?;
     let text = source.text().to_owned();
-    let mut gather = Gather::default();
-    let mut block: (By, Vec<&str>) = (By::Model, Vec::new());
+    let mut gather = Gather::of(std::mem::take(&mut source.warnings));
+    let mut block: (Speaker, Vec<&str>) = (Speaker::Model, Vec::new());
     let mut in_fence = false;
     for line in text.lines() {
         in_fence ^= line.starts_with("```");
         let (by, words) = match line {
-            _ if in_fence => (By::Model, line),
-            line if line.starts_with(START) => (By::Aider, ""),
-            line if line.starts_with("####") => (By::User, line.trim_start_matches('#').trim_start_matches(' ')),
-            line if line == ">" || line.starts_with("> ") => (By::Aider, line[1..].trim_start_matches(' ')),
+            _ if in_fence => (Speaker::Model, line),
+            line if line.starts_with(START) => (Speaker::Aider, ""),
+            line if line.starts_with("####") => (Speaker::User, line.trim_start_matches('#').trim_start_matches(' ')),
+            line if line == ">" || line.starts_with("> ") => (Speaker::Aider, line[1..].trim_start_matches(' ')),
             // An empty line between two lines of the same speaker does not end the block.
             "" => (block.0, ""),
-            line => (By::Model, line),
+            line => (Speaker::Model, line),
         };
         if by != block.0 {
             said(&mut gather, block.0, &block.1);
@@ -45,17 +43,17 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         block.1.push(words.trim_end());
     }
     said(&mut gather, block.0, &block.1);
-    Ok(gather.finish(Format::Aider, std::mem::take(&mut source.warnings)))
+    Ok(gather.finish(Format::Aider))
 }
 
-fn said(gather: &mut Gather, by: By, lines: &[&str]) {
+fn said(gather: &mut Gather, by: Speaker, lines: &[&str]) {
     let text = lines.join("\n").trim_matches('\n').to_owned();
     let (role, origin) = match by {
-        By::User => (Role::User, Origin::Own),
-        By::Aider => (Role::User, Origin::Injected),
-        By::Model => (Role::Assistant, Origin::Own),
+        Speaker::User => (Role::User, Origin::Own),
+        Speaker::Aider => (Role::User, Origin::Injected),
+        Speaker::Model => (Role::Assistant, Origin::Own),
     };
-    gather.message(role, gather::text(origin, text).into_iter().collect::<Vec<Part>>());
+    gather.message(role, gather::text(origin, text));
 }
 
 #[cfg(test)]

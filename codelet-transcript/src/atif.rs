@@ -4,13 +4,11 @@
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::notes::note_unknown;
-use crate::recording::{self, Billed, Recording, Requests};
+use crate::recording::{self, Billed, Recording};
 use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{Document, ReadError, Warning};
 use codelet_context::message::{Message, Origin, Part, Role, ToolResult};
-use codelet_context::usage::Usage;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,109 +36,56 @@ fn shows(first: &Seen) -> bool {
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a trajectory: an object with schema_version and steps")?;
-    let mut story = Story {
-        warnings,
-        ..Story::default()
-    };
-    let agent = file.get("agent");
-    story.model = agent
-        .and_then(|agent| agent.get("model_name"))
-        .and_then(Value::as_str)
-        .map(Arc::from);
+    let mut gather = Gather::of(warnings);
+    let model = take::name(&file, &["agent", "model_name"]);
     for step in take::objects(&mut file, "steps") {
-        story.step(step);
+        self::step(&mut gather, model.as_ref(), step);
     }
-    let mut document = story.gather.finish(Format::Atif, story.warnings);
+    let mut recording = gather.finish(Format::Atif);
     // Totals over all steps do not hold for a changed conversation.
     file.retain(|name, _| name != "final_metrics");
-    document.envelope = file;
-    Ok(Recording {
-        document,
-        requests: story.requests.into_list(),
-    })
+    recording.document.envelope = file;
+    Ok(recording)
 }
 
-#[derive(Default)]
-struct Story {
-    gather: Gather,
-    requests: Requests,
-    warnings: Vec<Warning>,
-    model: Option<Arc<str>>,
-}
-
-impl Story {
-    fn step(&mut self, mut step: Fields) {
-        let time = recording::time(&step);
-        let said = content(take::value(&mut step, "message"), origin(&step));
-        match take::str(&step, "source") {
-            "system" if self.gather.len() == 0 && !self.gather.has_system() => {
-                let texts = said.iter().filter_map(|part| match part {
-                    Part::Text(text) => Some(text.body.as_str()),
-                    _ => None,
-                });
-                self.gather.system(texts.collect::<Vec<_>>().join("\n"));
-            }
-            // Messages of the harness.
-            "system" => {
-                let parts = said.into_iter().map(injected).collect();
-                self.gather.message(Role::User, parts);
-            }
-            "user" => self.gather.message(Role::User, said),
-            "agent" => self.reply(&mut step, said, time),
-            other => note_unknown(&mut self.warnings, 1, other),
+fn step(gather: &mut Gather, model: Option<&Arc<str>>, mut step: Fields) {
+    let time = recording::time(&step);
+    let said = gather::content(take::value(&mut step, "message"), origin(&step));
+    match take::str(&step, "source") {
+        "system" if gather.len() == 0 && !gather.has_system() => gather.system(gather::words(&said)),
+        // Messages of the harness.
+        "system" => gather.message(Role::User, said.into_iter().map(injected)),
+        "user" => gather.message(Role::User, said),
+        "agent" => {
+            let mut parts: Vec<Part> = gather::unsigned_thinking(&mut step, "reasoning_content")
+                .into_iter()
+                .collect();
+            parts.extend(said);
+            let calls = take::objects(&mut step, "tool_calls");
+            let names = ["tool_call_id", "function_name", "arguments"];
+            parts.extend(calls.map(|mut call| gather::call_in(&mut call, names)));
+            let model = take::name(&step, &["model_name"]).or_else(|| model.cloned());
+            gather.replied(parts, time, model, billed(&step));
         }
-        let observation = take::object(&mut step, "observation").unwrap_or_default();
-        self.observed(observation);
-        self.requests.passed(time);
+        other => gather.unknown(other),
     }
-
-    fn reply(&mut self, step: &mut Fields, said: Vec<Part>, time: Option<u64>) {
-        let at = self.gather.len();
-        let words = take::string(step, "reasoning_content").unwrap_or_default();
-        let mut parts: Vec<Part> = gather::thinking(words, None, None, None).into_iter().collect();
-        parts.extend(said);
-        for mut call in take::objects(step, "tool_calls") {
-            let id = take::string(&mut call, "tool_call_id").unwrap_or_default();
-            let tool = take::string(&mut call, "function_name").unwrap_or_default();
-            parts.push(gather::call(
-                id,
-                tool,
-                take::parameters(take::value(&mut call, "arguments")),
-            ));
-        }
-        self.gather.message(Role::Assistant, parts);
-        if self.gather.len() > at {
-            let model = step.get("model_name").and_then(Value::as_str).map(Arc::from);
-            let model = model.or_else(|| self.model.clone());
-            let billed = step.get("metrics").and_then(billed);
-            self.requests.replied(at, time, model, billed);
+    let mut observation = take::object(&mut step, "observation").unwrap_or_default();
+    for mut result in take::objects(&mut observation, "results") {
+        let output = gather::content(take::value(&mut result, "content"), Origin::Own);
+        match take::string(&mut result, "source_call_id") {
+            Some(id) => {
+                let noted = take::at(&result, &["extra", SUCCESS]).and_then(Value::as_bool);
+                gather.result(gather::result(id, noted, output));
+            }
+            // The observation of an action that was not a call.
+            None => gather.message(Role::User, output.into_iter().map(injected)),
         }
     }
-
-    fn observed(&mut self, mut observation: Fields) {
-        for mut result in take::objects(&mut observation, "results") {
-            let output = content(take::value(&mut result, "content"), Origin::Own);
-            match take::string(&mut result, "source_call_id") {
-                Some(id) => {
-                    let extra = result.get("extra");
-                    let noted = extra.and_then(|extra| extra.get(SUCCESS)).and_then(Value::as_bool);
-                    self.gather.result(gather::result(id, noted, output));
-                }
-                // The observation of an action that was not a call.
-                None => self
-                    .gather
-                    .message(Role::User, output.into_iter().map(injected).collect()),
-            }
-        }
-    }
+    gather.requests.passed(time);
 }
 
 fn origin(step: &Fields) -> Origin {
-    match step
-        .get("extra")
-        .and_then(|extra| extra.get(ORIGIN))
-        .and_then(Value::as_str)
-    {
+    match take::at(step, &["extra", ORIGIN]).and_then(Value::as_str) {
         Some("summary") => Origin::Summary,
         Some("injected") => Origin::Injected,
         _ => Origin::Own,
@@ -159,28 +104,10 @@ fn injected(part: Part) -> Part {
     }
 }
 
-/// Reads content: a text or, since version 1.6, a list of texts and images.
-fn content(value: Value, origin: Origin) -> Vec<Part> {
-    let part = |value: Value| {
-        let Value::Object(mut fields) = value else { return None };
-        match take::str(&fields, "type") {
-            "text" => gather::text(origin, take::string(&mut fields, "text")?),
-            "image" => {
-                let mut source = take::object(&mut fields, "source")?;
-                Some(gather::image_at(take::string(&mut source, "path")?))
-            }
-            _ => None,
-        }
-    };
-    gather::content(value, origin, part)
-}
-
-fn billed(metrics: &Value) -> Option<Billed> {
-    let count = |name: &str| metrics.get(name).and_then(Value::as_u64);
-    let prompt = count("prompt_tokens")?;
-    let cached = count("cached_tokens").unwrap_or(0).min(prompt);
-    let usage = Usage::from_exclusive(prompt - cached, 0, cached, count("completion_tokens").unwrap_or(0));
-    (prompt > 0).then_some(Billed { usage, hour: 0 })
+fn billed(step: &Fields) -> Option<Billed> {
+    let count = |name| take::number(step, &["metrics", name]);
+    let [cached, output] = ["cached_tokens", "completion_tokens"].map(|name| count(name).unwrap_or(0));
+    Billed::inclusive(count("prompt_tokens")?, cached, output)
 }
 
 /// Writes a trajectory. It cannot hold thinking signatures or blocks that only one provider knows.

@@ -40,12 +40,12 @@ struct File<'a> {
     /// The media type, for example `application/pdf`; empty if unknown.
     media: Cow<'a, str>,
     name: Option<&'a str>,
-    held: Held<'a>,
+    held: Storage<'a>,
 }
 
 /// The storage of a block's file.
 #[derive(Debug)]
-enum Held<'a> {
+enum Storage<'a> {
     Base64(&'a str),
     Text(&'a str),
     /// Texts and images, and their source.
@@ -92,18 +92,18 @@ fn plain_name(name: &str) -> std::sync::Arc<str> {
 fn understand(value: &Value) -> Option<File<'_>> {
     match str_of(value, "type") {
         Some("document" | "image") => anthropic(value),
-        Some("search_result") => Some(File {
-            media: Cow::Borrowed(""),
-            name: str_of(value, "title"),
-            held: Held::Blocks(value.get("content")?.as_array()?, str_of(value, "source")),
-        }),
+        Some("search_result") => Some(File::of(
+            "",
+            str_of(value, "title"),
+            Storage::Blocks(value.get("content")?.as_array()?, str_of(value, "source")),
+        )),
         Some("container_upload") => Some(File::kept("", None, str_of(value, "file_id")?)),
         Some("input_audio") => {
             let audio = value.get("input_audio")?;
             Some(File {
                 media: Cow::Owned(format!("audio/{}", str_of(audio, "format")?)),
                 name: None,
-                held: Held::Base64(str_of(audio, "data")?),
+                held: Storage::Base64(str_of(audio, "data")?),
             })
         }
         Some("input_image") => Some(File::kept("image/*", None, str_of(value, "file_id")?)),
@@ -130,18 +130,18 @@ fn anthropic(value: &Value) -> Option<File<'_>> {
     let is_image = str_of(value, "type") == Some("image");
     let media = str_of(source, "media_type").unwrap_or(if is_image { "image/*" } else { "" });
     let held = match str_of(source, "type")? {
-        "base64" => Held::Base64(str_of(source, "data")?),
-        "text" => Held::Text(str_of(source, "data")?),
-        "url" => Held::Address(str_of(source, "url")?),
-        "file" => Held::Kept(str_of(source, "file_id")?),
+        "base64" => Storage::Base64(str_of(source, "data")?),
+        "text" => Storage::Text(str_of(source, "data")?),
+        "url" => Storage::Address(str_of(source, "url")?),
+        "file" => Storage::Kept(str_of(source, "file_id")?),
         "content" => match source.get("content")? {
-            Value::String(text) => Held::Text(text),
-            content => Held::Blocks(content.as_array()?, None),
+            Value::String(text) => Storage::Text(text),
+            content => Storage::Blocks(content.as_array()?, None),
         },
         _ => return None,
     };
     // A URL that is not an image is a PDF: no other documents are fetched.
-    let is_fetched = matches!(held, Held::Address(_)) && !is_image;
+    let is_fetched = matches!(held, Storage::Address(_)) && !is_image;
     Some(File {
         media: Cow::Borrowed(if is_fetched { PDF } else { media }),
         name: str_of(value, "title"),
@@ -159,8 +159,8 @@ fn openai(file: &Value) -> Option<File<'_>> {
         })
         .map(|file| match file.held {
             // Data without a data URL prefix that gives its type.
-            Held::Address(data) => File {
-                held: Held::Base64(data),
+            Storage::Address(data) => File {
+                held: Storage::Base64(data),
                 ..file
             },
             _ => file,
@@ -181,11 +181,11 @@ fn gemini(value: &Value) -> Option<File<'_>> {
     let media_of = |inner| either(inner, ["mimeType", "mime_type"]).and_then(|name| str_of(inner, name));
     if let Some(name) = either(value, ["inlineData", "inline_data"]) {
         let inner = value.get(name)?;
-        return Some(File {
-            media: Cow::Borrowed(media_of(inner).unwrap_or_default()),
-            name: str_of(inner, "displayName"),
-            held: Held::Base64(str_of(inner, "data")?),
-        });
+        return Some(File::of(
+            media_of(inner).unwrap_or_default(),
+            str_of(inner, "displayName"),
+            Storage::Base64(str_of(inner, "data")?),
+        ));
     }
     let inner = value.get(either(value, ["fileData", "file_data"])?)?;
     let address = str_of(inner, either(inner, ["fileUri", "file_uri"])?)?;
@@ -193,9 +193,9 @@ fn gemini(value: &Value) -> Option<File<'_>> {
         media: Cow::Borrowed(media_of(inner).unwrap_or_default()),
         name: str_of(inner, "displayName"),
         held: if is_public(address) {
-            Held::Address(address)
+            Storage::Address(address)
         } else {
-            Held::Kept(address)
+            Storage::Kept(address)
         },
     })
 }
@@ -213,13 +213,9 @@ fn addressed<'a>(address: &'a str, media: &'a str) -> File<'a> {
                     .unwrap_or(media),
             ),
             name: None,
-            held: Held::Base64(data),
+            held: Storage::Base64(data),
         },
-        None => File {
-            media: Cow::Borrowed(media),
-            name: None,
-            held: Held::Address(address),
-        },
+        None => File::of(media, None, Storage::Address(address)),
     }
 }
 
@@ -257,12 +253,16 @@ fn is_pdf(name: &str) -> bool {
 }
 
 impl<'a> File<'a> {
-    fn kept(media: &'a str, name: Option<&'a str>, id: &'a str) -> Self {
+    fn of(media: &'a str, name: Option<&'a str>, held: Storage<'a>) -> Self {
         File {
             media: Cow::Borrowed(media),
             name,
-            held: Held::Kept(id),
+            held,
         }
+    }
+
+    fn kept(media: &'a str, name: Option<&'a str>, id: &'a str) -> Self {
+        File::of(media, name, Storage::Kept(id))
     }
 
     fn is(&self, family: &str) -> bool {
@@ -276,16 +276,16 @@ impl<'a> File<'a> {
     fn weight(&self) -> u64 {
         let of_text = |bytes: usize| (bytes as u64).div_ceil(4);
         match self.held {
-            Held::Text(text) => of_text(text.len()),
-            Held::Blocks(blocks, _) => blocks
+            Storage::Text(text) => of_text(text.len()),
+            Storage::Blocks(blocks, _) => blocks
                 .iter()
                 .map(|block| match str_of(block, "text") {
                     Some(text) => of_text(text.len()),
                     None => IMAGE_TOKENS,
                 })
                 .sum(),
-            Held::Base64(data) => file_tokens(&self.media, Some(data.len() as u64 / 4 * 3)),
-            Held::Address(_) | Held::Kept(_) => file_tokens(&self.media, None),
+            Storage::Base64(data) => file_tokens(&self.media, Some(data.len() as u64 / 4 * 3)),
+            Storage::Address(_) | Storage::Kept(_) => file_tokens(&self.media, None),
         }
     }
 
@@ -296,13 +296,13 @@ impl<'a> File<'a> {
             None => Part::text(text),
         };
         match &self.held {
-            Held::Text(text) if text.trim().is_empty() => None,
-            Held::Text(text) => Some(vec![titled(text)]),
-            Held::Base64(data) if self.is_text() => {
+            Storage::Text(text) if text.trim().is_empty() => None,
+            Storage::Text(text) => Some(vec![titled(text)]),
+            Storage::Base64(data) if self.is_text() => {
                 let text = String::from_utf8(decoded(data)?).ok()?;
                 (!text.trim().is_empty()).then(|| vec![titled(&text)])
             }
-            Held::Blocks(blocks, source) => {
+            Storage::Blocks(blocks, source) => {
                 let head = [self.name, *source]
                     .into_iter()
                     .flatten()
@@ -339,45 +339,45 @@ impl<'a> File<'a> {
         let data_url = |data: &str| format!("data:{};base64,{data}", self.media);
         let file_name = || self.name.unwrap_or("document.pdf");
         let (kind, value) = match (&self.held, to) {
-            (Held::Base64(data), _) if self.is("image/") => {
+            (Storage::Base64(data), _) if self.is("image/") => {
                 return Some(crate::gather::image(&self.media, (*data).to_owned()));
             }
-            (Held::Address(url), _) if self.is("image/") && is_public(url) => {
+            (Storage::Address(url), _) if self.is("image/") && is_public(url) => {
                 return Some(crate::gather::image_at((*url).to_owned()));
             }
-            (Held::Base64(data), Format::Anthropic) if self.media == PDF => {
+            (Storage::Base64(data), Format::Anthropic) if self.media == PDF => {
                 let source = json!({"type": "base64", "media_type": PDF, "data": data});
                 ("document", json!({"type": "document", "source": source}))
             }
-            (Held::Address(url), Format::Anthropic) if is_public(url) && (self.media == PDF || is_pdf(url)) => {
+            (Storage::Address(url), Format::Anthropic) if is_public(url) && (self.media == PDF || is_pdf(url)) => {
                 let source = json!({"type": "url", "url": url});
                 ("document", json!({"type": "document", "source": source}))
             }
-            (Held::Base64(data), Format::Responses) if self.media == PDF => (
+            (Storage::Base64(data), Format::Responses) if self.media == PDF => (
                 "input_file",
                 json!({"type": "input_file", "filename": file_name(), "file_data": data_url(data)}),
             ),
-            (Held::Address(url), Format::Responses) if is_public(url) => {
+            (Storage::Address(url), Format::Responses) if is_public(url) => {
                 ("input_file", json!({"type": "input_file", "file_url": url}))
             }
-            (Held::Kept(id), Format::Responses) if is_openai(from) => {
+            (Storage::Kept(id), Format::Responses) if is_openai(from) => {
                 ("input_file", json!({"type": "input_file", "file_id": id}))
             }
-            (Held::Base64(data), Format::Gemini) if self.media.contains('/') => (
+            (Storage::Base64(data), Format::Gemini) if self.media.contains('/') => (
                 "inlineData",
                 json!({"inlineData": {"mimeType": self.media, "data": data}}),
             ),
-            (Held::Address(url), Format::Gemini) if is_public(url) && self.media.contains('/') => (
+            (Storage::Address(url), Format::Gemini) if is_public(url) && self.media.contains('/') => (
                 "fileData",
                 json!({"fileData": {"mimeType": self.media, "fileUri": url}}),
             ),
             // Tool results of Chat Completions are text.
             (_, Format::Openai) if place == Place::Answer => return None,
-            (Held::Base64(data), Format::Openai) if self.media == PDF => {
+            (Storage::Base64(data), Format::Openai) if self.media == PDF => {
                 let file = json!({"filename": file_name(), "file_data": data_url(data)});
                 ("file", json!({"type": "file", "file": file}))
             }
-            (Held::Base64(data), Format::Openai) if self.is("audio/") => {
+            (Storage::Base64(data), Format::Openai) if self.is("audio/") => {
                 let format = match self.media.strip_prefix("audio/").unwrap_or_default() {
                     "wav" | "x-wav" | "wave" => "wav",
                     "mp3" | "mpeg" => "mp3",
@@ -386,7 +386,7 @@ impl<'a> File<'a> {
                 let audio = json!({"data": data, "format": format});
                 ("input_audio", json!({"type": "input_audio", "input_audio": audio}))
             }
-            (Held::Kept(id), Format::Openai) if is_openai(from) && !self.is("image/") => {
+            (Storage::Kept(id), Format::Openai) if is_openai(from) && !self.is("image/") => {
                 ("file", json!({"type": "file", "file": {"file_id": id}}))
             }
             _ => return None,
@@ -419,12 +419,12 @@ pub(crate) fn convert(opaque: &Opaque, from: Format, to: Format, place: Place) -
         return Ok(parts);
     }
     let about = match file.held {
-        Held::Base64(data) => format!(", {} bytes", short::grouped(data.len() / 4 * 3)),
-        Held::Address(at) | Held::Kept(at) => {
+        Storage::Base64(data) => format!(", {} bytes", short::grouped(data.len() / 4 * 3)),
+        Storage::Address(at) | Storage::Kept(at) => {
             let at: String = at.chars().filter(|c| !c.is_control()).take(ADDRESS).collect();
             format!(" at {}", at.replace(['[', ']'], "_"))
         }
-        Held::Text(_) | Held::Blocks(..) => String::new(),
+        Storage::Text(_) | Storage::Blocks(..) => String::new(),
     };
     Err(marker(&opaque.label(), about, to))
 }

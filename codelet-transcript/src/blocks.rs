@@ -8,7 +8,10 @@ use serde_json::Value;
 
 /// Reads the content of a message: a text, or blocks.
 pub(crate) fn content(value: Value, origin: Origin) -> Vec<Part> {
-    gather::content(value, origin, |value| block(value, origin))
+    match value {
+        Value::Array(items) => items.into_iter().filter_map(|item| block(item, origin)).collect(),
+        one => block(one, origin).into_iter().collect(),
+    }
 }
 
 fn block(value: Value, origin: Origin) -> Option<Part> {

@@ -20,15 +20,15 @@ pub(crate) fn closed(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
 }
 
 /// A bracket that is not closed.
-struct Open {
+struct OpenBracket {
     bracket: u8,
     /// The end of the last complete value in it.
     whole: Option<usize>,
 }
 
 /// Returns the brackets that are open at the end of a valid JSON prefix, outermost first.
-fn open(bytes: &[u8]) -> Vec<Open> {
-    let mut open: Vec<Open> = Vec::new();
+fn open(bytes: &[u8]) -> Vec<OpenBracket> {
+    let mut open: Vec<OpenBracket> = Vec::new();
     let (mut is_text, mut is_escaped) = (false, false);
     for (at, byte) in bytes.iter().enumerate() {
         match byte {
@@ -36,7 +36,7 @@ fn open(bytes: &[u8]) -> Vec<Open> {
             b'\\' if is_text => is_escaped = true,
             b'"' => is_text = !is_text,
             _ if is_text => {}
-            b'{' | b'[' => open.push(Open {
+            b'{' | b'[' => open.push(OpenBracket {
                 bracket: *byte,
                 whole: None,
             }),

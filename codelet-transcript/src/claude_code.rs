@@ -11,7 +11,7 @@ use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::refused;
 use crate::take::{self, Fields};
-use crate::{Format, ReadError};
+use crate::{Format, ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -23,7 +23,7 @@ mod thinking;
 /// Reads a session file, with each request's usage.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
-    let mut session = Session::default();
+    let mut session = ClaudeSession::default();
     while let Some(entry) = lines.next()? {
         if let Some(kind) = unread(&entry.fields) {
             lines.note_unread(entry.line, kind);
@@ -35,11 +35,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let branch = session.branch();
     let mut warnings = lines.into_warnings();
     warnings.extend(branch.warnings(|at| session.nodes[at].said.is_anything()));
-    let (gather, requests) = session.finish(branch.on);
-    Ok(Recording {
-        document: gather.finish(Format::ClaudeCode, warnings),
-        requests,
-    })
+    Ok(session.finish(branch.on, warnings).finish(Format::ClaudeCode))
 }
 
 /// Returns the kind of an entry that should have content but has none to read.
@@ -52,19 +48,22 @@ pub(crate) fn unread(fields: &Fields) -> Option<&str> {
 
 /// The tree of entries, in the order of the file.
 #[derive(Default)]
-pub(crate) struct Session {
-    nodes: Vec<Node>,
+pub(crate) struct ClaudeSession {
+    nodes: Vec<ClaudeEntry>,
     /// The index of each entry, by its id.
     places: HashMap<String, usize>,
     /// Queued prompts, typed while the agent was working, oldest first.
     queue: VecDeque<String>,
     /// Queued prompts that the file also records as shown to the model.
     shown: HashSet<String>,
+    /// Whether the file is a subagent's own, from the first entry that says so; in any other file, what a subagent says
+    /// belongs to another conversation.
+    is_of_subagent: Option<bool>,
 }
 
-struct Node {
+struct ClaudeEntry {
     parent: Link,
-    said: Said,
+    said: ClaudeContent,
     /// True if later requests use thinking; `None` if the entry does not say.
     thinking: Option<bool>,
     /// The time of the entry, in milliseconds since 1970-01-01 UTC.
@@ -83,7 +82,7 @@ enum Link {
     Beside,
 }
 
-enum Said {
+enum ClaudeContent {
     /// Not shown to the model; only links other entries.
     Nothing,
     /// Blocks of the reply with this id.
@@ -99,22 +98,25 @@ enum Said {
     Queued(String),
 }
 
-impl Said {
+impl ClaudeContent {
     fn is_anything(&self) -> bool {
         match self {
-            Said::Nothing => false,
-            Said::Reply { parts, .. } | Said::User(parts) => !parts.is_empty(),
-            Said::Queued(_) => true,
+            ClaudeContent::Nothing => false,
+            ClaudeContent::Reply { parts, .. } | ClaudeContent::User(parts) => !parts.is_empty(),
+            ClaudeContent::Queued(_) => true,
         }
     }
 }
 
-impl Session {
+impl ClaudeSession {
     /// Adds an entry; returns its kind if it is an unknown kind of tree entry. Entries without an id are outside the
     /// tree: the program's notes, such as titles, settings and copies of requests, which differ between versions.
     pub(crate) fn entry(&mut self, mut fields: Fields) -> Option<String> {
-        if take::flag(&fields, "isSidechain") {
-            return None;
+        if let Some(is_aside) = fields.get("isSidechain").and_then(Value::as_bool) {
+            let is_own = *self.is_of_subagent.get_or_insert(is_aside);
+            if is_aside && !is_own {
+                return None;
+            }
         }
         let kind = take::string(&mut fields, "type").unwrap_or_default();
         let is_strange = fields.contains_key("uuid") && !is_known(&kind);
@@ -128,10 +130,10 @@ impl Session {
                 self.queue(&mut fields, time);
                 return None;
             }
-            _ => Said::Nothing,
+            _ => ClaudeContent::Nothing,
         };
         let thinking = match &said {
-            Said::User(parts) if kind == "user" => thinking::asked_by(&fields, parts),
+            ClaudeContent::User(parts) if kind == "user" => thinking::asked_by(&fields, parts),
             _ => None,
         };
         let parent = parent(&mut fields, &kind);
@@ -139,15 +141,15 @@ impl Session {
             // A resumed session may repeat the entries that it resumes.
             if let std::collections::hash_map::Entry::Vacant(place) = self.places.entry(id) {
                 place.insert(self.nodes.len());
-                self.nodes.push(Node {
+                self.nodes.push(ClaudeEntry {
                     parent,
                     said,
                     thinking,
                     time,
                 });
             }
-        } else if !matches!(said, Said::Nothing) {
-            self.nodes.push(Node {
+        } else if !matches!(said, ClaudeContent::Nothing) {
+            self.nodes.push(ClaudeEntry {
                 parent: Link::Beside,
                 said,
                 thinking,
@@ -164,8 +166,8 @@ impl Session {
             "enqueue" => self.queue.extend(take::string(fields, "content")),
             "remove" => {
                 if let Some(prompt) = self.queue.pop_front() {
-                    let said = Said::Queued(prompt);
-                    self.nodes.push(Node {
+                    let said = ClaudeContent::Queued(prompt);
+                    self.nodes.push(ClaudeEntry {
                         parent: Link::Beside,
                         said,
                         thinking: None,
@@ -180,9 +182,9 @@ impl Session {
     }
 
     /// Reads the text of an attachment that the harness added to the conversation.
-    fn attachment(&mut self, fields: &mut Fields) -> Said {
+    fn attachment(&mut self, fields: &mut Fields) -> ClaudeContent {
         let Some(mut attachment) = take::object(fields, "attachment") else {
-            return Said::Nothing;
+            return ClaudeContent::Nothing;
         };
         let kind = take::string(&mut attachment, "type").unwrap_or_default();
         if kind == "queued_command" {
@@ -193,35 +195,35 @@ impl Session {
             }
             let mut parts = content(take::value(&mut attachment, "prompt"), origin);
             parts.retain(|part| !matches!(part, Part::ToolCall(_)));
-            return Said::User(parts);
+            return ClaudeContent::User(parts);
         }
         let text = ["content", "snippet", "stdout"]
             .iter()
             .find_map(|name| text_within(take::value(&mut attachment, name)))
             .and_then(|text| gather::text(Origin::Injected, text));
-        text.map_or(Said::Nothing, |part| Said::User(vec![part]))
+        text.map_or(ClaudeContent::Nothing, |part| ClaudeContent::User(vec![part]))
     }
 
     /// Builds the conversation of a branch, and its requests.
-    pub(crate) fn finish(self, on: Vec<bool>) -> (Gather, Vec<Recorded>) {
-        let mut gather = Gather::default();
+    pub(crate) fn finish(self, on: Vec<bool>, warnings: Vec<Warning>) -> Gather {
+        let mut gather = Gather::of(warnings);
         let mut requests: Vec<Recorded> = Vec::new();
         let mut reply: Option<(String, usize)> = None;
         let mut latest = None;
         let mut thinking = Thinking::default();
         for (node, on) in self.nodes.into_iter().zip(on) {
-            let said_something = on && !matches!(node.said, Said::Nothing);
+            let said_something = on && !matches!(node.said, ClaudeContent::Nothing);
             if on {
                 thinking.prompted(node.thinking, requests.len());
             }
             let has_thought = match &node.said {
-                Said::Reply { parts, .. } => on && parts.iter().any(|part| matches!(part, Part::Thinking(_))),
+                ClaudeContent::Reply { parts, .. } => on && parts.iter().any(|part| matches!(part, Part::Thinking(_))),
                 _ => false,
             };
             match node.said {
                 _ if !on => {}
-                Said::Nothing => {}
-                Said::Reply { id, parts, noted } => match reply.as_ref().and_then(|(last, at)| {
+                ClaudeContent::Nothing => {}
+                ClaudeContent::Reply { id, parts, noted } => match reply.as_ref().and_then(|(last, at)| {
                     // The rest of a reply may come after the first of its results.
                     if *last == id && !id.is_empty() {
                         gather.message_mut(*at)
@@ -251,16 +253,16 @@ impl Session {
                         }
                     }
                 },
-                Said::User(parts) => {
+                ClaudeContent::User(parts) => {
                     if !user_parts(&mut gather, parts) {
                         reply = None;
                     }
                 }
-                Said::Queued(prompt) if self.shown.contains(&prompt) => {}
-                Said::Queued(prompt) => {
+                ClaudeContent::Queued(prompt) if self.shown.contains(&prompt) => {}
+                ClaudeContent::Queued(prompt) => {
                     let note = prompt.starts_with("<task-notification>") || prompt.starts_with("{\"task_id\":");
                     let origin = if note { Origin::Injected } else { Origin::Own };
-                    gather.message(Role::User, gather::text(origin, prompt).into_iter().collect());
+                    gather.message(Role::User, gather::text(origin, prompt));
                     reply = None;
                 }
             }
@@ -271,12 +273,14 @@ impl Session {
                 latest = node.time.or(latest);
             }
         }
-        (gather, requests)
+        gather.requests = requests.into();
+        gather
     }
 
     /// Returns the branch that ends at the last entry.
     pub(crate) fn branch(&self) -> Branch {
-        let told = |node: &Node| !matches!(node.said, Said::Nothing) && !matches!(node.parent, Link::Beside);
+        let told =
+            |node: &ClaudeEntry| !matches!(node.said, ClaudeContent::Nothing) && !matches!(node.parent, Link::Beside);
         let Some(leaf) = self.nodes.iter().rposition(told) else {
             return Branch::of_all(self.nodes.len());
         };
@@ -308,16 +312,16 @@ impl Session {
         let mut answered = HashSet::new();
         for (node, _) in self.nodes.iter().zip(on.iter()).filter(|(_, on)| **on) {
             match &node.said {
-                Said::Reply { id, .. } if !id.is_empty() => {
+                ClaudeContent::Reply { id, .. } if !id.is_empty() => {
                     replies.insert(id.as_str());
                 }
-                Said::User(parts) => answered.extend(answers(parts)),
+                ClaudeContent::User(parts) => answered.extend(answers(parts)),
                 _ => {}
             }
         }
         let mut calls = HashSet::new();
         for (node, on) in self.nodes.iter().zip(on.iter_mut()) {
-            if let Said::Reply { id, parts, .. } = &node.said {
+            if let ClaudeContent::Reply { id, parts, .. } = &node.said {
                 *on |= replies.contains(id.as_str());
                 if *on {
                     calls.extend(parts.iter().filter_map(|part| match part {
@@ -328,7 +332,7 @@ impl Session {
             }
         }
         for (node, on) in self.nodes.iter().zip(on.iter_mut()) {
-            if let (Said::User(parts), false) = (&node.said, *on) {
+            if let (ClaudeContent::User(parts), false) = (&node.said, *on) {
                 *on = answers(parts).any(|id| calls.contains(id) && !answered.contains(id));
             }
         }
@@ -340,7 +344,7 @@ impl Session {
         for (node, on) in self.nodes.iter().zip(on.iter_mut()) {
             match (&node.parent, &node.said) {
                 (Link::Beside, _) => *on = current,
-                (_, Said::Nothing) => {}
+                (_, ClaudeContent::Nothing) => {}
                 _ => current = *on,
             }
         }
@@ -404,13 +408,13 @@ fn parent(fields: &mut Fields, kind: &str) -> Link {
     }
 }
 
-fn reply(fields: &mut Fields) -> Said {
+fn reply(fields: &mut Fields) -> ClaudeContent {
     let Some(mut message) = take::object(fields, "message") else {
-        return Said::Nothing;
+        return ClaudeContent::Nothing;
     };
     // The harness shows a provider error as a reply, and does not send it.
     if take::flag(fields, "isApiErrorMessage") {
-        return Said::Nothing;
+        return ClaudeContent::Nothing;
     }
     let synthetic = take::str(&message, "model") == "<synthetic>";
     let origin = if synthetic { Origin::Injected } else { Origin::Own };
@@ -423,21 +427,18 @@ fn reply(fields: &mut Fields) -> Said {
         let usage = message.get("usage").and_then(Value::as_object);
         (model, usage.and_then(Billed::anthropic))
     });
-    Said::Reply { id, parts, noted }
+    ClaudeContent::Reply { id, parts, noted }
 }
 
-fn user(fields: &mut Fields) -> Said {
+fn user(fields: &mut Fields) -> ClaudeContent {
     let Some(mut message) = take::object(fields, "message") else {
-        return Said::Nothing;
+        return ClaudeContent::Nothing;
     };
     let summary = take::flag(fields, "isCompactSummary");
     if take::flag(fields, "isVisibleInTranscriptOnly") && !summary {
-        return Said::Nothing;
+        return ClaudeContent::Nothing;
     }
-    let by_harness = fields
-        .get("origin")
-        .and_then(|origin| origin.get("kind"))
-        .is_some_and(|kind| kind != "human");
+    let by_harness = take::at(fields, &["origin", "kind"]).is_some_and(|kind| kind != "human");
     let origin = match () {
         () if summary => Origin::Summary,
         () if take::flag(fields, "isMeta") || by_harness => Origin::Injected,
@@ -462,7 +463,7 @@ fn user(fields: &mut Fields) -> Said {
             }
         }
     }
-    Said::User(parts)
+    ClaudeContent::User(parts)
 }
 
 /// Returns whether a tool succeeded, from the error flag or the tool's return value.
@@ -481,13 +482,13 @@ fn status(flag: Option<bool>, returned: Option<&Value>) -> Option<bool> {
     }
 }
 
-fn system(fields: &mut Fields) -> Said {
+fn system(fields: &mut Fields) -> ClaudeContent {
     // Commands that the harness runs for the user are shown to the model; other notices are not.
     if take::str(fields, "subtype") != "local_command" {
-        return Said::Nothing;
+        return ClaudeContent::Nothing;
     }
-    let text = take::string(fields, "content").and_then(|text| gather::text(Origin::Injected, text));
-    text.map_or(Said::Nothing, |part| Said::User(vec![part]))
+    let text = gather::text_in(fields, "content", Origin::Injected);
+    text.map_or(ClaudeContent::Nothing, |part| ClaudeContent::User(vec![part]))
 }
 
 /// Splits off text that the harness wrote for the user. Without a field for it, it is recognized by its exact wrapper.

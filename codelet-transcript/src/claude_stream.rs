@@ -1,7 +1,7 @@
 //! Output of Claude Code in non-interactive mode (`--output-format stream-json`, or `json` with `--verbose`): the
 //! entries of a session without the tree, one per line or in one list.
 
-use crate::claude_code::{self, Session};
+use crate::claude_code::{self, ClaudeSession};
 use crate::events;
 use crate::format::{Form, Format};
 use crate::skim::Seen;
@@ -34,7 +34,7 @@ fn shows(entry: &Seen) -> bool {
 }
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
-    let mut session = Session::default();
+    let mut session = ClaudeSession::default();
     let warnings = events::each(bytes, |entry, notes| {
         if let Some(kind) = claude_code::unread(&entry.fields) {
             notes.unread(entry.line, kind);
@@ -44,15 +44,11 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         }
     })?;
     let on = session.branch().on;
-    let (gather, requests) = session.finish(on);
-    Ok(Recording {
-        document: gather.finish(Format::ClaudeStream, warnings),
-        requests,
-    })
+    Ok(session.finish(on, warnings).finish(Format::ClaudeStream))
 }
 
 /// Adds an entry; returns its kind if it is unknown.
-fn take_in(session: &mut Session, mut fields: Fields) -> Option<String> {
+fn take_in(session: &mut ClaudeSession, mut fields: Fields) -> Option<String> {
     // A subagent's work is a conversation of its own.
     if fields.get("parent_tool_use_id").is_some_and(Value::is_string) {
         return None;

@@ -4,13 +4,13 @@
 use crate::blocks;
 use crate::claude_code::user_parts;
 use crate::events;
-use crate::format::{Form, Format, plain};
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::skim::Seen;
 use crate::source;
 use crate::take::{self, Fields};
 use crate::told;
-use crate::{Document, ReadError};
+use crate::{ReadError, Recording};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
 use codelet_context::refusal::{Refusal, words_in};
 use serde_json::Value;
@@ -19,9 +19,7 @@ pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     is_lines: true,
     is_items: true,
-    ..Form::new("cline", "a task of Cline, Roo Code or Kilo Code (JSON)", |bytes| {
-        plain(read(bytes))
-    })
+    ..Form::new("cline", "a task of Cline, Roo Code or Kilo Code (JSON)", read)
 };
 
 /// Annotations that these agents put on messages, which no provider accepts.
@@ -39,18 +37,18 @@ fn shows(first: &Seen) -> bool {
     first.has("role") && first.has("content") && NOTES.iter().any(|note| first.has(note))
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut gather = Gather::default();
-    let warnings = events::each(bytes, |entry, notes| {
+    gather.warnings = events::each(bytes, |entry, notes| {
         let kind = take::str(&entry.fields, "role").to_owned();
         if !message(&mut gather, entry.fields) {
             notes.unread(entry.line, &kind);
         }
     })?;
-    let mut document = gather.finish(Format::Cline, warnings);
+    let mut recording = gather.finish(Format::Cline);
     // Text that these agents write in the user's name is not marked by a field.
-    told::mark_rest(&mut document.messages);
-    Ok(document)
+    told::mark_rest(&mut recording.document.messages);
+    Ok(recording)
 }
 
 /// Adds a message; returns whether it could be read.
@@ -78,9 +76,7 @@ fn message(gather: &mut Gather, mut fields: Fields) -> bool {
             let said: Vec<Part> = parts.iter_mut().filter_map(answered).collect();
             let parts = parts.into_iter().flat_map(told_apart).collect();
             user_parts(gather, parts);
-            if !said.is_empty() {
-                gather.message(Role::User, said);
-            }
+            gather.prompt(said);
         }
         _ => return false,
     }

@@ -2,18 +2,18 @@
 //! display, but also tell which text was typed and how a program ended.
 
 use crate::attachment;
-use crate::convert::NAMESPACE;
+use crate::convert::{NAMESPACE, in_namespace};
 use crate::gather::{self, Gather};
 use crate::harness::is_fragment;
 use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::source;
+use crate::status::{self, Frame};
 use crate::take::{self, Fields};
 use crate::{Format, ReadError, Warning};
 use codelet_context::body::Body;
 use codelet_context::message::{Extra, Message, Origin, Part, Role, ToolResult};
 use codelet_context::refusal::Refusal;
-use codelet_context::usage::Usage;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -92,26 +92,19 @@ impl Rollout {
 
     /// Records the newest request's usage: the prompt count includes tokens read from the cache.
     fn billed(&mut self, payload: &Fields) {
-        let usage = payload.get("info").and_then(|info| info.get("last_token_usage"));
-        let count = |name: &str| usage.and_then(|usage| usage.get(name)).and_then(Value::as_u64);
-        if let (Some(request), Some(prompt)) = (self.requests.last_mut(), count("input_tokens").filter(|&n| n > 0)) {
-            let of = |name: &str| count(name).unwrap_or(0);
-            request.billed = Some(Billed {
-                usage: Usage::from_inclusive(prompt, of("cached_input_tokens"), of("output_tokens")),
-                hour: 0,
-            });
+        let count = |name| take::number(payload, &["info", "last_token_usage", name]).unwrap_or(0);
+        let [prompt, cached, output] = ["input_tokens", "cached_input_tokens", "output_tokens"].map(count);
+        if let (Some(request), Some(billed)) = (self.requests.last_mut(), Billed::inclusive(prompt, cached, output)) {
+            request.billed = Some(billed);
         }
     }
 
     fn finish(mut self, lines: Lines<'_>) -> Recording {
-        let shift = usize::from(self.gather.has_system());
-        self.requests.iter_mut().for_each(|request| request.reply += shift);
-        let mut warnings = lines.into_warnings();
-        warnings.extend(self.elsewhere.map(|at| Warning::EarlierElsewhere { at }));
-        Recording {
-            document: self.gather.finish(Format::Codex, warnings),
-            requests: self.requests,
-        }
+        self.gather.requests = self.requests.into();
+        self.gather.warnings = lines.into_warnings();
+        let elsewhere = self.elsewhere.map(|at| Warning::EarlierElsewhere { at });
+        self.gather.warnings.extend(elsewhere);
+        self.gather.finish(Format::Codex)
     }
 
     /// Adds an entry; returns whether its kind is known.
@@ -167,7 +160,7 @@ impl Rollout {
         let kind = take::str(item, "type").to_owned();
         match kind.as_str() {
             "message" => self.message(item),
-            "reasoning" => self.gather.reply(reasoning(item).into_iter().collect()),
+            "reasoning" => self.gather.reply(reasoning(item)),
             "function_call" => {
                 let parameters = take::parameters(take::value(item, "arguments"));
                 let tool = take::string(item, "name").unwrap_or_default();
@@ -193,12 +186,12 @@ impl Rollout {
                 let id = take::string(item, "call_id").unwrap_or_default();
                 let success = completed(item);
                 let tools = take::value(item, "tools").to_string();
-                self.gather.result(gather::result(id, success, vec![Part::text(tools)]));
+                self.gather.result(gather::result(id, success, [Part::text(tools)]));
             }
             "web_search_call" => self.search(item),
-            "image_generation_call" => self.gather.reply(vec![opaque(&kind, item)]),
+            "image_generation_call" => self.gather.reply([opaque(&kind, item)]),
             "compaction" | "compaction_summary" | "context_compaction" => {
-                self.gather.message(Role::User, vec![opaque(&kind, item)]);
+                self.gather.message(Role::User, [opaque(&kind, item)]);
             }
             "ghost_snapshot" | "other" => {}
             _ => return item.contains_key("record_type"),
@@ -231,16 +224,16 @@ impl Rollout {
         self.tools.insert(id.clone(), tool.clone());
         let namespace = take::string(item, NAMESPACE).filter(|space| !space.is_empty());
         let Some(namespace) = namespace else {
-            return self.gather.reply(vec![gather::call(id, tool, parameters)]);
+            return self.gather.reply([gather::call(id, tool, parameters)]);
         };
-        // Two servers may have tools of the same name.
-        let namespace = namespace.trim_end_matches('_');
-        let tool = format!("{namespace}__{tool}");
-        let mut part = gather::call(id, tool, parameters);
+        let mut part = gather::call(id, in_namespace(Some(&namespace), tool), parameters);
         if let Part::ToolCall(call) = &mut part {
-            call.extra = Extra::new(Fields::from_iter([(NAMESPACE.to_owned(), Value::from(namespace))]));
+            call.extra = Extra::new(Fields::from_iter([(
+                NAMESPACE.to_owned(),
+                Value::from(namespace.trim_end_matches('_')),
+            )]));
         }
-        self.gather.reply(vec![part]);
+        self.gather.reply([part]);
     }
 
     /// Adds a message from one agent to another: a new task is the prompt of the agent that receives it.
@@ -263,10 +256,10 @@ impl Rollout {
         let id = take::string(item, "id").unwrap_or_else(|| format!("search_{}", self.searches));
         self.searches += 1;
         let action = take::object(item, "action").unwrap_or_default();
-        self.gather.reply(vec![gather::call(id.as_str(), "web_search", action)]);
+        self.gather.reply([gather::call(id.as_str(), "web_search", action)]);
         if take::str(item, "status") != "in_progress" {
             let note = Part::text_from(Origin::Injected, "[run by the vendor; what it found was not recorded]");
-            self.gather.result(gather::result(id, completed(item), vec![note]));
+            self.gather.result(gather::result(id, completed(item), [note]));
         }
     }
 
@@ -392,10 +385,8 @@ impl Rollout {
         self.covered = self.gather.len();
         self.gather.close();
         self.prompts_before(&mut payload);
-        let mut parts: Vec<Part> = take::string(&mut payload, "message")
-            .and_then(|text| gather::text(Origin::Summary, text))
-            .into_iter()
-            .collect();
+        let summary = gather::text_in(&mut payload, "message", Origin::Summary);
+        let mut parts: Vec<Part> = summary.into_iter().collect();
         for mut item in take::objects(&mut payload, "replacement_history") {
             match take::str(&item, "type") {
                 "message" if parts.is_empty() && take::str(&item, "role") != "developer" => {
@@ -547,39 +538,21 @@ const PROGRAMS: &[&str] = &[
     "write_stdin",
 ];
 
-/// Returns the exit status in the envelope around a program's output: lines of text up to `Output:`, or a JSON object.
+/// Returns the exit status in the envelope around a program's output: lines above it, or a JSON object.
 fn exit_status(output: &str) -> Option<i64> {
     if output.starts_with("{\"output\":") {
-        let envelope = source::embedded(output)?;
-        return envelope.get("metadata")?.get("exit_code")?.as_i64();
+        return status::of_object(source::embedded(output)?.as_object()?);
     }
-    const MOST_LINES: usize = 8;
-    if !["Chunk ID: ", "Wall time: ", "Exit code: "]
-        .iter()
-        .any(|head| output.starts_with(head))
-    {
-        return None;
+    match status::above(output) {
+        Some(Frame::Ended(status)) => Some(status),
+        _ => None,
     }
-    output
-        .lines()
-        .take(MOST_LINES)
-        .take_while(|line| *line != "Output:")
-        .find_map(|line| {
-            line.strip_prefix("Process exited with code ")
-                .or_else(|| line.strip_prefix("Exit code: "))
-        })?
-        .parse()
-        .ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Document;
 
-    fn read(bytes: &[u8]) -> Result<Document, ReadError> {
-        record(bytes).map(|recording| recording.document)
-    }
     use crate::sketch::check;
 
     fn item(payload: &str) -> String {
@@ -635,7 +608,7 @@ mod tests {
             said("done"),
         ];
         check(
-            read,
+            record,
             &file.concat(),
             r#"system: Be Codex.
             user: go
@@ -683,7 +656,7 @@ mod tests {
             output("c2", text),
         ];
         check(
-            read,
+            record,
             &file.concat(),
             r#"call c1: read_file {"cmd":"ls"}
             result c1 unknown: Exit code: 1|Wall time: 0 seconds|Output:|x
@@ -706,7 +679,7 @@ mod tests {
             output("c3", r#"{"content":"gone","success":true}"#),
         ];
         check(
-            read,
+            record,
             &file.concat(),
             r#"call c1: apply_patch {"input":"*** Begin Patch"}
             result c1 failed: Failed
@@ -729,7 +702,7 @@ mod tests {
             user("<environment_context> is unclear to me"),
         ];
         check(
-            read,
+            record,
             &file.concat(),
             "user (injected): no network
             -
@@ -756,20 +729,20 @@ mod tests {
             said("gone"),
         ];
         check(
-            read,
+            record,
             &told.concat(),
             "user: go\nassistant: going\nuser (summary): So far.\nassistant: gone",
         );
         let found = compacted(&format!(r#""message":"","replacement_history":{replacement}"#));
         let found = [user("go"), said("going"), found, said("gone")];
         check(
-            read,
+            record,
             &found.concat(),
             "user: go\nassistant: going\nuser (summary): So far: gone.\nassistant: gone",
         );
         let sealed = r#""message":"","replacement_history":[{"type":"compaction","encrypted_content":"xyz"}]"#;
         check(
-            read,
+            record,
             &[user("go"), compacted(sealed)].concat(),
             r#"user: go
             -
@@ -793,7 +766,7 @@ mod tests {
         for told in ["", "so far."] {
             let summary = if told.is_empty() { "Summary: so far." } else { told };
             let file = compacted(told, &history);
-            check(read, &file, &format!("{prompts}user (summary): {summary}"));
+            check(record, &file, &format!("{prompts}user (summary): {summary}"));
         }
     }
 
@@ -810,8 +783,8 @@ mod tests {
             back(2),
             user("four"),
         ];
-        check(read, &file.concat(), "user: one\nassistant: 1\nuser: four");
-        check(read, &[user("one"), back(99), user("two")].concat(), "user: two");
+        check(record, &file.concat(), "user: one\nassistant: 1\nuser: four");
+        check(record, &[user("one"), back(99), user("two")].concat(), "user: two");
     }
 
     #[test]
@@ -821,7 +794,7 @@ mod tests {
             {\"type\":\"function_call\",\"name\":\"shell\",\"arguments\":\"{}\",\"call_id\":\"c1\"}\n\
             {\"type\":\"function_call_output\",\"call_id\":\"c1\",\"output\":\"{\\\"output\\\":\\\"x\\\",\\\"metadata\\\":{\\\"exit_code\\\":1}}\"}\n";
         check(
-            read,
+            record,
             file,
             r#"user: go
             call c1: shell {}
@@ -853,6 +826,9 @@ mod tests {
         };
         assert_eq!((request.reply, request.began), (2, Some(2_000)));
         assert_eq!(request.model.as_deref(), Some("gpt-x"));
-        assert_eq!(request.billed.unwrap().usage, Usage::from_inclusive(100, 60, 4));
+        assert_eq!(
+            request.billed.unwrap().usage,
+            codelet_context::usage::Usage::from_inclusive(100, 60, 4)
+        );
     }
 }

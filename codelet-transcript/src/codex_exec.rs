@@ -1,12 +1,12 @@
 //! Output of Codex in non-interactive mode (`codex exec --json`): the items of a thread. The prompt is given on the
 //! command line, and is not printed.
 
-use crate::format::{Form, Format, plain};
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::skim::Seen;
 use crate::take::{self, Fields};
-use crate::{Document, ReadError};
+use crate::{ReadError, Recording};
 use codelet_context::message::{Action, ActionKind, Origin, Part, Role, ToolCall};
 use codelet_context::refusal::Refusal;
 use serde_json::{Map, Value, json};
@@ -14,9 +14,7 @@ use serde_json::{Map, Value, json};
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     is_lines: true,
-    ..Form::new("codex-exec", "what codex exec --json prints (JSON lines)", |bytes| {
-        plain(read(bytes))
-    })
+    ..Form::new("codex-exec", "what codex exec --json prints (JSON lines)", read)
 };
 
 fn shows(first: &Seen) -> bool {
@@ -29,7 +27,7 @@ fn shows(first: &Seen) -> bool {
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut gather = Gather::default();
     while let Some(mut entry) = lines.next()? {
@@ -46,24 +44,17 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             unknown => lines.note_unknown(entry.line, unknown),
         }
     }
-    Ok(gather.finish(Format::CodexExec, lines.into_warnings()))
+    gather.warnings = lines.into_warnings();
+    Ok(gather.finish(Format::CodexExec))
 }
 
 /// Adds an item; returns its kind if it is unknown.
 fn item(gather: &mut Gather, mut item: Fields) -> Option<String> {
     let kind = take::string(&mut item, "type").unwrap_or_default();
     let id = take::string(&mut item, "id").unwrap_or_default();
-    let text = |item: &mut Fields| take::string(item, "text").unwrap_or_default();
     match kind.as_str() {
-        "agent_message" | "plan" => {
-            let said = gather::text(Origin::Own, text(&mut item));
-            gather.message(Role::Assistant, said.into_iter().collect());
-        }
-        "reasoning" => gather.reply(
-            gather::thinking(text(&mut item), None, None, None)
-                .into_iter()
-                .collect(),
-        ),
+        "agent_message" | "plan" => gather.message(Role::Assistant, gather::text_in(&mut item, "text", Origin::Own)),
+        "reasoning" => gather.reply(gather::unsigned_thinking(&mut item, "text")),
         "command_execution" => {
             let command = take::value(&mut item, "command");
             let call = gather::call(id.as_str(), "shell", Map::from_iter([("command".to_owned(), command)]));
@@ -126,9 +117,8 @@ fn item(gather: &mut Gather, mut item: Fields) -> Option<String> {
 
 /// Adds a call and its result.
 fn done(gather: &mut Gather, id: &str, call: Part, success: Option<bool>, output: String, item: &Fields) {
-    gather.reply(vec![call]);
-    let output = gather::text(Origin::Own, output).into_iter().collect();
-    let mut result = gather::result(id, success, output);
+    gather.reply([call]);
+    let mut result = gather::result(id, success, gather::text(Origin::Own, output));
     if take::str(item, "status") == "declined" {
         result.refusal = Some(Refusal::User("".into()));
     }
@@ -179,7 +169,7 @@ mod tests {
         ]
         .join("\n");
         assert_eq!(crate::detect(lines.as_bytes()), Some(Format::CodexExec));
-        let document = read(lines.as_bytes()).expect("it is one");
+        let document = read(lines.as_bytes()).expect("it is one").document;
         assert_eq!(
             sketch::sketch(&document),
             "thinking: hm\n\

@@ -1,20 +1,19 @@
 //! Sessions of Continue: a history of messages in OpenAI's format, with attached context and the state of each call.
 
-use crate::format::{Form, Format, plain};
+use crate::ReadError;
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::notes::note_unknown;
+use crate::recording::Recording;
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
-use crate::{Document, ReadError};
 use codelet_context::message::{Origin, Part, Role};
-use serde_json::Value;
 use std::collections::HashSet;
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     lists: &["history"],
-    ..Form::new("continue", "a session of Continue (JSON)", |bytes| plain(read(bytes)))
+    ..Form::new("continue", "a session of Continue (JSON)", read)
 };
 
 fn shows(first: &Seen) -> bool {
@@ -23,46 +22,28 @@ fn shows(first: &Seen) -> bool {
     first.has("sessionId") && item.is_some_and(is_item)
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
-    let (mut file, mut warnings) = lines::whole(bytes, "a session: an object with a history")?;
-    let mut gather = Gather::default();
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
+    let (mut file, warnings) = lines::whole(bytes, "a session: an object with a history")?;
+    let mut gather = Gather::of(warnings);
     // Newer versions also store results as messages.
     let mut answered: HashSet<String> = HashSet::new();
     for mut item in take::objects(&mut file, "history") {
         let mut message = take::object(&mut item, "message").unwrap_or_default();
         let role = take::string(&mut message, "role").unwrap_or_default();
-        let said = content(take::value(&mut message, "content"), Origin::Own);
+        let said = gather::content(take::value(&mut message, "content"), Origin::Own);
         match role.as_str() {
-            "system" => {
-                let texts = said.iter().filter_map(|part| match part {
-                    Part::Text(text) => Some(text.body.as_str()),
-                    _ => None,
-                });
-                gather.system(texts.collect::<Vec<_>>().join("\n"));
-            }
+            "system" => gather.system(gather::words(&said)),
             "user" => {
                 let beside = take::objects(&mut item, "contextItems")
-                    .filter_map(|mut beside| gather::text(Origin::Injected, take::string(&mut beside, "content")?));
+                    .filter_map(|mut beside| gather::text_in(&mut beside, "content", Origin::Injected));
                 let parts: Vec<Part> = beside.chain(said).collect();
                 gather.message(Role::User, parts);
             }
-            "thinking" => {
-                for part in said {
-                    if let Part::Text(text) = part {
-                        gather.reply(
-                            gather::thinking(text.body.as_str().to_owned(), None, None, None)
-                                .into_iter()
-                                .collect(),
-                        );
-                    }
-                }
-            }
+            "thinking" => gather.reply(gather::unsigned(gather::words(&said))),
             "assistant" => {
                 gather.reply(said);
-                let states: Vec<Fields> = take::objects(&mut item, "toolCallStates").collect();
-                let calls: Vec<Fields> = take::objects(&mut message, "toolCalls").collect();
-                gather.reply(calls.into_iter().map(call).collect());
-                for state in states {
+                gather.reply(take::objects(&mut message, "toolCalls").map(gather::function_call));
+                for state in take::objects(&mut item, "toolCallStates") {
                     result(&mut gather, &mut answered, state);
                 }
                 gather.close();
@@ -73,17 +54,10 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
                     gather.result(gather::result(id, None, said));
                 }
             }
-            other => note_unknown(&mut warnings, 1, other),
+            other => gather.unknown(other),
         }
     }
-    Ok(gather.finish(Format::Continue, warnings))
-}
-
-fn call(mut call: Fields) -> Part {
-    let id = take::string(&mut call, "id").unwrap_or_default();
-    let mut function = take::object(&mut call, "function").unwrap_or_default();
-    let tool = take::string(&mut function, "name").unwrap_or_default();
-    gather::call(id, tool, take::parameters(take::value(&mut function, "arguments")))
+    Ok(gather.finish(Format::Continue))
 }
 
 /// Adds the result of a call, if the call is over.
@@ -98,24 +72,12 @@ fn result(gather: &mut Gather, answered: &mut HashSet<String>, mut state: Fields
         .filter_map(|mut item| take::string(&mut item, "content"))
         .collect();
     if answered.insert(id.clone()) {
-        let output = gather::text(Origin::Own, texts.join("\n\n")).into_iter().collect();
-        gather.result(gather::result(id, success, output));
+        gather.result(gather::result(
+            id,
+            success,
+            gather::text(Origin::Own, texts.join("\n\n")),
+        ));
     }
-}
-
-fn content(value: Value, origin: Origin) -> Vec<Part> {
-    let part = |value: Value| {
-        let Value::Object(mut fields) = value else { return None };
-        match take::str(&fields, "type") {
-            "text" => gather::text(origin, take::string(&mut fields, "text")?),
-            "imageUrl" => {
-                let mut image = take::object(&mut fields, "imageUrl")?;
-                Some(gather::image_at(take::string(&mut image, "url")?))
-            }
-            _ => None,
-        }
-    };
-    gather::content(value, origin, part)
 }
 
 #[cfg(test)]

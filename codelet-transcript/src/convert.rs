@@ -158,9 +158,8 @@ impl<'a> Converter<'a> {
             Some((_, result)) => self.result(result, id.clone()),
             None => ToolResult::new(id.clone(), Some(false), NO_RESULT),
         };
-        let namespace = call.extra.get(NAMESPACE).filter(|_| self.to == Format::Responses);
-        let namespace = namespace.and_then(Value::as_str);
-        let plain = namespace.and_then(|space| call.tool.strip_prefix(space)?.strip_prefix("__"));
+        let namespace = call.extra.get(NAMESPACE).and_then(Value::as_str);
+        let plain = plain_name(call).filter(|_| self.to == Format::Responses);
         let tool = name_for_all(&plain.map_or_else(|| call.tool.clone(), Arc::from));
         let extra = plain
             .and(namespace)
@@ -324,6 +323,22 @@ impl<'a> Converter<'a> {
                 _ => false,
             }
     }
+}
+
+/// Returns the name of a tool with its namespace, if it has one: two servers may have tools of the same name.
+pub(crate) fn in_namespace(namespace: Option<&str>, tool: String) -> String {
+    match namespace.map(|space| space.trim_end_matches('_')) {
+        None | Some("") => tool,
+        Some(space) => format!("{space}__{tool}"),
+    }
+}
+
+/// Returns the name of a called tool without its namespace; `None` if it has none.
+pub(crate) fn plain_name(call: &ToolCall) -> Option<&str> {
+    let namespace = call.extra.get(NAMESPACE)?.as_str()?;
+    call.tool
+        .strip_prefix(namespace.trim_end_matches('_'))?
+        .strip_prefix("__")
 }
 
 /// Returns the text of a block that only its own provider knows; `None` if it has none.

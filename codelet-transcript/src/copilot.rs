@@ -4,15 +4,15 @@ use crate::attachment;
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::take::{self, Fields};
-use crate::{Document, Format, ReadError};
+use crate::{Format, ReadError, Recording};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
 use codelet_context::refusal::Refusal;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
-    let mut session = Session::default();
+    let mut session = CopilotSession::default();
     while let Some(mut entry) = lines.next()? {
         let kind = take::string(&mut entry.fields, "type").unwrap_or_default();
         let id = take::string(&mut entry.fields, "id").unwrap_or_default();
@@ -26,11 +26,12 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             lines.note_unknown(entry.line, &kind);
         }
     }
-    Ok(session.gather.finish(Format::Copilot, lines.into_warnings()))
+    session.gather.warnings = lines.into_warnings();
+    Ok(session.gather.finish(Format::Copilot))
 }
 
 #[derive(Default)]
-struct Session {
+struct CopilotSession {
     gather: Gather,
     /// The tools of the calls, by call id: the end of an output depends on the tool.
     tools: HashMap<String, String>,
@@ -38,15 +39,13 @@ struct Session {
     prompts: HashMap<String, usize>,
 }
 
-impl Session {
+impl CopilotSession {
     /// Adds an event; returns whether its kind is known.
     fn event(&mut self, kind: &str, id: String, mut data: Fields) -> bool {
         match kind {
-            "system.message" => {
-                if let Some(text) = take::string(&mut data, "content") {
-                    self.gather.system(text);
-                }
-            }
+            "system.message" => self
+                .gather
+                .system(take::string(&mut data, "content").unwrap_or_default()),
             "user.message" => {
                 self.prompts.insert(id, self.gather.len());
                 self.gather.message(Role::User, prompt(&mut data));
@@ -59,8 +58,14 @@ impl Session {
                 let result = self.result(&mut data);
                 self.gather.result(result);
             }
-            "system.notification" => self.told(Origin::Injected, take::string(&mut data, "content")),
-            "session.compaction_complete" => self.told(Origin::Summary, take::string(&mut data, "summaryContent")),
+            "system.notification" => {
+                let told = gather::text_in(&mut data, "content", Origin::Injected);
+                self.gather.prompt(told.into_iter().collect());
+            }
+            "session.compaction_complete" => {
+                let summary = gather::text_in(&mut data, "summaryContent", Origin::Summary);
+                self.gather.prompt(summary.into_iter().collect());
+            }
             "session.snapshot_rewind" => {
                 if let Some(length) = self.prompts.get(take::str(&data, "upToEventId")) {
                     self.gather.truncate(*length);
@@ -71,25 +76,15 @@ impl Session {
         true
     }
 
-    fn told(&mut self, origin: Origin, text: Option<String>) {
-        let part = text.and_then(|text| gather::text(origin, text));
-        if part.is_some() {
-            self.gather.message(Role::User, part.into_iter().collect());
-        }
-    }
-
     fn reply(&mut self, data: &mut Fields) -> Vec<Part> {
         let mut parts = Vec::new();
-        let words = take::string(data, "reasoningText").unwrap_or_default();
         // The signature next to it is encrypted for the service in between, so no provider could verify it.
-        parts.extend(gather::thinking(words, None, None, None));
-        parts.extend(take::string(data, "content").and_then(|text| gather::text(Origin::Own, text)));
+        parts.extend(gather::unsigned_thinking(data, "reasoningText"));
+        parts.extend(gather::text_in(data, "content", Origin::Own));
         for mut request in take::objects(data, "toolRequests") {
-            let id = take::string(&mut request, "toolCallId").unwrap_or_default();
-            let tool = take::string(&mut request, "name").unwrap_or_default();
-            let parameters = take::parameters(take::value(&mut request, "arguments"));
-            self.tools.insert(id.clone(), tool.clone());
-            parts.push(gather::call(id, tool, parameters));
+            let [id, tool] = ["toolCallId", "name"].map(|name| take::str(&request, name).to_owned());
+            self.tools.insert(id, tool);
+            parts.push(gather::call_in(&mut request, ["toolCallId", "name", "arguments"]));
         }
         parts
     }
@@ -109,8 +104,8 @@ impl Session {
         {
             success = Some(status == 0);
         }
-        let mut output: Vec<Part> = gather::text(Origin::Own, text).into_iter().collect();
-        output.extend(take::objects(&mut result, "binaryResultsForLlm").filter_map(file));
+        let files = take::objects(&mut result, "binaryResultsForLlm").filter_map(file);
+        let output = gather::text(Origin::Own, text).into_iter().chain(files);
         let mut result = gather::result(id, success, output);
         result.refusal = match take::str(&error, "code") {
             "rejected" => Some(Refusal::User("".into())),

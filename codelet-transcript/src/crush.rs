@@ -2,22 +2,20 @@
 //! in which tool results are separate messages.
 
 use crate::ReadError;
-use crate::actions;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::notes::note_unknown;
-use crate::recording::{self, Recording, Requests};
+use crate::recording::{self, Recording};
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
-use codelet_context::message::{ActionKind, Origin, Part, Role, ToolResult};
+use codelet_context::message::{Origin, Part};
 use serde_json::Value;
 use std::sync::Arc;
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     lists: &["messages"],
-    ..Form::new("crush", "a session of Crush (its store, or JSON)", record)
+    ..Form::new("crush", "a session of Crush (its store, or JSON)", read)
 };
 
 fn shows(first: &Seen) -> bool {
@@ -27,10 +25,9 @@ fn shows(first: &Seen) -> bool {
     has_id && message.is_some_and(is_message)
 }
 
-fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
-    let (mut file, mut warnings) = lines::whole(bytes, "a session: an object with meta and messages")?;
-    let mut gather = Gather::default();
-    let mut requests = Requests::default();
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
+    let (mut file, warnings) = lines::whole(bytes, "a session: an object with meta and messages")?;
+    let mut gather = Gather::of(warnings);
     for mut message in take::objects(&mut file, "messages") {
         let created = message.get("created");
         let time = created
@@ -38,94 +35,61 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
             .or_else(|| recording::instant(created?.as_str()?));
         let is_summary = take::flag(&message, "is_summary");
         let origin = if is_summary { Origin::Summary } else { Origin::Own };
-        let at = gather.len();
         let mut parts = Vec::new();
         for part in take::objects(&mut message, "parts") {
             match self::part(part, origin) {
-                Ok(Some(Said::Part(part))) => parts.push(part),
-                Ok(Some(Said::Result(result))) => gather.result(result),
-                Ok(None) => {}
-                Err(kind) => note_unknown(&mut warnings, 1, &kind),
+                Ok(Some(Part::ToolResult(result))) => gather.result(result),
+                Ok(part) => parts.extend(part),
+                Err(kind) => gather.unknown(&kind),
             }
         }
         match take::str(&message, "role") {
             "system" => {}
             // A summary is sent in the user role.
             "assistant" if !is_summary && !parts.is_empty() => {
-                gather.message(Role::Assistant, parts);
                 let model = take::string(&mut message, "model").filter(|model| !model.is_empty());
-                requests.replied(at, time, model.map(Arc::from), None);
+                gather.replied(parts, time, model.map(Arc::from), None);
             }
-            _ if !parts.is_empty() => gather.message(Role::User, parts),
-            _ => {}
+            _ => gather.prompt(parts),
         }
-        requests.passed(time);
+        gather.requests.passed(time);
     }
-    Ok(Recording {
-        document: gather.finish(Format::Crush, warnings),
-        requests: requests.into_list(),
-    })
-}
-
-enum Said {
-    Part(Part),
-    Result(ToolResult),
+    Ok(gather.finish(Format::Crush))
 }
 
 /// Reads a part; returns its kind as the error if it is unknown.
-fn part(mut part: Fields, origin: Origin) -> Result<Option<Said>, String> {
+fn part(mut part: Fields, origin: Origin) -> Result<Option<Part>, String> {
     let kind = take::string(&mut part, "type").unwrap_or_default();
     // The database nests a part's fields.
     let mut part = take::object(&mut part, "data").unwrap_or(part);
-    let said = match kind.as_str() {
-        "text" => take::string(&mut part, "text").and_then(|text| gather::text(origin, text)),
+    Ok(match kind.as_str() {
+        "text" => gather::text_in(&mut part, "text", origin),
         "reasoning" => {
             let words = take::string(&mut part, "thinking").unwrap_or_default();
             gather::thinking(words, take::string(&mut part, "signature"), None, Some("anthropic"))
         }
         "image_url" => take::string(&mut part, "url").map(gather::image_at),
         "binary" => {
-            let media = ["MIMEType", "mime_type"]
+            let mut media = ["MIMEType", "mime_type"]
                 .iter()
-                .find_map(|name| take::string(&mut part, name));
-            let data = take::string(&mut part, "Data");
-            match (media, data) {
-                (Some(media), Some(data)) if media.starts_with("image/") => Some(gather::image(&media, data)),
-                _ => None,
-            }
+                .filter_map(|name| take::string(&mut part, name));
+            let media = media.next().filter(|media| media.starts_with("image/"));
+            media.and_then(|media| Some(gather::image(&media, take::string(&mut part, "Data")?)))
         }
         "tool_call" => {
-            let id = ["id", "tool_call_id"]
-                .iter()
-                .find_map(|name| take::string(&mut part, name));
-            let tool = take::string(&mut part, "name").unwrap_or_default();
-            let parameters = take::parameters(take::value(&mut part, "input"));
-            Some(gather::call(id.unwrap_or_default(), tool, parameters))
+            let id = if part.contains_key("id") { "id" } else { "tool_call_id" };
+            Some(gather::call_in(&mut part, [id, "name", "input"]))
         }
-        "tool_result" => return Ok(Some(Said::Result(result(part)))),
-        "shell_command" => {
-            let command = take::str(&part, "command");
-            let told = format!("The user ran `{command}`\n{}", take::str(&part, "output"));
-            Some(Part::text_from(Origin::Injected, told))
+        "tool_result" => {
+            let id = take::string(&mut part, "tool_call_id").unwrap_or_default();
+            let success = gather::success_of(take::str(&part, "name"), take::flag(&part, "is_error"));
+            let output = gather::text_in(&mut part, "content", Origin::Own);
+            Some(Part::ToolResult(gather::result(id, success, output)))
         }
+        "shell_command" => gather::ran(take::str(&part, "command"), take::str(&part, "output")),
         "finish" => None,
         _ => return Err(kind),
-    };
-    Ok(said.map(Said::Part))
-}
-
-fn result(mut part: Fields) -> ToolResult {
-    let tool = take::string(&mut part, "name").unwrap_or_default();
-    let is_command = actions::action(&tool, &Fields::new()).kind == ActionKind::Command;
-    // A command that exits with a status other than 0 is not an error of the tool.
-    let success = match take::flag(&part, "is_error") {
-        true => Some(false),
-        false if is_command => None,
-        false => Some(true),
-    };
-    let id = take::string(&mut part, "tool_call_id").unwrap_or_default();
-    let text = take::string(&mut part, "content").unwrap_or_default();
-    gather::result(id, success, gather::text(Origin::Own, text).into_iter().collect())
+    })
 }
 
 #[cfg(test)]
@@ -153,7 +117,7 @@ mod tests {
         let read = |messages: Value| {
             let text = json!({"meta": {"uuid": "u", "title": "t"}, "messages": messages}).to_string();
             assert_eq!(crate::detect(text.as_bytes()), Some(Format::Crush));
-            record(text.as_bytes()).expect("it is one")
+            read(text.as_bytes()).expect("it is one")
         };
         let recording = read(kept);
         assert_eq!(

@@ -1,20 +1,18 @@
 //! Transcripts of Cursor's agent (`agent-transcripts/….jsonl`): text and calls. They do not hold results.
 
 use crate::blocks;
-use crate::format::{Form, Format, plain};
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::skim::Seen;
 use crate::take::{self, Fields};
-use crate::{Document, ReadError};
+use crate::{ReadError, Recording};
 use codelet_context::message::{Origin, Part, Role};
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     is_lines: true,
-    ..Form::new("cursor", "a transcript of Cursor's agent (JSON lines)", |bytes| {
-        plain(read(bytes))
-    })
+    ..Form::new("cursor", "a transcript of Cursor's agent (JSON lines)", read)
 };
 
 fn shows(first: &Seen) -> bool {
@@ -22,7 +20,7 @@ fn shows(first: &Seen) -> bool {
     first.has("role") && !first.has("type") && message.is_some_and(|message| message.get("content").is_some())
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut gather = Gather::default();
     let mut made = 0;
@@ -31,8 +29,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         let role = take::string(&mut entry.fields, "role").unwrap_or_default();
         match role.as_str() {
             "user" => {
-                let parts = content(message).into_iter().flat_map(asked).collect();
-                gather.message(Role::User, parts);
+                gather.message(Role::User, content(message).into_iter().flat_map(asked));
             }
             "assistant" => {
                 let mut parts = content(message);
@@ -49,7 +46,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
                 gather.message(Role::Assistant, parts);
                 // The results are unknown, but the calls were not left unanswered.
                 for id in ids {
-                    gather.result(gather::result(id, None, Vec::new()));
+                    gather.result(gather::result(id, None, None));
                 }
             }
             // The end of a turn and similar entries.
@@ -57,7 +54,8 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             _ => lines.note_unread(entry.line, &role),
         }
     }
-    Ok(gather.finish(Format::Cursor, lines.into_warnings()))
+    gather.warnings = lines.into_warnings();
+    Ok(gather.finish(Format::Cursor))
 }
 
 fn content(mut message: Fields) -> Vec<Part> {

@@ -1,13 +1,12 @@
 //! Output of Cursor's agent in non-interactive mode (`--output-format stream-json`): one event per line, with each tool
 //! call repeated with its result once it is done.
 
-use crate::format::{Form, Format, plain};
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::skim::Seen;
 use crate::take::{self, Fields};
-use crate::trajectory;
-use crate::{Document, ReadError};
+use crate::{ReadError, Recording};
 use codelet_context::message::{Origin, Role, ToolResult};
 use codelet_context::refusal::Refusal;
 use serde_json::Value;
@@ -18,7 +17,7 @@ pub(crate) const FORM: Form = Form {
     ..Form::new(
         "cursor-stream",
         "what Cursor's agent prints as stream-json (JSON lines)",
-        |bytes| plain(read(bytes)),
+        read,
     )
 };
 
@@ -30,7 +29,7 @@ fn shows(first: &Seen) -> bool {
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut gather = Gather::default();
     let mut thought = String::new();
@@ -42,22 +41,18 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             thought.push_str(take::str(fields, "text"));
             continue;
         }
-        gather.reply(
-            gather::thinking(std::mem::take(&mut thought), None, None, None)
-                .into_iter()
-                .collect(),
-        );
+        gather.reply(gather::unsigned(std::mem::take(&mut thought)));
         match (kind.as_str(), take::str(fields, "subtype")) {
             ("user", _) => {
                 let mut message = take::object(fields, "message").unwrap_or_default();
                 gather.message(
                     Role::User,
-                    trajectory::content(take::value(&mut message, "content"), Origin::Own),
+                    gather::content(take::value(&mut message, "content"), Origin::Own),
                 );
             }
             ("assistant", _) => {
                 let mut message = take::object(fields, "message").unwrap_or_default();
-                gather.reply(trajectory::content(take::value(&mut message, "content"), Origin::Own));
+                gather.reply(gather::content(take::value(&mut message, "content"), Origin::Own));
             }
             ("tool_call", "completed") => {
                 let id = take::string(fields, "call_id").unwrap_or_default();
@@ -69,8 +64,9 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             _ => lines.note_unknown(entry.line, &kind),
         }
     }
-    gather.reply(gather::thinking(thought, None, None, None).into_iter().collect());
-    Ok(gather.finish(Format::CursorStream, lines.into_warnings()))
+    gather.reply(gather::unsigned(thought));
+    gather.warnings = lines.into_warnings();
+    Ok(gather.finish(Format::CursorStream))
 }
 
 /// Adds a call with its result: an object named after its tool.
@@ -89,13 +85,13 @@ fn called(gather: &mut Gather, id: &str, call: Fields) {
             take::value(&mut inner, "args"),
         ),
     };
-    gather.reply(vec![gather::call(id, tool, take::parameters(arguments))]);
+    gather.reply([gather::call(id, tool, take::parameters(arguments))]);
     gather.result(result(id, take::object(&mut inner, "result").unwrap_or_default()));
 }
 
 fn result(id: &str, result: Fields) -> ToolResult {
     let Some((how, value)) = result.into_iter().next() else {
-        return gather::result(id, None, Vec::new());
+        return gather::result(id, None, None);
     };
     let mut fields = match value {
         Value::Object(fields) => fields,
@@ -117,8 +113,10 @@ fn result(id: &str, result: Fields) -> ToolResult {
         "error",
         "errorMessage",
     ];
-    let texts = WORDS.iter().filter_map(|name| take::string(&mut fields, name));
-    let mut output: Vec<_> = texts.filter_map(|text| gather::text(Origin::Own, text)).collect();
+    let texts = WORDS.iter();
+    let mut output: Vec<_> = texts
+        .filter_map(|name| gather::text_in(&mut fields, name, Origin::Own))
+        .collect();
     if output.is_empty() && fields.values().any(|value| value.is_array() || value.is_object()) {
         output.extend(gather::text(Origin::Own, Value::Object(fields.clone()).to_string()));
     }
@@ -165,7 +163,7 @@ mod tests {
                result c failed:
                assistant: It fails."#,
         );
-        let document = read(lines.as_bytes()).expect("it is one");
+        let document = read(lines.as_bytes()).expect("it is one").document;
         let mut results = document.messages.iter().flat_map(|message| message.tool_results());
         assert_eq!(
             results.nth(2).and_then(|result| result.refusal.clone()),

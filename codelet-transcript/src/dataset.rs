@@ -73,6 +73,8 @@ mod tests {
             &format!("[{CHAT}]"),
             &session,
             "",
+            r#"[{"id":"1","role":"user","parts":[{"type":"text","text":"go"}]},{"id":"2","role":"assistant","parts":[{"type":"text","text":"gone"}]}]"#,
+            r#"[{"type":"human","content":"go"},{"type":"ai","content":"gone"}]"#,
             "[]",
             "{}\n{}",
         ] {

@@ -9,17 +9,20 @@ const ENTRIES: usize = 200;
 
 /// Returns the format of a conversation, or `None` if nothing in the structure identifies one.
 pub fn detect(bytes: &[u8]) -> Option<Format> {
-    let skim = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+    let skim = Skim::of_file(bytes);
     match skim.first()? {
         b'[' => {
             let mut items = skim.items().take(ENTRIES);
             let shown = |item| shown(&Seen::new(item), |form| form.is_items);
             items.find_map(shown).or_else(|| list(skim)).or_else(|| lines(bytes))
         }
-        b'{' => shown(&Seen::new(skim), |_| true)
-            .or_else(|| document(skim))
-            .or_else(|| entries(skim))
-            .or_else(|| lines(bytes)),
+        b'{' => {
+            let object = Seen::new(skim);
+            shown(&object, |_| true)
+                .or_else(|| document(&object))
+                .or_else(|| entries(skim))
+                .or_else(|| lines(bytes))
+        }
         _ if skim.starts_with(aider::START) => Some(Format::Aider),
         _ => lines(bytes),
     }
@@ -36,21 +39,25 @@ fn shown(object: &Seen, may_be: impl Fn(&Form) -> bool) -> Option<Format> {
 
 /// Returns whether a value is a whole conversation, not an entry of one.
 pub(crate) fn is_document(value: Skim) -> bool {
-    let is_shown = || shown(&Seen::new(value), |form| !form.is_lines).is_some();
-    value.first() == Some(b'{') && (is_shown() || document(value).is_some())
+    let object = Seen::new(value);
+    // A message of a list is an entry, unless it holds messages itself.
+    let holds = |form: &Form| form.lists.iter().any(|name| object.has(name));
+    let is_shown = shown(&object, |form| !form.is_lines && (!form.is_items || holds(form))).is_some();
+    value.first() == Some(b'{') && (is_shown || document(&object).is_some())
 }
 
 /// Detects a session file: one object after another.
 fn entries(first: Skim) -> Option<Format> {
     let mut likely = None;
     for entry in std::iter::successors(Some(first), |entry| entry.after()).take(ENTRIES) {
-        if let Some(format) = shown(&Seen::new(entry), |form| form.is_lines) {
+        let entry = Seen::new(entry);
+        if let Some(format) = shown(&entry, |form| form.is_lines) {
             return Some(format);
         }
-        match self::entry(entry) {
-            Shows::Form(format) => return Some(format),
-            Shows::Perhaps(format) => likely = likely.or(Some(format)),
-            Shows::Nothing => {}
+        match self::entry(&entry) {
+            Evidence::Form(format) => return Some(format),
+            Evidence::Perhaps(format) => likely = likely.or(Some(format)),
+            Evidence::Nothing => {}
         }
     }
     likely
@@ -67,29 +74,20 @@ fn lines(bytes: &[u8]) -> Option<Format> {
 }
 
 /// The evidence that an entry gives for the format of its file.
-enum Shows {
+enum Evidence {
     Form(Format),
     /// This format, unless another entry identifies another one.
     Perhaps(Format),
     Nothing,
 }
 
-fn entry(entry: Skim) -> Shows {
-    let mut has = Keys::default();
-    let mut kind = None;
-    let mut message = None;
-    for (name, value) in entry.members() {
-        has.note(name);
-        match name {
-            "type" => kind = value.string(),
-            "message" => message = Some(value),
-            _ => {}
-        }
-    }
-    let has = |name| has.has(name);
+fn entry(entry: &Seen) -> Evidence {
+    let kind = entry.string("type");
+    let message = entry.get("message");
+    let has = |name| entry.has(name);
     let is_linked = has("parentUuid") || has("sessionId") || has("uuid");
     if is_linked && message.is_some_and(|message| message.get("parts").is_some()) {
-        return Shows::Form(Format::QwenCode);
+        return Evidence::Form(Format::QwenCode);
     }
     if has("messageId") && has("snapshot")
         || (is_linked || has("leafUuid")) && kind.is_some_and(|kind| kind == "summary" || claude_code::is_known(kind))
@@ -98,16 +96,16 @@ fn entry(entry: Skim) -> Shows {
         let may_be_other = kind == Some("system") && !has("message");
         let claude_code = Format::ClaudeCode;
         return if may_be_other {
-            Shows::Perhaps(claude_code)
+            Evidence::Perhaps(claude_code)
         } else {
-            Shows::Form(claude_code)
+            Evidence::Form(claude_code)
         };
     }
     if has("payload") && kind.is_some_and(is_of_codex) {
-        return Shows::Form(Format::Codex);
+        return Evidence::Form(Format::Codex);
     }
     if has("data") && has("timestamp") && kind.is_some_and(|kind| kind.contains('.') && copilot::is_known(kind)) {
-        return Shows::Form(Format::Copilot);
+        return Evidence::Form(Format::Copilot);
     }
     let format = match kind {
         Some("session") if has("cwd") || has("version") => Format::Pi,
@@ -116,9 +114,9 @@ fn entry(entry: Skim) -> Shows {
         Some("message") if has("role") && has("content") => Format::Codex,
         Some("function_call" | "function_call_output" | "reasoning" | "local_shell_call") => Format::Codex,
         None if has("timestamp") && (has("instructions") || has("git")) && has("id") => Format::Codex,
-        _ => return Shows::Nothing,
+        _ => return Evidence::Nothing,
     };
-    Shows::Form(format)
+    Evidence::Form(format)
 }
 
 fn is_of_codex(kind: &str) -> bool {
@@ -134,59 +132,33 @@ fn is_of_codex(kind: &str) -> bool {
     KINDS.contains(&kind)
 }
 
-/// The names of the relevant keys found so far.
-#[derive(Default)]
-struct Keys(Vec<String>);
-
-impl Keys {
-    fn note(&mut self, name: &str) {
-        // A malicious object may have a million keys; the relevant ones are among the first.
-        if self.0.len() < 64 {
-            self.0.push(name.to_owned());
-        }
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|other| other == name)
-    }
-
-    fn any(&self, names: &[&str]) -> bool {
-        names.iter().any(|name| self.has(name))
-    }
-}
-
 /// Detects the format of one object that holds the whole conversation.
-fn document(object: Skim) -> Option<Format> {
-    let mut has = Keys::default();
-    let mut messages = None;
-    let mut model = "";
-    let mut tools = None;
-    let mut info = None;
-    let mut input = None;
-    for (name, value) in object.members() {
-        has.note(name);
-        match name {
-            "messages" if value.is_list() => messages = Some(value),
-            "contents" if value.is_list() || value.first() == Some(b'{') => return Some(Format::Gemini),
-            "input" if value.is_list() || value.string().is_some() => input = Some(value),
-            "trajectory" | "history" if value.is_list() => return Some(Format::SweAgent),
-            "model" => model = value.string().unwrap_or_default(),
-            "tools" => tools = value.items().next(),
-            "info" => info = Some(value),
-            _ => {}
-        }
+fn document(object: &Seen) -> Option<Format> {
+    let list = |name| object.get(name).filter(Skim::is_list);
+    if object
+        .get("contents")
+        .is_some_and(|value| matches!(value.first(), Some(b'[' | b'{')))
+    {
+        return Some(Format::Gemini);
     }
+    if list("trajectory").or(list("history")).is_some() {
+        return Some(Format::SweAgent);
+    }
+    let messages = list("messages");
+    let input = object
+        .get("input")
+        .filter(|value| value.is_list() || value.string().is_some());
     let Some(messages) = messages else {
         return input.map(|_| Format::Responses);
     };
-    if has.has("trajectory_format") {
+    if object.has("trajectory_format") {
         return Some(Format::MiniSweAgent);
     }
     let first = messages.items().next();
     if first.is_some_and(|message| message.get("info").is_some() && message.get("parts").is_some()) {
         return Some(Format::Opencode);
     }
-    if let Some(info) = info {
+    if let Some(info) = object.get("info") {
         let is_trajectory = ["mini_version", "model_stats", "exit_status"]
             .into_iter()
             .any(|name| info.get(name).is_some());
@@ -197,14 +169,15 @@ fn document(object: Skim) -> Option<Format> {
         });
     }
     let clues = Clues::gather(messages);
-    if clues.neutral || (has.any(&["agent", "redistributable"]) && has.has("source") && !has.has("max_tokens")) {
+    let is_noted = object.has("agent") || object.has("redistributable");
+    if clues.neutral || (is_noted && object.has("source") && !object.has("max_tokens")) {
         return Some(Format::Corpus);
     }
-    Some(clues.vendor().unwrap_or_else(|| around(&has, tools, model, &clues)))
+    Some(clues.vendor().unwrap_or_else(|| around(object, &clues)))
 }
 
 /// Detects the format from the fields around the messages, if those are plain text.
-fn around(has: &Keys, tools: Option<Skim>, model: &str, clues: &Clues) -> Format {
+fn around(object: &Seen, clues: &Clues) -> Format {
     const ANTHROPIC: [&str; 5] = [
         "system",
         "anthropic_version",
@@ -224,13 +197,15 @@ fn around(has: &Keys, tools: Option<Skim>, model: &str, clues: &Clues) -> Format
         "seed",
         "stop",
     ];
-    if tools.is_some_and(|tool| tool.get("function").is_some()) || has.any(&OPENAI) {
+    let any = |names: &[&str]| names.iter().any(|name| object.has(name));
+    let tool = object.get("tools").and_then(|tools| tools.items().next());
+    if tool.is_some_and(|tool| tool.get("function").is_some()) || any(&OPENAI) {
         return Format::Openai;
     }
-    if tools.is_some_and(|tool| tool.get("input_schema").is_some()) || has.any(&ANTHROPIC) {
+    if tool.is_some_and(|tool| tool.get("input_schema").is_some()) || any(&ANTHROPIC) {
         return Format::Anthropic;
     }
-    if clues.system || model.contains("gpt") {
+    if clues.system || object.string("model").is_some_and(|model| model.contains("gpt")) {
         return Format::Openai;
     }
     Format::Anthropic

@@ -6,11 +6,11 @@ use crate::claude_code::user_parts;
 use crate::format::{Form, Format};
 use crate::gather::Gather;
 use crate::lines::Lines;
-use crate::recording::{self, Recording, Requests};
+use crate::recording::{self, Recording};
 use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::told;
-use codelet_context::message::{Origin, Part, Role};
+use codelet_context::message::{Origin, Part};
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
@@ -26,55 +26,48 @@ fn shows(first: &Seen) -> bool {
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut gather = Gather::default();
-    let mut requests = Requests::default();
     while let Some(mut entry) = lines.next()? {
         let kind = take::string(&mut entry.fields, "type").unwrap_or_default();
         let time = recording::time(&entry.fields);
         match kind.as_str() {
             "message" => {
                 let message = take::object(&mut entry.fields, "message").unwrap_or_default();
-                let at = gather.len();
-                match self::message(&mut gather, message) {
-                    Some(Role::Assistant) if gather.len() > at => requests.replied(at, time, None, None),
-                    Some(_) => {}
-                    None => lines.note_unread(entry.line, &kind),
+                if !self::message(&mut gather, message, time) {
+                    lines.note_unread(entry.line, &kind);
                 }
-                requests.passed(time);
+                gather.requests.passed(time);
             }
             // Notes of the program.
             "session_start" | "session_settings" | "todo_state" | "agent_turn_outcome" | "compaction_state" => {}
             _ => lines.note_unknown(entry.line, &kind),
         }
     }
-    let mut document = gather.finish(Format::Droid, lines.into_warnings());
+    gather.warnings = lines.into_warnings();
+    let mut recording = gather.finish(Format::Droid);
     // Reminders are mixed with the user's text, in the tags of a harness.
-    told::mark(&mut document.messages);
-    Ok(Recording {
-        document,
-        requests: requests.into_list(),
-    })
+    told::mark(&mut recording.document.messages);
+    Ok(recording)
 }
 
-/// Adds a message; returns its role if it could be read.
-fn message(gather: &mut Gather, mut message: Fields) -> Option<Role> {
+/// Adds a message; returns whether it could be read.
+fn message(gather: &mut Gather, mut message: Fields, time: Option<u64>) -> bool {
     let content = take::value(&mut message, "content");
     if !content.is_string() && !content.is_array() {
-        return None;
+        return false;
     }
     let mut parts = blocks::content(content, Origin::Own);
     match take::str(&message, "role") {
         "assistant" => {
             parts.retain(|part| !matches!(part, Part::ToolResult(_)));
-            gather.message(Role::Assistant, parts);
-            Some(Role::Assistant)
+            gather.replied(parts, time, None, None);
         }
         "user" => {
             parts.retain(|part| !matches!(part, Part::ToolCall(_)));
             user_parts(gather, parts);
-            Some(Role::User)
         }
-        _ => None,
+        _ => return false,
     }
+    true
 }
 
 #[cfg(test)]

@@ -15,12 +15,12 @@ const REQUESTS: u64 = 2;
 #[derive(Default)]
 pub struct Encoded {
     /// By hash of the text.
-    texts: HashMap<u64, Entry>,
+    texts: HashMap<u64, EncodedText>,
     /// The number of the current request.
     request: u64,
 }
 
-struct Entry {
+struct EncodedText {
     text: Body,
     json: Bytes,
     /// The number of the last request that held it.
@@ -45,7 +45,7 @@ impl Encoded {
             return entry.json.clone();
         }
         let json = Bytes::from(encode(text.as_str()));
-        let entry = Entry {
+        let entry = EncodedText {
             text: text.clone(),
             json: json.clone(),
             held,

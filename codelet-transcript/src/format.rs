@@ -101,22 +101,22 @@ forms! {
     /// A session file of Copilot CLI.
     Copilot = Form {
         is_lines: true,
-        ..Form::new("copilot", "a session file of Copilot CLI (JSON lines)", |bytes| plain(copilot::read(bytes)))
+        ..Form::new("copilot", "a session file of Copilot CLI (JSON lines)", copilot::read)
     };
     /// A session file of Qwen Code.
     QwenCode = Form {
         is_lines: true,
-        ..Form::new("qwen-code", "a session file of Qwen Code (JSON lines)", |bytes| plain(qwen_code::read(bytes)))
+        ..Form::new("qwen-code", "a session file of Qwen Code (JSON lines)", qwen_code::read)
     };
     /// A trajectory of mini-swe-agent.
     MiniSweAgent = Form {
         lists: &["messages"],
-        ..Form::new("mini-swe-agent", "a trajectory of mini-swe-agent (JSON)", |bytes| plain(mini_swe_agent::read(bytes)))
+        ..Form::new("mini-swe-agent", "a trajectory of mini-swe-agent (JSON)", mini_swe_agent::read)
     };
     /// A trajectory of SWE-agent.
     SweAgent = Form {
         lists: &["history", "trajectory"],
-        ..Form::new("swe-agent", "a trajectory of SWE-agent (JSON)", |bytes| plain(swe_agent::read(bytes)))
+        ..Form::new("swe-agent", "a trajectory of SWE-agent (JSON)", swe_agent::read)
     };
     /// Output of `claude -p` as `stream-json`.
     ClaudeStream = claude_stream::FORM;

@@ -1,30 +1,24 @@
 //! Gathers messages from the entries of a session file, in which one message may be spread over several entries.
 
 use crate::extra::VENDOR;
-use crate::take::Fields;
-use crate::{Document, Format, Warning, actions};
+use crate::notes::note_unknown;
+use crate::recording::{Billed, Recording, Requests};
+use crate::take::{self, Fields};
+use crate::{Document, Format, Warning, actions, attachment};
 use codelet_context::body::Body;
-use codelet_context::message::{Extra, Image, Message, Origin, Part, Role, Thinking, ToolCall, ToolResult};
+use codelet_context::message::{ActionKind, Extra, Image, Message, Origin, Part, Role, Thinking, ToolCall, ToolResult};
 use serde_json::Value;
 use std::sync::Arc;
-
-/// Reads content that many agents store as one text or as a list, each item of which gives zero or more parts.
-pub(crate) fn content<P>(value: Value, origin: Origin, item: impl FnMut(Value) -> P) -> Vec<Part>
-where
-    P: IntoIterator<Item = Part>,
-{
-    match value {
-        Value::String(text) => self::text(origin, text).into_iter().collect(),
-        Value::Array(items) => items.into_iter().flat_map(item).collect(),
-        _ => Vec::new(),
-    }
-}
 
 #[derive(Default)]
 pub(crate) struct Gather {
     system: Option<Message>,
     messages: Vec<Message>,
     open: Open,
+    /// The requests of the replies, for readers that record them.
+    pub(crate) requests: Requests,
+    /// Anomalies in the file.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// The message that the next entry may still join.
@@ -37,6 +31,14 @@ pub(crate) enum Open {
 }
 
 impl Gather {
+    /// Starts with the warnings about the file as a whole.
+    pub(crate) fn of(warnings: Vec<Warning>) -> Self {
+        Gather {
+            warnings,
+            ..Gather::default()
+        }
+    }
+
     /// Sets the system prompt. An agent that rebuilds it for each request sends only the latest.
     pub(crate) fn system(&mut self, text: String) {
         if !text.trim().is_empty() {
@@ -45,15 +47,43 @@ impl Gather {
     }
 
     /// Adds a separate message, unless it has no parts.
-    pub(crate) fn message(&mut self, role: Role, parts: Vec<Part>) {
+    pub(crate) fn message(&mut self, role: Role, parts: impl IntoIterator<Item = Part>) {
         self.open = Open::Nothing;
+        let parts: Vec<Part> = parts.into_iter().collect();
         if !parts.is_empty() {
             self.messages.push(Message::new(role, parts));
         }
     }
 
+    /// Adds what the user said, unless there is nothing: then the results before it stay open.
+    pub(crate) fn prompt(&mut self, parts: Vec<Part>) {
+        if !parts.is_empty() {
+            self.message(Role::User, parts);
+        }
+    }
+
+    /// Adds a reply with its request.
+    pub(crate) fn replied(
+        &mut self,
+        parts: Vec<Part>,
+        time: Option<u64>,
+        model: Option<Arc<str>>,
+        billed: Option<Billed>,
+    ) {
+        if !parts.is_empty() {
+            self.requests.replied(self.messages.len(), time, model, billed);
+        }
+        self.message(Role::Assistant, parts);
+    }
+
+    /// Notes something of a kind unknown to this version, in a file that is one object.
+    pub(crate) fn unknown(&mut self, kind: &str) {
+        note_unknown(&mut self.warnings, 1, kind);
+    }
+
     /// Adds parts of a reply: joins the current reply.
-    pub(crate) fn reply(&mut self, parts: Vec<Part>) {
+    pub(crate) fn reply(&mut self, parts: impl IntoIterator<Item = Part>) {
+        let parts: Vec<Part> = parts.into_iter().collect();
         match self.messages.last_mut() {
             Some(last) if self.open == Open::Reply => last.parts.extend(parts),
             _ if parts.is_empty() => {}
@@ -104,15 +134,99 @@ impl Gather {
         self.open = Open::Nothing;
     }
 
-    pub(crate) fn finish(mut self, format: Format, warnings: Vec<Warning>) -> Document {
+    pub(crate) fn finish(mut self, format: Format) -> Recording {
+        let mut requests = self.requests.into_list();
+        if self.system.is_some() {
+            requests.iter_mut().for_each(|request| request.reply += 1);
+        }
         self.messages.splice(0..0, self.system);
-        Document {
+        let document = Document {
             format,
             messages: self.messages,
             envelope: Fields::new(),
-            warnings,
-        }
+            warnings: self.warnings,
+        };
+        Recording { document, requests }
     }
+}
+
+/// Reads content: a text, a block, or a list of them.
+pub(crate) fn content(value: Value, origin: Origin) -> Vec<Part> {
+    match value {
+        Value::Array(items) => items.into_iter().flat_map(|item| block(item, origin)).collect(),
+        one => block(one, origin),
+    }
+}
+
+/// Reads a block: a text, thinking, an image or a file, in the fields that agents have for them.
+fn block(value: Value, origin: Origin) -> Vec<Part> {
+    let mut fields = match value {
+        Value::String(text) => return self::text(origin, text).into_iter().collect(),
+        Value::Object(fields) => fields,
+        _ => return Vec::new(),
+    };
+    let kind = take::str(&fields, "type").to_owned();
+    let part = match kind.as_str() {
+        "think" | "thinking" | "reasoning" => unsigned_thinking(&mut fields, &kind),
+        "image" if fields.contains_key("image_urls") => {
+            let urls = take::list(&mut fields, "image_urls").into_iter();
+            let url = |url: Value| url.as_str().map(|url| image_at(url.to_owned()));
+            return urls.filter_map(url).collect();
+        }
+        "image" if fields.contains_key("mimeType") => {
+            take::string(&mut fields, "data").map(|data| image(take::str(&fields, "mimeType"), data))
+        }
+        _ if fields.contains_key("text") => text_in(&mut fields, "text", origin),
+        _ => {
+            let names = ["image_url", "imageUrl", "source"];
+            let mut names = names.iter().filter(|name| **name != "source" || kind == "image");
+            match names.find_map(|name| url_in(&mut fields, name)) {
+                Some(url) => Some(image_at(url)),
+                None => attachment::file(&kind, Value::Object(fields)),
+            }
+        }
+    };
+    part.into_iter().collect()
+}
+
+/// Takes an image's URL or path, itself or in an object.
+fn url_in(fields: &mut Fields, name: &str) -> Option<String> {
+    match fields.get_mut(name)? {
+        Value::Object(image) => ["url", "path"].iter().find_map(|name| take::string(image, name)),
+        _ => take::string(fields, name),
+    }
+}
+
+/// Returns a tool's output as text: a string, or any other value as JSON.
+pub(crate) fn printed(value: Value) -> Option<Part> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => self::text(Origin::Own, text),
+        other => self::text(Origin::Own, other.to_string()),
+    }
+}
+
+/// Returns what is told of a command that the user ran.
+pub(crate) fn ran(command: &str, output: &str) -> Option<Part> {
+    text(Origin::Injected, format!("The user ran `{command}`\n{output}"))
+}
+
+/// Returns whether a tool succeeded whose error flag does not cover the exit status of a command.
+pub(crate) fn success_of(tool: &str, is_error: bool) -> Option<bool> {
+    let is_command = actions::action(tool, &Fields::new()).kind == ActionKind::Command;
+    match is_error {
+        true => Some(false),
+        false => (!is_command).then_some(true),
+    }
+}
+
+/// Returns the texts among parts, on lines of their own.
+pub(crate) fn words(parts: &[Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.body.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns a call with its action.
@@ -120,6 +234,36 @@ pub(crate) fn call(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, parameter
     let tool = tool.into();
     let action = actions::action(&tool, &parameters);
     Part::ToolCall(ToolCall::new(id, tool, parameters).doing(action))
+}
+
+/// Returns the call in an object, whose fields for the id, the tool and the parameters have these names.
+pub(crate) fn call_in(fields: &mut Fields, [id, tool, parameters]: [&str; 3]) -> Part {
+    let parameters = take::parameters(take::value(fields, parameters));
+    let mut text = |name| take::string(fields, name).unwrap_or_default();
+    call(text(id), text(tool), parameters)
+}
+
+/// Returns the call in an object in OpenAI's format.
+pub(crate) fn function_call(mut fields: Fields) -> Part {
+    let id = take::string(&mut fields, "id").unwrap_or_default();
+    let mut function = take::object(&mut fields, "function").unwrap_or_default();
+    function.insert("id".to_owned(), Value::from(id));
+    call_in(&mut function, ["id", "name", "arguments"])
+}
+
+/// Returns the text of a field, or `None` if it is empty or no text.
+pub(crate) fn text_in(fields: &mut Fields, name: &str, origin: Origin) -> Option<Part> {
+    text(origin, take::string(fields, name)?)
+}
+
+/// Returns the thinking of a field, which no provider can verify, or `None` if it is empty.
+pub(crate) fn unsigned_thinking(fields: &mut Fields, name: &str) -> Option<Part> {
+    unsigned(take::string(fields, name)?)
+}
+
+/// Returns thinking that no provider can verify, or `None` if it is empty.
+pub(crate) fn unsigned(words: String) -> Option<Part> {
+    thinking(words, None, None, None)
 }
 
 /// Returns a text, or `None` if it is empty.
@@ -180,9 +324,13 @@ pub(crate) fn image_at(url: String) -> Part {
 }
 
 /// Returns a tool result that consists of parts.
-pub(crate) fn result(id: impl Into<Arc<str>>, success: Option<bool>, output: Vec<Part>) -> ToolResult {
+pub(crate) fn result(
+    id: impl Into<Arc<str>>,
+    success: Option<bool>,
+    output: impl IntoIterator<Item = Part>,
+) -> ToolResult {
     ToolResult {
-        output,
+        output: output.into_iter().collect(),
         bare: false,
         ..ToolResult::new(id, success, "")
     }

@@ -4,17 +4,14 @@
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::{self, Lines};
-use crate::notes::note_unknown;
-use crate::recording::{self, Billed, Recording, Requests};
+use crate::recording::{self, Billed, Recording};
 use crate::refused;
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
 use crate::{ReadError, Warning, qwen_code};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
-use codelet_context::usage::Usage;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
@@ -31,9 +28,11 @@ fn shows(first: &Seen) -> bool {
 }
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
-    let mut session = Session::default();
-    let head = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
-    let warnings = match head.get("messages").is_some_and(|messages| messages.is_list()) {
+    let mut session = GeminiSession::default();
+    let warnings = match Skim::of_file(bytes)
+        .get("messages")
+        .is_some_and(|messages| messages.is_list())
+    {
         true => {
             let (mut file, warnings) = lines::whole(bytes, "a session: an object with messages")?;
             session.replace(take::objects(&mut file, "messages"));
@@ -45,13 +44,13 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
 }
 
 #[derive(Default)]
-struct Session {
+struct GeminiSession {
     messages: Vec<Fields>,
     /// The index of each message, by its id.
     places: HashMap<String, usize>,
 }
 
-impl Session {
+impl GeminiSession {
     fn lines(&mut self, bytes: &[u8]) -> Result<Vec<Warning>, ReadError> {
         let mut lines = Lines::new(bytes)?;
         while let Some(mut entry) = lines.next()? {
@@ -96,32 +95,20 @@ impl Session {
         }
     }
 
-    fn finish(self, mut warnings: Vec<Warning>) -> Recording {
-        let mut gather = Gather::default();
-        let mut requests = Requests::default();
+    fn finish(self, warnings: Vec<Warning>) -> Recording {
+        let mut gather = Gather::of(warnings);
         for mut message in self.messages {
             let time = recording::time(&message);
             match take::str(&message, "type") {
                 "user" => gather.message(Role::User, content(take::value(&mut message, "content"))),
-                "gemini" => {
-                    let at = gather.len();
-                    let noted = noted(&message);
-                    reply(&mut gather, message);
-                    if gather.len() > at {
-                        let (model, billed) = noted;
-                        requests.replied(at, time, model, billed);
-                    }
-                }
+                "gemini" => reply(&mut gather, message, time),
                 // Shown to the user only.
                 "info" | "error" | "warning" => continue,
-                other => note_unknown(&mut warnings, 1, other),
+                other => gather.unknown(other),
             }
-            requests.passed(time);
+            gather.requests.passed(time);
         }
-        Recording {
-            document: gather.finish(Format::GeminiCli, warnings),
-            requests: requests.into_list(),
-        }
+        gather.finish(Format::GeminiCli)
     }
 }
 
@@ -139,23 +126,21 @@ fn content(value: Value) -> Vec<Part> {
 }
 
 /// Adds a reply with its calls and their results.
-fn reply(gather: &mut Gather, mut message: Fields) {
+fn reply(gather: &mut Gather, mut message: Fields, time: Option<u64>) {
     let thought = |thought: Fields| {
         let told = ["subject", "description"].map(|name| take::str(&thought, name));
         let words: Vec<&str> = told.into_iter().filter(|words| !words.is_empty()).collect();
-        gather::thinking(words.join("\n"), None, None, None)
+        gather::unsigned(words.join("\n"))
     };
     let mut parts: Vec<Part> = take::objects(&mut message, "thoughts").filter_map(thought).collect();
     parts.extend(content(take::value(&mut message, "content")));
     let mut results = Vec::new();
     for mut call in take::objects(&mut message, "toolCalls") {
-        let id = take::string(&mut call, "id").unwrap_or_default();
-        let tool = take::string(&mut call, "name").unwrap_or_default();
-        let parameters = take::parameters(take::value(&mut call, "args"));
-        parts.push(gather::call(id.as_str(), tool, parameters));
+        let id = take::str(&call, "id").to_owned();
+        parts.push(gather::call_in(&mut call, ["id", "name", "args"]));
         results.extend(result(id, &mut call));
     }
-    gather.message(Role::Assistant, parts);
+    gather.replied(parts, time, take::name(&message, &["model"]), billed(&message));
     results.into_iter().for_each(|result| gather.result(result));
 }
 
@@ -196,19 +181,10 @@ fn result(id: String, call: &mut Fields) -> Option<ToolResult> {
     Some(result)
 }
 
-fn noted(message: &Fields) -> (Option<Arc<str>>, Option<Billed>) {
-    let model = message.get("model").and_then(Value::as_str).map(Arc::from);
-    let tokens = message.get("tokens");
-    let count = |name: &str| tokens?.get(name)?.as_u64();
-    let billed = count("input").map(|input| {
-        let cached = count("cached").unwrap_or(0).min(input);
-        let output = count("output").unwrap_or(0) + count("thoughts").unwrap_or(0);
-        Billed {
-            usage: Usage::from_exclusive(input - cached, 0, cached, output),
-            hour: 0,
-        }
-    });
-    (model, billed.filter(|billed| billed.usage.prompt() > 0))
+fn billed(message: &Fields) -> Option<Billed> {
+    let count = |name| take::number(message, &["tokens", name]);
+    let of = |name| count(name).unwrap_or(0);
+    Billed::inclusive(count("input")?, of("cached"), of("output") + of("thoughts"))
 }
 
 #[cfg(test)]

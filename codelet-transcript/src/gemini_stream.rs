@@ -1,22 +1,18 @@
 //! Output of Gemini CLI in non-interactive mode (`--output-format stream-json`): an event per line, replies in
 //! fragments.
 
-use crate::format::{Form, Format, plain};
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::skim::Seen;
 use crate::take;
-use crate::{Document, ReadError};
+use crate::{ReadError, Recording};
 use codelet_context::message::{Origin, Role};
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     is_lines: true,
-    ..Form::new(
-        "gemini-stream",
-        "what gemini prints as stream-json (JSON lines)",
-        |bytes| plain(read(bytes)),
-    )
+    ..Form::new("gemini-stream", "what gemini prints as stream-json (JSON lines)", read)
 };
 
 fn shows(first: &Seen) -> bool {
@@ -28,7 +24,7 @@ fn shows(first: &Seen) -> bool {
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut gather = Gather::default();
     // The fragments of a reply.
@@ -43,27 +39,18 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
                 continue;
             }
         }
-        let pieces = gather::text(Origin::Own, std::mem::take(&mut said));
-        gather.reply(pieces.into_iter().collect());
+        gather.reply(gather::text(Origin::Own, std::mem::take(&mut said)));
         match kind.as_str() {
             "message" if is_piece => gather.close(),
-            "message" => {
-                let text = take::string(fields, "content").unwrap_or_default();
-                gather.message(Role::User, gather::text(Origin::Own, text).into_iter().collect());
-            }
-            "tool_use" => {
-                let id = take::string(fields, "tool_id").unwrap_or_default();
-                let tool = take::string(fields, "tool_name").unwrap_or_default();
-                let parameters = take::parameters(take::value(fields, "parameters"));
-                gather.reply(vec![gather::call(id, tool, parameters)]);
-            }
+            "message" => gather.message(Role::User, gather::text_in(fields, "content", Origin::Own)),
+            "tool_use" => gather.reply([gather::call_in(fields, ["tool_id", "tool_name", "parameters"])]),
             "tool_result" => {
                 let id = take::string(fields, "tool_id").unwrap_or_default();
                 let has_failed = take::str(fields, "status") == "error";
                 let error = take::object(fields, "error").and_then(|mut error| take::string(&mut error, "message"));
                 let output = take::string(fields, "output").or(error).unwrap_or_default();
-                let output = gather::text(Origin::Own, output).into_iter().collect();
                 // A success of the tool may be a failed command: the exit status is in the output.
+                let output = gather::text(Origin::Own, output);
                 gather.result(gather::result(id, has_failed.then_some(false), output));
             }
             // Meant for the caller.
@@ -71,8 +58,9 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             _ => lines.note_unknown(entry.line, &kind),
         }
     }
-    gather.reply(gather::text(Origin::Own, said).into_iter().collect());
-    Ok(gather.finish(Format::GeminiStream, lines.into_warnings()))
+    gather.reply(gather::text(Origin::Own, said));
+    gather.warnings = lines.into_warnings();
+    Ok(gather.finish(Format::GeminiStream))
 }
 
 #[cfg(test)]

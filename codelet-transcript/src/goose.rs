@@ -4,8 +4,7 @@ use crate::ReadError;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::notes::note_unknown;
-use crate::recording::{Recording, Requests};
+use crate::recording::Recording;
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
@@ -14,7 +13,7 @@ use serde_json::Value;
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     lists: &["conversation"],
-    ..Form::new("goose", "an exported session of Goose (JSON)", record)
+    ..Form::new("goose", "an exported session of Goose (JSON)", read)
 };
 
 fn shows(first: &Seen) -> bool {
@@ -26,77 +25,50 @@ fn shows(first: &Seen) -> bool {
     message.is_some_and(is_message)
 }
 
-fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
-    let (mut file, mut warnings) = lines::whole(bytes, "an exported session: an object with a conversation")?;
-    let mut gather = Gather::default();
-    let mut requests = Requests::default();
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
+    let (mut file, warnings) = lines::whole(bytes, "an exported session: an object with a conversation")?;
+    let mut gather = Gather::of(warnings);
     for mut message in take::objects(&mut file, "conversation") {
-        let seconds = message.get("created").and_then(Value::as_u64);
+        let seconds = take::number(&message, &["created"]);
         let time = seconds.and_then(|seconds| seconds.checked_mul(1_000));
-        let metadata = message.get("metadata");
-        let is_hidden = metadata
-            .and_then(|metadata| metadata.get("agentVisible"))
-            .and_then(Value::as_bool)
-            == Some(false);
+        let is_hidden = take::at(&message, &["metadata", "agentVisible"]).is_some_and(|visible| *visible == false);
         let is_users = take::str(&message, "role").eq_ignore_ascii_case("user");
-        let at = gather.len();
         let mut parts = Vec::new();
         for block in take::objects(&mut message, "content") {
             match self::block(block) {
-                Ok(Some(Said::Part(part))) => parts.push(part),
                 // In either role.
-                Ok(Some(Said::Result(result))) => gather.result(result),
-                Ok(None) => {}
-                Err(kind) => note_unknown(&mut warnings, 1, &kind),
+                Ok(Some(Part::ToolResult(result))) => gather.result(result),
+                Ok(part) => parts.extend(part),
+                Err(kind) => gather.unknown(&kind),
             }
         }
-        if is_users {
-            if !parts.is_empty() {
-                // Compacted messages stay in the file, but the model no longer sees them.
-                gather.message(Role::User, parts);
-            }
-        } else if !parts.is_empty() {
-            gather.message(Role::Assistant, parts);
-            if !is_hidden {
-                requests.replied(gather.len().max(at + 1) - 1, time, None, None);
-            }
+        match () {
+            // Compacted messages stay in the file, but the model no longer sees them.
+            () if is_users => gather.prompt(parts),
+            () if parts.is_empty() => {}
+            () if is_hidden => gather.message(Role::Assistant, parts),
+            () => gather.replied(parts, time, None, None),
         }
-        requests.passed(time);
+        gather.requests.passed(time);
     }
-    Ok(Recording {
-        document: gather.finish(Format::Goose, warnings),
-        requests: requests.into_list(),
-    })
-}
-
-enum Said {
-    Part(Part),
-    Result(ToolResult),
+    Ok(gather.finish(Format::Goose))
 }
 
 /// Reads a block; returns its kind as the error if it is unknown.
-fn block(mut block: Fields) -> Result<Option<Said>, String> {
+fn block(mut block: Fields) -> Result<Option<Part>, String> {
     let kind = take::string(&mut block, "type").unwrap_or_default();
-    let id = take::string(&mut block, "id").unwrap_or_default();
-    let part = match kind.as_str() {
-        "text" => take::string(&mut block, "text").and_then(|text| gather::text(Origin::Own, text)),
-        "thinking" => {
-            let words = take::string(&mut block, "thinking").unwrap_or_default();
-            gather::thinking(words, None, None, None)
-        }
+    Ok(match kind.as_str() {
+        "text" => gather::text_in(&mut block, "text", Origin::Own),
+        "thinking" => gather::unsigned_thinking(&mut block, "thinking"),
         "image" => take::string(&mut block, "data").map(|data| gather::image(take::str(&block, "mimeType"), data)),
         "toolRequest" | "frontendToolRequest" => {
             let mut call = take::object(&mut block, "toolCall").unwrap_or_default();
             // An error takes the place of a call that could not be parsed.
             let mut call = take::object(&mut call, "value").unwrap_or(call);
-            let tool = take::string(&mut call, "name").unwrap_or_default();
-            Some(gather::call(
-                id,
-                tool,
-                take::parameters(take::value(&mut call, "arguments")),
-            ))
+            call.insert("id".to_owned(), take::value(&mut block, "id"));
+            Some(gather::call_in(&mut call, ["id", "name", "arguments"]))
         }
-        "toolResponse" => return Ok(Some(Said::Result(result(id, &mut block)))),
+        "toolResponse" => Some(Part::ToolResult(result(&mut block))),
         "redactedThinking"
         | "toolConfirmationRequest"
         | "systemNotification"
@@ -105,44 +77,35 @@ fn block(mut block: Fields) -> Result<Option<Said>, String> {
         | "conversationCompacted"
         | "actionRequired" => None,
         _ => return Err(kind),
-    };
-    Ok(part.map(Said::Part))
+    })
 }
 
-fn result(id: String, block: &mut Fields) -> ToolResult {
+fn result(block: &mut Fields) -> ToolResult {
+    let id = take::string(block, "id").unwrap_or_default();
     let mut outer = take::object(block, "toolResult").unwrap_or_default();
     let has_failed = take::str(&outer, "status") == "error";
-    let error = take::string(&mut outer, "error");
-    let mut is_error = has_failed.then_some(true);
+    let mut success = has_failed.then_some(false);
     let list = match take::value(&mut outer, "value") {
         Value::Object(mut value) => {
-            is_error = is_error.or_else(|| value.get("isError").and_then(Value::as_bool));
-            take::list(&mut value, "content")
+            success = success.or_else(|| take::success(&value, "isError"));
+            take::value(&mut value, "content")
         }
-        Value::Array(list) => list,
-        Value::String(text) => vec![serde_json::json!({"type": "text", "text": text})],
-        _ => Vec::new(),
+        other => other,
     };
-    let part = |value: Value| {
-        let Value::Object(mut fields) = value else { return None };
-        // Content shown only to the user.
-        let audience = fields
+    // Content shown only to the user.
+    let is_for_user = |value: &Value| {
+        let audience = value
             .get("annotations")
-            .and_then(|notes| notes.get("audience"))
-            .and_then(Value::as_array);
-        if audience.is_some_and(|audience| !audience.is_empty() && audience.iter().all(|one| one == "user")) {
-            return None;
-        }
-        match take::str(&fields, "type") {
-            "image" => {
-                take::string(&mut fields, "data").map(|data| gather::image(take::str(&fields, "mimeType"), data))
-            }
-            _ => take::string(&mut fields, "text").and_then(|text| gather::text(Origin::Own, text)),
-        }
+            .and_then(|notes| notes.get("audience")?.as_array());
+        audience.is_some_and(|audience| !audience.is_empty() && audience.iter().all(|one| one == "user"))
     };
-    let mut output: Vec<Part> = list.into_iter().filter_map(part).collect();
-    output.extend(error.and_then(|text| gather::text(Origin::Own, text)));
-    gather::result(id, is_error.map(|is_error| !is_error), output)
+    let list = match list {
+        Value::Array(list) => list.into_iter().filter(|value| !is_for_user(value)).collect(),
+        other => other,
+    };
+    let mut output = gather::content(list, Origin::Own);
+    output.extend(gather::text_in(&mut outer, "error", Origin::Own));
+    gather::result(id, success, output)
 }
 
 #[cfg(test)]
@@ -165,7 +128,7 @@ mod tests {
             {"role": "assistant", "created": 1_795_514_409_u64, "content": [{"type": "text", "text": "It fails."}]}]});
         let text = file.to_string();
         assert_eq!(crate::detect(text.as_bytes()), Some(Format::Goose));
-        let recording = record(text.as_bytes()).expect("it is one");
+        let recording = read(text.as_bytes()).expect("it is one");
         assert_eq!(
             sketch(&recording.document),
             "user: Build it.\nthinking: hm\ncall a: developer__shell {\"command\":\"make\"}\ncall b: developer__shell {\"command\":\"ls\"}\n\

@@ -4,11 +4,10 @@ use crate::ReadError;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
-use crate::recording::{Billed, Recorded, Recording};
+use crate::recording::{Billed, Recording};
 use crate::skim::Seen;
 use crate::take::{self, Fields};
 use codelet_context::message::{Origin, Part, Role};
-use codelet_context::usage::Usage;
 use serde_json::Value;
 
 pub(crate) const FORM: Form = Form {
@@ -25,7 +24,7 @@ fn shows(first: &Seen) -> bool {
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
-    let mut session = Session::default();
+    let mut session = KimiSession::default();
     while let Some(mut entry) = lines.next()? {
         let time = entry.fields.get("timestamp").and_then(Value::as_f64);
         let Some(mut message) = take::object(&mut entry.fields, "message") else {
@@ -41,23 +40,20 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
             lines.note_unknown(entry.line, &kind);
         }
     }
-    Ok(Recording {
-        document: session.gather.finish(Format::Kimi, lines.into_warnings()),
-        requests: session.requests,
-    })
+    session.gather.warnings = lines.into_warnings();
+    Ok(session.gather.finish(Format::Kimi))
 }
 
 #[derive(Default)]
-struct Session {
+struct KimiSession {
     gather: Gather,
-    requests: Vec<Recorded>,
     /// The time at which the step began.
     step: Option<u64>,
     /// A call whose arguments are still arriving in fragments.
     open: Option<(String, String, String)>,
 }
 
-impl Session {
+impl KimiSession {
     /// Adds an event; returns whether its kind is known.
     fn event(&mut self, kind: &str, mut payload: Fields, time: Option<u64>) -> bool {
         if kind == "ToolCallPart" {
@@ -71,14 +67,14 @@ impl Session {
         self.call();
         match kind {
             "TurnBegin" | "SteerInput" => {
-                let parts = content(take::value(&mut payload, "user_input"));
+                let parts = gather::content(take::value(&mut payload, "user_input"), Origin::Own);
                 self.gather.message(Role::User, parts);
             }
             "StepBegin" => {
                 self.gather.close();
                 self.step = time;
             }
-            "ContentPart" => self.reply(part(Value::Object(payload)).into_iter().collect(), time),
+            "ContentPart" => self.reply(gather::content(Value::Object(payload), Origin::Own), time),
             "ToolCall" => {
                 let id = take::string(&mut payload, "id").unwrap_or_default();
                 let mut function = take::object(&mut payload, "function").unwrap_or_default();
@@ -89,17 +85,15 @@ impl Session {
             "ToolResult" => {
                 let id = take::string(&mut payload, "tool_call_id").unwrap_or_default();
                 let mut value = take::object(&mut payload, "return_value").unwrap_or_default();
-                let success = value.get("is_error").and_then(Value::as_bool).map(|is_error| !is_error);
-                let mut output = content(take::value(&mut value, "output"));
-                // The model is sent both.
-                let told = take::string(&mut value, "message").filter(|_| output.is_empty());
-                output.extend(told.and_then(|text| gather::text(Origin::Own, text)));
+                let success = take::success(&value, "is_error");
+                let mut output = gather::content(take::value(&mut value, "output"), Origin::Own);
+                if output.is_empty() {
+                    output.extend(gather::text_in(&mut value, "message", Origin::Own));
+                }
                 self.gather.result(gather::result(id, success, output));
             }
             "StatusUpdate" => {
-                if let (Some(billed), Some(request)) =
-                    (payload.get("token_usage").and_then(billed), self.requests.last_mut())
-                {
+                if let (Some(billed), Some(request)) = (billed(&payload), self.gather.requests.newest()) {
                     request.billed = Some(billed);
                 }
             }
@@ -136,47 +130,19 @@ impl Session {
         let before = self.gather.len();
         self.gather.reply(parts);
         if self.gather.len() > before {
-            self.requests.push(Recorded {
-                reply: before,
-                began: self.step.or(time),
-                model: None,
-                billed: None,
-                without_thinking: false,
-            });
+            self.gather.requests.replied(before, self.step.or(time), None, None);
         }
     }
 }
 
-/// Reads content: a text, or parts.
-fn content(value: Value) -> Vec<Part> {
-    match value {
-        one @ Value::Object(_) => part(one).into_iter().collect(),
-        value => gather::content(value, Origin::Own, part),
-    }
-}
-
-fn part(value: Value) -> Option<Part> {
-    let Value::Object(mut fields) = value else { return None };
-    match take::str(&fields, "type") {
-        "text" => gather::text(Origin::Own, take::string(&mut fields, "text")?),
-        "think" => gather::thinking(take::string(&mut fields, "think")?, None, None, None),
-        "image_url" => {
-            let mut image = take::object(&mut fields, "image_url")?;
-            Some(gather::image_at(take::string(&mut image, "url")?))
-        }
-        _ => None,
-    }
-}
-
-fn billed(usage: &Value) -> Option<Billed> {
-    let count = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or(0);
-    let usage = Usage::from_exclusive(
+fn billed(payload: &Fields) -> Option<Billed> {
+    let count = |name| take::number(payload, &["token_usage", name]).unwrap_or(0);
+    Billed::exclusive(
         count("input_other"),
         count("input_cache_creation"),
         count("input_cache_read"),
         count("output"),
-    );
-    (usage.prompt() > 0).then_some(Billed { usage, hour: 0 })
+    )
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Conversations of Kiro CLI, and its predecessor Amazon Q CLI, as stored in their database: pairs of prompt and reply.
 
+use crate::ReadError;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::notes::note_unknown;
-use crate::recording::{self, Recording, Requests};
+use crate::recording::{self, Recording};
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
-use crate::{ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
 use serde_json::Value;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ pub(crate) const FORM: Form = Form {
     ..Form::new(
         "kiro",
         "a conversation of Kiro CLI or Amazon Q CLI (its store, or JSON)",
-        record,
+        read,
     )
 };
 
@@ -30,106 +29,76 @@ fn shows(first: &Seen) -> bool {
     first.has("conversation_id") && pair.is_some_and(is_pair)
 }
 
-fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a conversation: an object with a history")?;
-    let mut talk = Talk {
-        warnings,
-        ..Talk::default()
-    };
+    let mut gather = Gather::of(warnings);
     // The summary of a compaction is sent with the next prompt.
     if let Some(Value::String(summary)) = take::list(&mut file, "latest_summary").into_iter().next() {
-        let parts = gather::text(Origin::Summary, summary).into_iter().collect();
-        talk.gather.message(Role::User, parts);
+        gather.message(Role::User, gather::text(Origin::Summary, summary));
     }
     for pair in take::list(&mut file, "history") {
-        let (user, assistant, metadata) = match pair {
+        let [user, assistant, metadata] = match pair {
             Value::Object(mut pair) => {
-                let mut side = |name| take::object(&mut pair, name).unwrap_or_default();
-                (side("user"), side("assistant"), side("request_metadata"))
+                ["user", "assistant", "request_metadata"].map(|name| take::object(&mut pair, name).unwrap_or_default())
             }
             // Until 1.13 a pair was a list.
             Value::Array(sides) => {
-                let mut sides = sides.into_iter().map(|side| match side {
-                    Value::Object(side) => side,
+                let mut sides = sides.into_iter();
+                [(); 3].map(|()| match sides.next() {
+                    Some(Value::Object(side)) => side,
                     _ => Fields::new(),
-                });
-                let mut side = || sides.next().unwrap_or_default();
-                (side(), side(), side())
+                })
             }
             _ => continue,
         };
-        let time = metadata.get("request_start_timestamp_ms").and_then(Value::as_u64);
+        let time = take::number(&metadata, &["request_start_timestamp_ms"]);
         let said = recording::time(&user);
-        talk.user(user);
-        talk.requests.passed(time.or(said));
-        let model = metadata.get("model_id").and_then(Value::as_str).map(Arc::from);
-        talk.assistant(assistant, time, model);
-        talk.requests
-            .passed(metadata.get("stream_end_timestamp_ms").and_then(Value::as_u64));
+        prompt(&mut gather, user);
+        gather.requests.passed(time.or(said));
+        reply(&mut gather, assistant, time, take::name(&metadata, &["model_id"]));
+        gather
+            .requests
+            .passed(take::number(&metadata, &["stream_end_timestamp_ms"]));
     }
     if let Some(next) = take::object(&mut file, "next_message") {
-        talk.user(next);
+        prompt(&mut gather, next);
     }
-    Ok(Recording {
-        document: talk.gather.finish(Format::Kiro, talk.warnings),
-        requests: talk.requests.into_list(),
-    })
+    Ok(gather.finish(Format::Kiro))
 }
 
-#[derive(Default)]
-struct Talk {
-    gather: Gather,
-    requests: Requests,
-    warnings: Vec<Warning>,
-}
-
-impl Talk {
-    fn user(&mut self, mut message: Fields) {
-        let mut content = take::object(&mut message, "content").unwrap_or_default();
-        let context = take::string(&mut message, "additional_context").unwrap_or_default();
-        let mut parts: Vec<Part> = gather::text(Origin::Injected, context).into_iter().collect();
-        if let Some(mut prompt) = take::object(&mut content, "Prompt") {
-            parts.extend(take::string(&mut prompt, "prompt").and_then(|text| gather::text(Origin::Own, text)));
-        } else if let Some(mut answers) = take::object(&mut content, "ToolUseResults") {
-            self.answers(&mut answers);
-        } else if let Some(mut answers) = take::object(&mut content, "CancelledToolUses") {
-            self.answers(&mut answers);
-            parts.extend(take::string(&mut answers, "prompt").and_then(|text| gather::text(Origin::Own, text)));
-        } else if let Some(kind) = content.keys().next() {
-            note_unknown(&mut self.warnings, 1, kind);
-        }
-        if !parts.is_empty() {
-            self.gather.message(Role::User, parts);
-        }
-    }
-
-    fn answers(&mut self, answers: &mut Fields) {
-        for answer in take::objects(answers, "tool_use_results") {
-            self.gather.result(result(answer));
-        }
-    }
-
-    fn assistant(&mut self, mut message: Fields, time: Option<u64>, model: Option<Arc<str>>) {
-        let said = ["Response", "ToolUse"]
-            .iter()
-            .find_map(|name| take::object(&mut message, name));
-        let Some(mut said) = said else {
-            if let Some(kind) = message.keys().next() {
-                note_unknown(&mut self.warnings, 1, kind);
+fn prompt(gather: &mut Gather, mut message: Fields) {
+    let mut content = take::object(&mut message, "content").unwrap_or_default();
+    let context = gather::text_in(&mut message, "additional_context", Origin::Injected);
+    let mut parts: Vec<Part> = context.into_iter().collect();
+    match content.keys().next().cloned().as_deref() {
+        Some(kind @ ("Prompt" | "ToolUseResults" | "CancelledToolUses")) => {
+            let mut said = take::object(&mut content, kind).unwrap_or_default();
+            for answer in take::objects(&mut said, "tool_use_results") {
+                gather.result(result(answer));
             }
-            return;
-        };
-        let text = take::string(&mut said, "content").unwrap_or_default();
-        let mut parts: Vec<Part> = gather::text(Origin::Own, text).into_iter().collect();
-        parts.extend(take::objects(&mut said, "tool_uses").map(|mut call| {
-            let id = take::string(&mut call, "id").unwrap_or_default();
-            let tool = take::string(&mut call, "name").unwrap_or_default();
-            gather::call(id, tool, take::parameters(take::value(&mut call, "args")))
-        }));
-        if !parts.is_empty() {
-            self.requests.replied(self.gather.len(), time, model, None);
-            self.gather.message(Role::Assistant, parts);
+            parts.extend(gather::text_in(&mut said, "prompt", Origin::Own));
         }
+        Some(kind) => gather.unknown(kind),
+        None => {}
+    }
+    gather.prompt(parts);
+}
+
+fn reply(gather: &mut Gather, mut message: Fields, time: Option<u64>, model: Option<Arc<str>>) {
+    let said = ["Response", "ToolUse"]
+        .iter()
+        .find_map(|name| take::object(&mut message, name));
+    let Some(mut said) = said else {
+        if let Some(kind) = message.keys().next() {
+            gather.unknown(kind);
+        }
+        return;
+    };
+    let mut parts: Vec<Part> = gather::text_in(&mut said, "content", Origin::Own).into_iter().collect();
+    let calls = take::objects(&mut said, "tool_uses");
+    parts.extend(calls.map(|mut call| gather::call_in(&mut call, ["id", "name", "args"])));
+    if !parts.is_empty() {
+        gather.replied(parts, time, model, None);
     }
 }
 
@@ -142,10 +111,7 @@ fn result(mut answer: Fields) -> ToolResult {
     };
     let mut output = Vec::new();
     for mut block in take::objects(&mut answer, "content") {
-        if let Some(text) = take::string(&mut block, "Text") {
-            output.extend(gather::text(Origin::Own, text));
-            continue;
-        }
+        output.extend(gather::text_in(&mut block, "Text", Origin::Own));
         match take::value(&mut block, "Json") {
             Value::Object(mut ended) if ended.contains_key("exit_status") => {
                 // If a command exits with a status other than 0, the tool still succeeds.
@@ -154,13 +120,10 @@ fn result(mut answer: Fields) -> ToolResult {
                     other => other.as_i64(),
                 };
                 success = success.filter(|success| !success).or(status.map(|status| status == 0));
-                let said = ["stdout", "stderr"]
-                    .iter()
-                    .filter_map(|name| take::string(&mut ended, name));
-                output.extend(said.filter_map(|text| gather::text(Origin::Own, text)));
+                let said = ["stdout", "stderr"].map(|name| gather::text_in(&mut ended, name, Origin::Own));
+                output.extend(said.into_iter().flatten());
             }
-            Value::Null => {}
-            other => output.extend(gather::text(Origin::Own, other.to_string())),
+            other => output.extend(gather::printed(other)),
         }
     }
     gather::result(id, success, output)
@@ -189,7 +152,7 @@ mod tests {
             {"user": user(results), "assistant": called("b", "ls")},
             {"user": user(cancelled), "assistant": {"Response": {"message_id": "m", "content": "It fails."}}, "request_metadata": null}]});
         assert_eq!(crate::detect(file.to_string().as_bytes()), Some(Format::Kiro));
-        let recording = record(file.to_string().as_bytes()).expect("it is one");
+        let recording = read(file.to_string().as_bytes()).expect("it is one");
         assert_eq!(
             sketch(&recording.document),
             "user (summary): so far\n-\nuser: Build it.\nassistant: I try.\ncall a: execute_bash {\"command\":\"make\"}\n\

@@ -1,23 +1,21 @@
 //! Messages of LangChain: as objects with a `type`, as `messages_to_dict` writes them, or as its serialized
 //! constructors; in a list, or in the inputs and outputs of a LangSmith run.
 
-use crate::format::{Form, Format, plain};
+use crate::ReadError;
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
+use crate::recording::Recording;
 use crate::skim::{Seen, Skim};
 use crate::source::Source;
 use crate::take::{self, Fields};
-use crate::{Document, ReadError};
-use codelet_context::message::{Origin, Part, Role};
+use codelet_context::message::{Origin, Role};
 use serde_json::Value;
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     is_items: true,
-    ..Form::new(
-        "langchain",
-        "messages of LangChain, or a run of LangSmith (JSON)",
-        |bytes| plain(read(bytes)),
-    )
+    lists: &["messages", "inputs"],
+    ..Form::new("langchain", "messages of LangChain, or a run of LangSmith (JSON)", read)
 };
 
 const EXPECTED: &str = "a list of messages, or an object with messages";
@@ -54,10 +52,10 @@ fn messages_in<'a>(holder: &Seen<'a>) -> Option<Skim<'a>> {
     is_message(&Seen::new(first)).then_some(first)
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut source = Source::new(bytes, EXPECTED)?;
     let parsed = source.parse(EXPECTED)?;
-    let mut gather = Gather::default();
+    let mut gather = Gather::of(std::mem::take(&mut source.warnings));
     match parsed {
         Value::Array(list) => list.into_iter().for_each(|value| message(&mut gather, value)),
         Value::Object(mut run) => {
@@ -72,7 +70,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         }
         _ => {}
     }
-    Ok(gather.finish(Format::Langchain, std::mem::take(&mut source.warnings)))
+    Ok(gather.finish(Format::Langchain))
 }
 
 /// Adds the outputs of a run: a message, or lists of generations with one.
@@ -118,54 +116,23 @@ fn message(gather: &mut Gather, value: Value) {
         .trim_end_matches("Chunk")
         .trim_end_matches("Message")
         .to_ascii_lowercase();
+    // Calls among the blocks are also in a separate field.
+    let said = gather::content(take::value(&mut fields, "content"), Origin::Own);
     match kind.as_str() {
-        "system" => gather.system(text(take::value(&mut fields, "content"))),
-        "human" => gather.message(Role::User, content(take::value(&mut fields, "content"))),
+        "system" => gather.system(gather::words(&said)),
+        "human" => gather.message(Role::User, said),
         "ai" => {
-            let mut parts = content(take::value(&mut fields, "content"));
-            for mut call in take::objects(&mut fields, "tool_calls") {
-                let id = take::string(&mut call, "id").unwrap_or_default();
-                let tool = take::string(&mut call, "name").unwrap_or_default();
-                parts.push(gather::call(id, tool, take::parameters(take::value(&mut call, "args"))));
-            }
-            gather.message(Role::Assistant, parts);
+            let calls = take::objects(&mut fields, "tool_calls");
+            let calls = calls.map(|mut call| gather::call_in(&mut call, ["id", "name", "args"]));
+            gather.message(Role::Assistant, said.into_iter().chain(calls));
         }
         "tool" => {
             let id = take::string(&mut fields, "tool_call_id").unwrap_or_default();
             let success = (take::str(&fields, "status") == "error").then_some(false);
-            let output = content(take::value(&mut fields, "content"));
-            gather.result(gather::result(id, success, output));
+            gather.result(gather::result(id, success, said));
         }
         _ => {}
     }
-}
-
-fn text(content: Value) -> String {
-    let texts = self::content(content);
-    let text = |part: &Part| match part {
-        Part::Text(text) => Some(text.body.as_str().to_owned()),
-        _ => None,
-    };
-    texts.iter().filter_map(text).collect::<Vec<_>>().join("\n")
-}
-
-/// Reads content: a text, or blocks; calls among them are also in a separate field.
-fn content(value: Value) -> Vec<Part> {
-    let block = |value: Value| match value {
-        Value::String(text) => gather::text(Origin::Own, text),
-        Value::Object(mut block) => match take::str(&block, "type") {
-            "text" => gather::text(Origin::Own, take::string(&mut block, "text")?),
-            "thinking" => gather::thinking(take::string(&mut block, "thinking")?, None, None, None),
-            "reasoning" => gather::thinking(take::string(&mut block, "reasoning")?, None, None, None),
-            "image_url" => {
-                let url = take::object(&mut block, "image_url").and_then(|mut image| take::string(&mut image, "url"));
-                url.map(gather::image_at)
-            }
-            _ => None,
-        },
-        _ => None,
-    };
-    gather::content(value, Origin::Own, block)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! JSON Lines as agents write them, possibly with a byte order mark, CRLF, a truncated end or invalid UTF-8.
 
+use crate::glued;
 use crate::notes::Notes;
+use crate::source::{self, Misfit, Source};
 use crate::take::Fields;
 use crate::{ReadError, Warning};
-use crate::{glued, source};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -125,7 +126,7 @@ impl<'a> Lines<'a> {
                 let problem = ReadError::Unexpected {
                     line: self.line,
                     place: String::from("the entry"),
-                    found: String::from(kind_of(&other)),
+                    found: Misfit::new([], Some(&other), ENTRY).found,
                     expected: ENTRY,
                 };
                 (problem, false)
@@ -199,25 +200,10 @@ impl<'a> Lines<'a> {
 /// # Errors
 /// If it is empty, truncated, or something else.
 pub(crate) fn whole(bytes: &[u8], expected: &'static str) -> Result<(Fields, Vec<Warning>), ReadError> {
-    let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-    let bytes = trim_zeros(&bytes[start..]);
-    if is_blank(bytes) {
-        return Err(ReadError::Empty { expected });
-    }
-    let (text, broken) = decode(bytes);
-    match source::parse(&text) {
-        Ok((Value::Object(fields), half)) => {
-            let broken = broken.map(|offset| Warning::InvalidUtf8 { offset: start + offset });
-            let half = half.map(|offset| Warning::HalfCharacter { offset: start + offset });
-            Ok((fields, broken.into_iter().chain(half).collect()))
-        }
-        Ok((other, _)) => Err(ReadError::Unexpected {
-            line: 1,
-            place: String::from("the file"),
-            found: String::from(kind_of(&other)),
-            expected,
-        }),
-        Err(problem) => Err(broken_json(1, bytes, start, &problem, expected)),
+    let mut source = Source::new(bytes, expected)?;
+    match source.parse(expected)? {
+        Value::Object(fields) => Ok((fields, source.warnings)),
+        other => Err(source.refuse(Misfit::new([], Some(&other), expected))),
     }
 }
 
@@ -262,18 +248,6 @@ fn broken_json(
         // The parser counts lines within its input, so its own line numbers are misleading.
         problem: String::from(text.rsplit_once(" at line ").map_or(text.as_str(), |(words, _)| words)),
         expected,
-    }
-}
-
-/// Names the kind of a JSON value, for an error.
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 

@@ -5,29 +5,32 @@ use crate::gather::{self, Gather};
 use crate::lines;
 use crate::take::{self, Fields};
 use crate::trajectory;
-use crate::{Document, Format, ReadError};
+use crate::{Format, ReadError, Recording};
 use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 
-pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a trajectory: an object with messages")?;
     let messages = trajectory::messages(&mut file, "messages")?;
-    let mut chat = Chat::default();
+    let mut chat = Chat {
+        gather: Gather::of(warnings),
+        ..Chat::default()
+    };
     for (index, message) in messages.enumerate() {
         chat.message(index, message);
     }
-    Ok(chat.gather.finish(Format::MiniSweAgent, warnings))
+    Ok(chat.gather.finish(Format::MiniSweAgent))
 }
 
 #[derive(Default)]
 struct Chat {
     gather: Gather,
-    last: Last,
+    last: LastMessage,
 }
 
 /// The last message, which determines the meaning of a message in the user role.
 #[derive(Default)]
-enum Last {
+enum LastMessage {
     #[default]
     Other,
     /// A reply with one command, under this call id, that has no result yet.
@@ -56,7 +59,7 @@ impl Chat {
             "exit" => {}
             "" if take::str(&message, "object") == "response" => self.items(message),
             "system" | "developer" => {
-                let parts = trajectory::content(take::value(&mut message, "content"), Origin::Injected);
+                let parts = gather::content(take::value(&mut message, "content"), Origin::Injected);
                 self.gather.message(Role::User, parts);
             }
             _ => self.user(message),
@@ -67,10 +70,10 @@ impl Chat {
         let mut parts = trajectory::thoughts(&mut message);
         let calls = trajectory::calls(&mut message);
         if !calls.is_empty() {
-            parts.extend(trajectory::content(take::value(&mut message, "content"), Origin::Own));
+            parts.extend(gather::content(take::value(&mut message, "content"), Origin::Own));
             parts.extend(calls);
             self.gather.message(Role::Assistant, parts);
-            self.last = Last::Calls;
+            self.last = LastMessage::Calls;
             return;
         }
         let content = trajectory::plain(take::value(&mut message, "content"));
@@ -81,11 +84,11 @@ impl Chat {
                 parts.extend(gather::text(Origin::Own, String::from(words.trim())));
                 let parameters = Fields::from_iter([(String::from("command"), Value::from(command))]);
                 parts.push(gather::call(id.as_str(), "bash", parameters));
-                Last::Command(id)
+                LastMessage::Command(id)
             }
             None => {
                 parts.extend(gather::text(Origin::Own, content));
-                Last::NoCommand
+                LastMessage::NoCommand
             }
         };
         self.gather.message(Role::Assistant, parts);
@@ -96,16 +99,16 @@ impl Chat {
             .get("extra")
             .is_some_and(|extra| extra.get("interrupt_type").is_some());
         match std::mem::take(&mut self.last) {
-            Last::Command(id) => {
+            LastMessage::Command(id) => {
                 let success = status(&message);
-                let output = trajectory::content(take::value(&mut message, "content"), Origin::Own);
+                let output = gather::content(take::value(&mut message, "content"), Origin::Own);
                 self.gather.result(gather::result(id, success, output));
             }
             last => {
                 // After a reply without a command, the harness asks for one.
-                let asked = by_harness || matches!(last, Last::NoCommand);
+                let asked = by_harness || matches!(last, LastMessage::NoCommand);
                 let origin = if asked { Origin::Injected } else { Origin::Own };
-                let parts = trajectory::content(take::value(&mut message, "content"), origin);
+                let parts = gather::content(take::value(&mut message, "content"), origin);
                 self.gather.message(Role::User, parts);
             }
         }
@@ -114,9 +117,9 @@ impl Chat {
     fn answer(&mut self, message: &mut Fields, id: &str, content: &str) {
         let success = status(message);
         let id = take::string(message, id).unwrap_or_default();
-        let output = trajectory::content(take::value(message, content), Origin::Own);
+        let output = gather::content(take::value(message, content), Origin::Own);
         self.gather.result(gather::result(id, success, output));
-        self.last = Last::Other;
+        self.last = LastMessage::Other;
     }
 
     /// Reads a reply that is the provider's list of items.
@@ -131,20 +134,17 @@ impl Chat {
                     let sealed = take::string(&mut item, "encrypted_content");
                     parts.extend(gather::thinking(words, None, sealed, Some("openai")));
                 }
-                "message" => parts.extend(trajectory::content(take::value(&mut item, "content"), Origin::Own)),
+                "message" => parts.extend(gather::content(take::value(&mut item, "content"), Origin::Own)),
                 "function_call" => {
-                    let id = take::string(&mut item, "call_id").unwrap_or_default();
-                    let tool = take::string(&mut item, "name").unwrap_or_default();
-                    let parameters = take::parameters(take::value(&mut item, "arguments"));
-                    parts.push(gather::call(id, tool, parameters));
+                    parts.push(gather::call_in(&mut item, ["call_id", "name", "arguments"]));
                 }
                 _ => {}
             }
         }
         self.last = if parts.iter().any(|part| matches!(part, Part::ToolCall(_))) {
-            Last::Calls
+            LastMessage::Calls
         } else {
-            Last::NoCommand
+            LastMessage::NoCommand
         };
         self.gather.message(Role::Assistant, parts);
     }

@@ -5,69 +5,49 @@ use crate::attachment;
 use crate::gather::{self, Gather};
 use crate::lines;
 use crate::opencode2;
-use crate::recording::{Billed, Recording, Requests};
+use crate::recording::{Billed, Recording};
 use crate::refused;
 use crate::share::{self, Share};
 use crate::take::{self, Fields};
-use crate::{Format, ReadError, Warning};
+use crate::trajectory;
+use crate::{Format, ReadError};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
 use serde_json::Value;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Reads an exported session, with the usage of its steps.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let expected = "an exported session: an object with info and messages";
     let (mut file, warnings) = lines::whole(bytes, expected)?;
-    if !file.get("messages").is_some_and(Value::is_array) {
-        let found = if file.contains_key("messages") {
-            "no list"
-        } else {
-            "missing"
-        };
-        let place = String::from("messages");
-        return Err(ReadError::Unexpected {
-            line: 1,
-            place,
-            found: String::from(found),
-            expected: "a list of messages",
-        });
-    }
     let mut info = take::object(&mut file, "info").unwrap_or_default();
     let mut revert = take::object(&mut info, "revert").unwrap_or_default();
-    let mut session = Session {
+    let mut session = OpencodeSession {
         until_message: take::string(&mut revert, "messageID"),
         until_part: take::string(&mut revert, "partID"),
-        warnings,
-        ..Session::default()
+        gather: Gather::of(warnings),
+        ..OpencodeSession::default()
     };
-    for message in take::objects(&mut file, "messages") {
+    for message in trajectory::messages(&mut file, "messages")? {
         if session.message(message) {
             break;
         }
     }
-    session.warnings.extend(session.share.warning());
-    Ok(Recording {
-        document: session.gather.finish(Format::Opencode, session.warnings),
-        requests: session.requests.into_list(),
-    })
+    session.gather.warnings.extend(session.share.warning());
+    Ok(session.gather.finish(Format::Opencode))
 }
 
 #[derive(Default)]
-struct Session {
+struct OpencodeSession {
     gather: Gather,
-    requests: Requests,
     /// The point that the user went back to, if any: from there on, nothing is sent any more.
     until_message: Option<String>,
     until_part: Option<String>,
-    warnings: Vec<Warning>,
-    unknown: HashSet<String>,
     share: Share,
 }
 
 /// The outcome of one request.
 #[derive(Default)]
-struct Step {
+struct ReplyStep {
     said: Vec<Part>,
     results: Vec<ToolResult>,
     /// The start time of its message.
@@ -77,11 +57,7 @@ struct Step {
     model: Option<Arc<str>>,
 }
 
-fn millisecond(times: Option<&Value>, name: &str) -> Option<u64> {
-    times?.get(name)?.as_u64()
-}
-
-impl Session {
+impl OpencodeSession {
     /// Adds a message; returns whether the conversation ends with it.
     fn message(&mut self, mut message: Fields) -> bool {
         let mut info = take::object(&mut message, "info").unwrap_or_default();
@@ -97,16 +73,16 @@ impl Session {
             parts.truncate(cut.unwrap_or_default());
         }
         self.share.all += parts.iter().map(share::size).sum::<usize>();
-        let time = millisecond(info.get("time"), "created");
+        let time = take::number(&info, &["time", "created"]);
         match take::str(&info, "role") {
             "assistant" => {
                 // The reply to a compaction is the summary.
                 let summary = take::flag(&info, "summary");
                 let origin = if summary { Origin::Summary } else { Origin::Own };
-                let mut step = Step {
+                let mut step = ReplyStep {
                     time,
                     model: take::string(&mut info, "modelID").map(Arc::from),
-                    ..Step::default()
+                    ..ReplyStep::default()
                 };
                 self.reply(parts, origin, &mut step);
                 // A message without step markers is one request.
@@ -114,11 +90,11 @@ impl Session {
                 self.step(&mut step, billed);
             }
             _ => {
-                let parts = parts.into_iter().filter_map(|part| self.user_part(part)).collect();
+                let parts: Vec<Part> = parts.into_iter().filter_map(|part| self.user_part(part)).collect();
                 self.gather.message(Role::User, parts);
             }
         }
-        self.requests.passed(time);
+        self.gather.requests.passed(time);
         is_last
     }
 
@@ -132,21 +108,21 @@ impl Session {
                 } else {
                     Origin::Own
                 };
-                gather::text(origin, take::string(&mut part, "text")?)
+                gather::text_in(&mut part, "text", origin)
             }
             "file" => file(part),
             // The prompt that the model gets in place of these two.
             "compaction" => Some(Part::text_from(Origin::Injected, "What did we do so far?")),
-            "subtask" => gather::text(Origin::Injected, take::string(&mut part, "prompt")?),
+            "subtask" => gather::text_in(&mut part, "prompt", Origin::Injected),
             _ => {
-                self.note_unknown(kind, &part);
+                self.note_unknown(&kind, &part);
                 None
             }
         }
     }
 
     /// Adds a reply of one or more steps: a step ends when the results of its tools are sent. The last one stays open.
-    fn reply(&mut self, parts: Vec<Fields>, origin: Origin, step: &mut Step) {
+    fn reply(&mut self, parts: Vec<Fields>, origin: Origin, step: &mut ReplyStep) {
         for mut part in parts {
             let kind = take::string(&mut part, "type").unwrap_or_default();
             match kind.as_str() {
@@ -156,16 +132,12 @@ impl Session {
                     self.step(step, billed);
                 }
                 "text" if !take::flag(&part, "ignored") => {
-                    let text = take::string(&mut part, "text").and_then(|text| gather::text(origin, text));
-                    step.said.extend(text);
+                    step.said.extend(gather::text_in(&mut part, "text", origin));
                 }
                 "text" => {}
                 "reasoning" => step.said.extend(reasoning(part)),
                 "tool" => {
-                    let ended = part
-                        .get("state")
-                        .and_then(|state| millisecond(state.get("time"), "end"));
-                    step.ended = ended.or(step.ended);
+                    step.ended = take::number(&part, &["state", "time", "end"]).or(step.ended);
                     let (call, result) = tool(part);
                     step.said.push(call);
                     step.results.extend(result);
@@ -173,26 +145,25 @@ impl Session {
                 "file" => step
                     .said
                     .extend(file(part).filter(|part| matches!(part, Part::Image(_)))),
-                _ => self.note_unknown(kind, &part),
+                _ => self.note_unknown(&kind, &part),
             }
         }
     }
 
     /// Ends a step, with its usage.
-    fn step(&mut self, step: &mut Step, billed: Option<Billed>) {
+    fn step(&mut self, step: &mut ReplyStep, billed: Option<Billed>) {
         if !step.said.is_empty() {
-            self.requests
-                .replied(self.gather.len(), step.time, step.model.clone(), billed);
-            self.gather.message(Role::Assistant, std::mem::take(&mut step.said));
+            let said = std::mem::take(&mut step.said);
+            self.gather.replied(said, step.time, step.model.clone(), billed);
         }
         for result in step.results.drain(..) {
             self.gather.result(result);
         }
         // The next request is sent when the tools have finished.
-        self.requests.passed(step.ended.take());
+        self.gather.requests.passed(step.ended.take());
     }
 
-    fn note_unknown(&mut self, kind: String, part: &Fields) {
+    fn note_unknown(&mut self, kind: &str, part: &Fields) {
         const KNOWN: &[&str] = &[
             "agent",
             "patch",
@@ -203,16 +174,11 @@ impl Session {
             "compaction",
             "subtask",
         ];
-        const MOST: usize = 100;
-        if KNOWN.contains(&kind.as_str()) {
+        if KNOWN.contains(&kind) {
             return;
         }
         self.share.missed += share::size(part);
-        if self.unknown.len() < MOST && self.unknown.insert(kind.clone()) {
-            let kind = kind.chars().take(80).collect();
-            // The parts of an exported session have no line numbers.
-            self.warnings.push(Warning::UnknownEntry { line: 1, kind });
-        }
+        self.gather.unknown(kind);
     }
 }
 
@@ -242,7 +208,7 @@ fn reasoning(mut part: Fields) -> Option<Part> {
         let sealed = take::string(&mut openai, "reasoningEncryptedContent");
         return gather::thinking(words, None, sealed, Some("openai"));
     }
-    gather::thinking(words, None, None, None)
+    gather::unsigned(words)
 }
 
 /// Returns a call, and its result unless the tool is still running.
@@ -254,19 +220,13 @@ fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
     let call = gather::call(id.as_str(), tool, take::parameters(take::value(&mut state, "input")));
     let result = match take::str(&state, "status") {
         "completed" => {
-            let output = take::string(&mut state, "output").and_then(|text| gather::text(Origin::Own, text));
-            let mut output: Vec<Part> = output.into_iter().collect();
-            output.extend(take::objects(&mut state, "attachments").filter_map(file));
-            // If a program exits with a status other than 0, the tool still completes.
-            let success = match state.get("metadata").and_then(|metadata| metadata.get("exit")) {
-                Some(status) => status.as_i64().map(|status| status == 0),
-                None => Some(true),
-            };
-            Some(gather::result(id, success, output))
+            let output = gather::text_in(&mut state, "output", Origin::Own);
+            let files: Vec<Fields> = take::objects(&mut state, "attachments").collect();
+            let output = output.into_iter().chain(files.into_iter().filter_map(file));
+            Some(gather::result(id, opencode2::completed(&state), output))
         }
         "error" => {
-            let error = take::string(&mut state, "error").and_then(|text| gather::text(Origin::Own, text));
-            let mut result = gather::result(id, Some(false), error.into_iter().collect());
+            let mut result = gather::result(id, Some(false), gather::text_in(&mut state, "error", Origin::Own));
             // A program that ran counts as completed, whatever its status; a third-party tool fails with its own error.
             result.refusal = refused::by_user(&result).filter(|_| is_own);
             Some(result)
@@ -280,12 +240,7 @@ fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::Document;
     use crate::sketch::{check, told};
-
-    fn read(bytes: &[u8]) -> Result<Document, ReadError> {
-        record(bytes).map(|recording| recording.document)
-    }
 
     #[test]
     fn each_step_is_a_request_with_what_it_was_billed() {
@@ -388,7 +343,7 @@ mod tests {
             ),
         ];
         check(
-            read,
+            record,
             &session("", &messages),
             r#"user: go
             thinking of anthropic signed sig: hm
@@ -413,7 +368,7 @@ mod tests {
             r#""type":"file","mime":"image/png","url":"data:image/png;base64,iV""#,
         ];
         check(
-            read,
+            record,
             &session("", &[message("a", "user", &parts)]),
             "user: see @a.rs\nuser (injected): its content\nuser image: image/png iV",
         );
@@ -429,7 +384,7 @@ mod tests {
             answer,
         ];
         check(
-            read,
+            record,
             &session("", &messages),
             "user: go\n-\nuser (injected): What did we do so far?\nassistant (summary): so far",
         );
@@ -446,9 +401,9 @@ mod tests {
             ),
             message("c", "user", &[r#""type":"text","text":"on""#]),
         ];
-        check(read, &session(r#""revert":{"messageID":"b"}"#, &messages), "user: go");
+        check(record, &session(r#""revert":{"messageID":"b"}"#, &messages), "user: go");
         check(
-            read,
+            record,
             &session(r#""revert":{"messageID":"b","partID":"b1"}"#, &messages),
             "user: go\nassistant: one",
         );
@@ -456,12 +411,12 @@ mod tests {
 
     #[test]
     fn a_file_without_messages_is_named_and_so_is_one_that_breaks_off() {
-        let words = |file: &str| read(file.as_bytes()).unwrap_err().to_string();
+        let words = |file: &str| record(file.as_bytes()).unwrap_err().to_string();
         assert_eq!(
             words("{\"info\":{}}"),
             "line 1: messages is missing, expected a list of messages"
         );
-        assert!(words("{\"info\":{},\n\"messages\":[").starts_with("line 2, column 12: EOF"));
-        assert!(words("[]").starts_with("line 1: the file is a list, expected an exported session"));
+        assert!(words("{\"info\":{},\n\"messages\":[").starts_with("line 2, column 12: unexpected end of file"));
+        assert!(words("[]").starts_with("line 1: the document is a list, expected an exported session"));
     }
 }

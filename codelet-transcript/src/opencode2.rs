@@ -1,23 +1,21 @@
 //! Exported sessions of OpenCode 2: typed messages, with each tool call and its result in one item of a reply.
 
+use crate::ReadError;
 use crate::actions::is_own;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::notes::note_unknown;
-use crate::recording::{Billed, Recording, Requests};
+use crate::recording::{Billed, Recording};
 use crate::refused;
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
-use crate::{ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
-use codelet_context::usage::Usage;
 use serde_json::Value;
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     lists: &["messages"],
-    ..Form::new("opencode-2", "an exported session of OpenCode 2 (JSON)", record)
+    ..Form::new("opencode-2", "an exported session of OpenCode 2 (JSON)", read)
 };
 
 fn shows(first: &Seen) -> bool {
@@ -29,110 +27,70 @@ fn shows(first: &Seen) -> bool {
     first.has("info") && message.is_some_and(is_typed)
 }
 
-fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "an exported session: an object with info and messages")?;
-    let mut session = Session {
-        warnings,
-        ..Session::default()
-    };
-    let mut info = take::object(&mut file, "info").unwrap_or_default();
-    let until = take::object(&mut info, "revert").and_then(|mut revert| take::string(&mut revert, "messageID"));
-    for message in take::objects(&mut file, "messages") {
-        if until.as_deref().is_some_and(|until| until == take::str(&message, "id")) {
+    let mut gather = Gather::of(warnings);
+    let until = take::name(&file, &["info", "revert", "messageID"]);
+    for fields in take::objects(&mut file, "messages") {
+        if until.as_deref().is_some_and(|until| until == take::str(&fields, "id")) {
             break;
         }
-        session.message(message);
+        message(&mut gather, fields);
     }
-    Ok(Recording {
-        document: session.gather.finish(Format::Opencode2, session.warnings),
-        requests: session.requests.into_list(),
-    })
+    Ok(gather.finish(Format::Opencode2))
 }
 
-#[derive(Default)]
-struct Session {
-    gather: Gather,
-    requests: Requests,
-    warnings: Vec<Warning>,
+fn message(gather: &mut Gather, mut message: Fields) {
+    let time = take::number(&message, &["time", "created"]);
+    let kind = take::string(&mut message, "type").unwrap_or_default();
+    match kind.as_str() {
+        "user" => {
+            let skill = |mut skill: Fields| gather::text_in(&mut skill, "text", Origin::Injected);
+            let mut parts: Vec<Part> = take::objects(&mut message, "skills").filter_map(skill).collect();
+            parts.extend(gather::text_in(&mut message, "text", Origin::Own));
+            parts.extend(take::objects(&mut message, "files").filter_map(file));
+            gather.message(Role::User, parts);
+        }
+        "system" if gather.len() == 0 => gather.system(take::string(&mut message, "text").unwrap_or_default()),
+        "synthetic" | "skill" | "system" => {
+            gather.message(Role::User, gather::text_in(&mut message, "text", Origin::Injected));
+        }
+        "shell" => {
+            let output = take::at(&message, &["output", "output"]).and_then(Value::as_str);
+            gather.message(
+                Role::User,
+                gather::ran(take::str(&message, "command"), output.unwrap_or_default()),
+            );
+        }
+        "compaction" => {
+            let words = ["summary", "recent"].map(|name| gather::text_in(&mut message, name, Origin::Summary));
+            gather.message(Role::User, words.into_iter().flatten());
+        }
+        "assistant" => reply(gather, message, time),
+        // Shown to the user only.
+        "agent-switched" | "model-switched" | "location-switched" | "idle" => {}
+        other => gather.unknown(other),
+    }
+    gather.requests.passed(time);
 }
 
-impl Session {
-    fn message(&mut self, mut message: Fields) {
-        let time = message
-            .get("time")
-            .and_then(|time| time.get("created"))
-            .and_then(Value::as_u64);
-        let kind = take::string(&mut message, "type").unwrap_or_default();
-        let text = take::string(&mut message, "text").unwrap_or_default();
-        let said = |origin, text| gather::text(origin, text).into_iter().collect::<Vec<Part>>();
-        match kind.as_str() {
-            "user" => {
-                let skill = |mut skill: Fields| gather::text(Origin::Injected, take::string(&mut skill, "text")?);
-                let mut parts: Vec<Part> = take::objects(&mut message, "skills").filter_map(skill).collect();
-                parts.extend(said(Origin::Own, text));
-                parts.extend(take::objects(&mut message, "files").filter_map(file));
-                self.gather.message(Role::User, parts);
+fn reply(gather: &mut Gather, mut message: Fields, time: Option<u64>) {
+    let (mut parts, mut results) = (Vec::new(), Vec::new());
+    for mut item in take::objects(&mut message, "content") {
+        match take::str(&item, "type") {
+            "text" => parts.extend(gather::text_in(&mut item, "text", Origin::Own)),
+            "reasoning" => parts.extend(gather::unsigned_thinking(&mut item, "text")),
+            "tool" => {
+                let (call, result) = tool(item);
+                parts.push(call);
+                results.extend(result);
             }
-            "synthetic" | "skill" => self.gather.message(Role::User, said(Origin::Injected, text)),
-            "system" if self.gather.len() == 0 => self.gather.system(text),
-            "system" => self.gather.message(Role::User, said(Origin::Injected, text)),
-            "shell" => {
-                let output = message
-                    .get("output")
-                    .and_then(|output| output.get("output"))
-                    .and_then(Value::as_str);
-                let command = take::str(&message, "command");
-                let told = format!("The user ran `{command}`\n{}", output.unwrap_or_default());
-                self.gather
-                    .message(Role::User, vec![Part::text_from(Origin::Injected, told)]);
-            }
-            "compaction" => {
-                let words = ["summary", "recent"]
-                    .iter()
-                    .filter_map(|name| take::string(&mut message, name));
-                let parts = words.filter_map(|text| gather::text(Origin::Summary, text)).collect();
-                self.gather.message(Role::User, parts);
-            }
-            "assistant" => self.reply(message, time),
-            // Shown to the user only.
-            "agent-switched" | "model-switched" | "location-switched" | "idle" => {}
-            other => note_unknown(&mut self.warnings, 1, other),
-        }
-        self.requests.passed(time);
-    }
-
-    fn reply(&mut self, mut message: Fields, time: Option<u64>) {
-        let at = self.gather.len();
-        let (mut parts, mut results) = (Vec::new(), Vec::new());
-        for mut item in take::objects(&mut message, "content") {
-            let kind = take::string(&mut item, "type").unwrap_or_default();
-            match kind.as_str() {
-                "text" => {
-                    parts.extend(take::string(&mut item, "text").and_then(|text| gather::text(Origin::Own, text)))
-                }
-                "reasoning" => {
-                    let words = take::string(&mut item, "text").unwrap_or_default();
-                    parts.extend(gather::thinking(words, None, None, None));
-                }
-                "tool" => {
-                    let (call, result) = tool(item);
-                    parts.push(call);
-                    results.extend(result);
-                }
-                other => note_unknown(&mut self.warnings, 1, other),
-            }
-        }
-        self.gather.message(Role::Assistant, parts);
-        results.into_iter().for_each(|result| self.gather.result(result));
-        if self.gather.len() > at {
-            let model = message
-                .get("model")
-                .and_then(|model| model.get("id"))
-                .and_then(Value::as_str);
-            let billed = message.get("tokens").and_then(billed);
-            self.requests.replied(at, time, model.map(Into::into), billed);
+            other => gather.unknown(other),
         }
     }
+    let billed = message.get("tokens").and_then(billed);
+    gather.replied(parts, time, take::name(&message, &["model", "id"]), billed);
+    results.into_iter().for_each(|result| gather.result(result));
 }
 
 fn file(mut file: Fields) -> Option<Part> {
@@ -152,44 +110,40 @@ fn tool(mut item: Fields) -> (Part, Option<ToolResult>) {
         .filter_map(|mut part| take::string(&mut part, "text"))
         .collect();
     let result = match take::str(&state, "status") {
-        "completed" => {
-            let exit = state.get("metadata").and_then(|metadata| metadata.get("exit"));
-            // If a program exits with a status other than 0, the tool still completes.
-            let success = match exit {
-                Some(status) => status.as_i64().map(|status| status == 0),
-                None => Some(true),
-            };
-            let output = gather::text(Origin::Own, texts.join("\n"));
-            Some(gather::result(id, success, output.into_iter().collect()))
-        }
+        "completed" => gather::result(id, completed(&state), gather::text(Origin::Own, texts.join("\n"))),
         "error" => {
-            let error = match take::value(&mut state, "error") {
+            texts.extend(match take::value(&mut state, "error") {
                 Value::String(text) => Some(text),
                 Value::Object(mut error) => take::string(&mut error, "message"),
                 _ => None,
-            };
-            texts.extend(error);
-            let output = gather::text(Origin::Own, texts.join("\n"));
-            let mut result = gather::result(id, Some(false), output.into_iter().collect());
+            });
+            let mut result = gather::result(id, Some(false), gather::text(Origin::Own, texts.join("\n")));
             result.refusal = refused::by_user(&result).filter(|_| is_own);
-            Some(result)
+            result
         }
-        _ => None,
+        _ => return (call, None),
     };
-    (call, result)
+    (call, Some(result))
+}
+
+/// Returns whether a completed call succeeded: if a program exits with a status other than 0, the tool still completes.
+pub(crate) fn completed(state: &Fields) -> Option<bool> {
+    match take::at(state, &["metadata", "exit"]) {
+        Some(status) => status.as_i64().map(|status| status == 0),
+        None => Some(true),
+    }
 }
 
 pub(crate) fn billed(tokens: &Value) -> Option<Billed> {
-    let count = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0);
-    let cache = tokens.get("cache").unwrap_or(&Value::Null);
-    let output = count(tokens, "output") + count(tokens, "reasoning");
-    let usage = Usage::from_exclusive(
-        count(tokens, "input"),
-        count(cache, "write"),
-        count(cache, "read"),
+    let tokens = tokens.as_object()?;
+    let count = |path: &[&str]| take::number(tokens, path).unwrap_or(0);
+    let output = count(&["output"]) + count(&["reasoning"]);
+    Billed::exclusive(
+        count(&["input"]),
+        count(&["cache", "write"]),
+        count(&["cache", "read"]),
         output,
-    );
-    (usage.prompt() > 0).then_some(Billed { usage, hour: 0 })
+    )
 }
 
 #[cfg(test)]
@@ -216,7 +170,7 @@ mod tests {
             {"id": "m5", "type": "user", "time": time, "text": "Go on."}]});
         let text = file.to_string();
         assert_eq!(crate::detect(text.as_bytes()), Some(Format::Opencode2));
-        let recording = record(text.as_bytes()).expect("it is one");
+        let recording = read(text.as_bytes()).expect("it is one");
         assert_eq!(
             sketch(&recording.document),
             "user (injected): a skill\nuser: Mend it.\n-\nuser (injected): a note\n\
@@ -229,7 +183,7 @@ mod tests {
         );
         assert_eq!(recording.document.warnings, []);
         let reverted = text.replace("\"id\":\"ses_1\"", "\"id\":\"ses_1\",\"revert\":{\"messageID\":\"m2\"}");
-        let recording = record(reverted.as_bytes()).expect("it is one");
+        let recording = read(reverted.as_bytes()).expect("it is one");
         assert_eq!(
             sketch(&recording.document),
             "user (injected): a skill\nuser: Mend it.\n"

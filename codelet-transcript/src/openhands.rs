@@ -2,11 +2,12 @@
 //! `observation` that names the action that caused it.
 
 use crate::events;
-use crate::format::{Form, Format, plain};
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::skim::Seen;
 use crate::take::{self, Fields};
-use crate::{Document, ReadError};
+use crate::trajectory::thoughts;
+use crate::{ReadError, Recording};
 use codelet_context::message::{Origin, Part, Role};
 use codelet_context::refusal::Refusal;
 use serde_json::Value;
@@ -16,11 +17,7 @@ pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     is_lines: true,
     is_items: true,
-    ..Form::new(
-        "openhands",
-        "events of OpenHands (a JSON list, or JSON lines)",
-        |bytes| plain(read(bytes)),
-    )
+    ..Form::new("openhands", "events of OpenHands (a JSON list, or JSON lines)", read)
 };
 
 fn shows(first: &Seen) -> bool {
@@ -29,9 +26,9 @@ fn shows(first: &Seen) -> bool {
     first.has("source") && first.has("timestamp") && (first.string("kind").is_some_and(is_kind) || is_old)
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
-    let mut story = Story::default();
-    let warnings = events::each(bytes, |entry, notes| {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
+    let mut story = Events::default();
+    story.gather.warnings = events::each(bytes, |entry, notes| {
         let known = match entry.fields.contains_key("kind") {
             true => story.event(entry.fields),
             false => story.old(entry.fields),
@@ -40,11 +37,11 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             notes.unknown(entry.line, &kind);
         }
     })?;
-    Ok(story.gather.finish(Format::Openhands, warnings))
+    Ok(story.gather.finish(Format::Openhands))
 }
 
 #[derive(Default)]
-struct Story {
+struct Events {
     gather: Gather,
     /// The id of the current reply: each of its calls is a separate event.
     response: Option<String>,
@@ -52,7 +49,7 @@ struct Story {
     calls: HashMap<u64, String>,
 }
 
-impl Story {
+impl Events {
     /// Adds an event of the SDK.
     fn event(&mut self, mut event: Fields) -> Result<(), String> {
         let kind = take::string(&mut event, "kind").unwrap_or_default();
@@ -71,9 +68,12 @@ impl Story {
                     "environment" | "hook" => Origin::Injected,
                     _ => Origin::Own,
                 };
-                parts.extend(content(take::value(&mut message, "content"), origin));
+                parts.extend(gather::content(take::value(&mut message, "content"), origin));
                 // Text that a skill adds to the user's.
-                parts.extend(content(take::value(&mut event, "extended_content"), Origin::Injected));
+                parts.extend(gather::content(
+                    take::value(&mut event, "extended_content"),
+                    Origin::Injected,
+                ));
                 let role = if is_agents { Role::Assistant } else { Role::User };
                 self.gather.message(role, parts);
             }
@@ -84,7 +84,7 @@ impl Story {
                     self.response = response;
                 }
                 let mut parts = thoughts(&mut event);
-                parts.extend(content(take::value(&mut event, "thought"), Origin::Own));
+                parts.extend(gather::content(take::value(&mut event, "thought"), Origin::Own));
                 let tool = take::string(&mut event, "tool_name").unwrap_or_default();
                 let mut call = take::object(&mut event, "tool_call").unwrap_or_default();
                 let mut function = take::object(&mut call, "function").unwrap_or(call);
@@ -103,11 +103,11 @@ impl Story {
                 let mut seen = take::object(&mut event, "observation").unwrap_or_default();
                 let success = match exit_code(&seen) {
                     Some(code) => Some(code == 0),
-                    None => seen.get("is_error").and_then(Value::as_bool).map(|is_error| !is_error),
+                    None => take::success(&seen, "is_error"),
                 };
                 let given = ["content", "output"].into_iter().find(|name| seen.contains_key(*name));
                 let output = given
-                    .map(|name| content(take::value(&mut seen, name), Origin::Own))
+                    .map(|name| gather::content(take::value(&mut seen, name), Origin::Own))
                     .unwrap_or_default();
                 self.gather.result(gather::result(id, success, output));
             }
@@ -118,15 +118,12 @@ impl Story {
                 self.gather.result(result);
             }
             "AgentErrorEvent" => {
-                let error = gather::text(Origin::Own, take::string(&mut event, "error").unwrap_or_default());
-                self.gather
-                    .result(gather::result(id, Some(false), error.into_iter().collect()));
+                let error = gather::text_in(&mut event, "error", Origin::Own);
+                self.gather.result(gather::result(id, Some(false), error));
             }
             "Condensation" | "CondensationSummaryEvent" => {
-                let summary = gather::text(Origin::Summary, take::string(&mut event, "summary").unwrap_or_default());
-                if summary.is_some() {
-                    self.gather.message(Role::User, summary.into_iter().collect());
-                }
+                let summary = gather::text_in(&mut event, "summary", Origin::Summary);
+                self.gather.prompt(summary.into_iter().collect());
             }
             "CondensationRequest"
             | "ConversationStateUpdateEvent"
@@ -159,8 +156,7 @@ impl Story {
             None if matches!(kind.as_str(), "error" | "user_rejected") => Some(false),
             None => None,
         };
-        let output = gather::text(Origin::Own, text).into_iter().collect();
-        let mut result = gather::result(id, success, output);
+        let mut result = gather::result(id, success, gather::text(Origin::Own, text));
         if kind == "user_rejected" {
             result.refusal = Some(Refusal::User("".into()));
         }
@@ -172,16 +168,16 @@ impl Story {
         let number = event.get("id").and_then(Value::as_u64).unwrap_or_default();
         let is_agents = take::str(&event, "source") == "agent";
         let mut args = take::object(&mut event, "args").unwrap_or_default();
-        let thought = take::string(&mut args, "thought").and_then(|text| gather::text(Origin::Own, text));
+        let thought = gather::text_in(&mut args, "thought", Origin::Own);
         match action {
             "system" => self
                 .gather
                 .system(take::string(&mut args, "content").unwrap_or_default()),
             "message" | "finish" => {
                 let name = if action == "finish" { "final_thought" } else { "content" };
-                let said = take::string(&mut args, name).and_then(|text| gather::text(Origin::Own, text));
+                let said = gather::text_in(&mut args, name, Origin::Own);
                 let role = if is_agents { Role::Assistant } else { Role::User };
-                self.gather.message(role, thought.into_iter().chain(said).collect());
+                self.gather.message(role, thought.into_iter().chain(said));
             }
             // Internal actions of the program.
             "recall"
@@ -210,7 +206,7 @@ impl Story {
                 args.retain(|name, value| !OF_PROGRAM.contains(&name.as_str()) && !value.is_null());
                 self.calls.insert(number, id.clone());
                 self.gather
-                    .reply(thought.into_iter().chain([gather::call(id, tool, args)]).collect());
+                    .reply(thought.into_iter().chain([gather::call(id, tool, args)]));
             }
         }
         Ok(())
@@ -225,45 +221,6 @@ fn exit_code(observation: &Fields) -> Option<i64> {
     };
     let metadata = observation.get("metadata").and_then(Value::as_object);
     code(observation).or_else(|| code(metadata?))
-}
-
-/// Reads content: a text, or a list of texts and images.
-fn content(value: Value, origin: Origin) -> Vec<Part> {
-    let part = |value: Value| {
-        let Value::Object(mut fields) = value else {
-            return Vec::new();
-        };
-        match take::str(&fields, "type") {
-            "text" => take::string(&mut fields, "text")
-                .and_then(|text| gather::text(origin, text))
-                .into_iter()
-                .collect(),
-            "image" => {
-                let urls = take::list(&mut fields, "image_urls").into_iter();
-                let url = |url: Value| url.as_str().map(|url| gather::image_at(url.to_owned()));
-                urls.filter_map(url).collect()
-            }
-            _ => Vec::new(),
-        }
-    };
-    gather::content(value, origin, part)
-}
-
-/// Reads thinking, with Anthropic's signatures.
-fn thoughts(fields: &mut Fields) -> Vec<Part> {
-    let block = |mut block: Fields| {
-        let words = take::string(&mut block, "thinking").unwrap_or_default();
-        let [signature, data] = ["signature", "data"].map(|name| take::string(&mut block, name));
-        gather::thinking(words, signature, data, Some("anthropic"))
-    };
-    let blocks: Vec<Part> = take::objects(fields, "thinking_blocks").filter_map(block).collect();
-    match blocks.is_empty() {
-        true => {
-            let words = take::string(fields, "reasoning_content").unwrap_or_default();
-            gather::thinking(words, None, None, None).into_iter().collect()
-        }
-        false => blocks,
-    }
 }
 
 #[cfg(test)]

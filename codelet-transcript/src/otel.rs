@@ -5,12 +5,10 @@ use crate::ReadError;
 use crate::events;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
-use crate::notes::note_unknown;
 use crate::recording::{Billed, Recorded, Recording};
 use crate::source;
 use crate::take::{self, Fields};
-use codelet_context::message::{Message, Origin, Part, Role};
-use codelet_context::usage::Usage;
+use codelet_context::message::{Message, Origin, Role};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -44,7 +42,7 @@ struct Span {
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut spans = Vec::new();
     let mut failed = HashMap::new();
-    let mut warnings = events::each(bytes, |mut entry, notes| {
+    let warnings = events::each(bytes, |mut entry, notes| {
         let before = spans.len();
         for mut resource in take::objects(&mut entry.fields, "resourceSpans") {
             for mut scope in take::objects(&mut resource, "scopeSpans") {
@@ -57,8 +55,9 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
             notes.unknown(entry.line, "no spans");
         }
     })?;
+    let mut gather = Gather::of(warnings);
     if spans.is_empty() {
-        note_unknown(&mut warnings, 1, "spans without gen_ai.input.messages");
+        gather.unknown("spans without gen_ai.input.messages");
     }
     // The spans of agent runs only repeat their requests, if these are recorded.
     if spans.iter().any(|span| span.is_request) {
@@ -66,12 +65,8 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     }
     spans.sort_by_key(|span| span.began);
     let spans = longest(spans);
-    let mut gather = Gather::default();
     let Some(last) = spans.last() else {
-        return Ok(Recording {
-            document: gather.finish(Format::Otel, warnings),
-            requests: Vec::new(),
-        });
+        return Ok(gather.finish(Format::Otel));
     };
     gather.system(last.system.clone().unwrap_or_default());
     // The index among the gathered messages at which each message of the span begins.
@@ -80,7 +75,6 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         starts.push(gather.len());
         message(&mut gather, said.clone(), &failed);
     }
-    let shift = usize::from(gather.has_system());
     let all: Vec<&Value> = last.input.iter().chain(&last.output).collect();
     let mut requests = Vec::new();
     for span in &spans {
@@ -92,7 +86,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         let is_reply = |message: &Message| message.role == Role::Assistant;
         if gather.messages().get(reply).is_some_and(is_reply) {
             requests.push(Recorded {
-                reply: reply + shift,
+                reply,
                 began: Some(span.began / 1_000_000).filter(|began| *began > 0),
                 model: span.model.clone(),
                 billed: span.billed,
@@ -101,10 +95,8 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         }
     }
     requests.dedup_by_key(|request| request.reply);
-    Ok(Recording {
-        document: gather.finish(Format::Otel, warnings),
-        requests,
-    })
+    gather.requests = requests.into();
+    Ok(gather.finish(Format::Otel))
 }
 
 /// Returns the spans of the longest conversation: the others are those of subagents.
@@ -163,10 +155,7 @@ fn span(mut span: Fields, spans: &mut Vec<Span>, failed: &mut HashMap<String, bo
     let prompt = count("gen_ai.usage.input_tokens").filter(|count| *count > 0);
     let cached = count("gen_ai.usage.cache_read.input_tokens").unwrap_or(0);
     let replied = count("gen_ai.usage.output_tokens").unwrap_or(0);
-    let billed = prompt.map(|prompt| Billed {
-        usage: Usage::from_inclusive(prompt, cached.min(prompt), replied),
-        hour: 0,
-    });
+    let billed = prompt.and_then(|prompt| Billed::inclusive(prompt, cached, replied));
     let model = ["gen_ai.response.model", "gen_ai.request.model"];
     let model = model.iter().find_map(|name| take::string(&mut attributes, name));
     spans.push(Span {
@@ -237,31 +226,14 @@ fn message(gather: &mut Gather, message: Value, failed: &HashMap<String, bool>) 
     for mut part in take::objects(&mut message, "parts") {
         let kind = take::string(&mut part, "type").unwrap_or_default();
         match kind.as_str() {
-            "text" => parts.extend(take::string(&mut part, "content").and_then(|text| gather::text(Origin::Own, text))),
-            "reasoning" => {
-                let words = take::string(&mut part, "content").unwrap_or_default();
-                parts.extend(gather::thinking(words, None, None, None));
-            }
-            "tool_call" => {
-                let id = take::string(&mut part, "id").unwrap_or_default();
-                let tool = take::string(&mut part, "name").unwrap_or_default();
-                parts.push(gather::call(
-                    id,
-                    tool,
-                    take::parameters(take::value(&mut part, "arguments")),
-                ));
-            }
+            "reasoning" => parts.extend(gather::unsigned_thinking(&mut part, "content")),
+            "tool_call" => parts.push(gather::call_in(&mut part, ["id", "name", "arguments"])),
             "tool_call_response" => {
                 let id = take::string(&mut part, "id").unwrap_or_default();
                 let given = ["response", "result"].iter().find(|name| part.contains_key(**name));
-                let output = match given.map(|name| take::value(&mut part, name)).unwrap_or_default() {
-                    Value::Null => String::new(),
-                    Value::String(text) => text,
-                    other => other.to_string(),
-                };
+                let output = given.map(|name| take::value(&mut part, name)).unwrap_or_default();
                 let success = failed.get(&id).map(|failed| !failed);
-                let output = gather::text(Origin::Own, output).into_iter().collect();
-                gather.result(gather::result(id, success, output));
+                gather.result(gather::result(id, success, gather::printed(output)));
             }
             "blob" if take::str(&part, "mime_type").starts_with("image/") => {
                 let data = ["content", "data"]
@@ -272,26 +244,17 @@ fn message(gather: &mut Gather, message: Value, failed: &HashMap<String, bool>) 
             "uri" if take::str(&part, "modality") == "image" => {
                 parts.extend(take::string(&mut part, "uri").map(gather::image_at));
             }
-            _ => {
-                let text = ["content", "text"]
+            _ => parts.extend(
+                ["content", "text"]
                     .iter()
-                    .find_map(|name| take::string(&mut part, name));
-                parts.extend(text.and_then(|text| gather::text(Origin::Own, text)));
-            }
+                    .find_map(|name| gather::text_in(&mut part, name, Origin::Own)),
+            ),
         }
     }
     match role.as_str() {
-        "system" => {
-            let texts = parts.iter().filter_map(|part| match part {
-                Part::Text(text) => Some(text.body.as_str()),
-                _ => None,
-            });
-            let system = texts.collect::<Vec<_>>().join("\n");
-            gather.system(system);
-        }
+        "system" => gather.system(gather::words(&parts)),
         "assistant" => gather.message(Role::Assistant, parts),
-        _ if parts.is_empty() => {}
-        _ => gather.message(Role::User, parts),
+        _ => gather.prompt(parts),
     }
 }
 

@@ -3,12 +3,11 @@
 use crate::branch::{self, Parent};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
-use crate::recording::{self, Billed, Recording, Requests};
+use crate::recording::{self, Billed, Recording};
 use crate::source;
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
-use codelet_context::usage::Usage;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use std::sync::Arc;
 /// Reads a session file, with each request's usage.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
-    let mut nodes: Vec<Node> = Vec::new();
+    let mut nodes: Vec<PiEntry> = Vec::new();
     let mut places = HashMap::new();
     while let Some(mut entry) = lines.next()? {
         let kind = take::string(&mut entry.fields, "type").unwrap_or_default();
@@ -31,14 +30,14 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
             Ok(said) => said,
             Err(unknown) => {
                 lines.note_unknown(entry.line, &unknown);
-                Said::Nothing
+                PiContent::Nothing
             }
         };
         let is_listed = id.is_none();
         if let Some(id) = id {
             places.entry(id).or_insert(nodes.len());
         }
-        nodes.push(Node {
+        nodes.push(PiEntry {
             parent,
             is_listed,
             said,
@@ -55,57 +54,44 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         })
         .collect();
     let branch = branch::ending_at(nodes.len().saturating_sub(1), &parents);
-    let mut warnings = lines.into_warnings();
-    warnings.extend(branch.warnings(|at| !matches!(nodes[at].said, Said::Nothing)));
-    let mut gather = Gather::default();
-    let mut requests = Requests::default();
+    let mut gather = Gather::of(lines.into_warnings());
+    gather
+        .warnings
+        .extend(branch.warnings(|at| !matches!(nodes[at].said, PiContent::Nothing)));
     for (node, _) in nodes.into_iter().zip(branch.on).filter(|(_, on)| *on) {
         match node.said {
-            Said::Nothing => continue,
-            Said::Message(role, parts) => {
-                let reply = gather.len();
-                gather.message(role, parts);
-                if role == Role::Assistant && gather.len() > reply {
-                    let (model, billed) = node.noted;
-                    requests.replied(reply, node.time, model, billed);
-                }
+            PiContent::Nothing => continue,
+            PiContent::Message(Role::Assistant, parts) => {
+                let (model, billed) = node.noted;
+                gather.replied(parts, node.time, model, billed);
             }
-            Said::Result(result) => gather.result(result),
+            PiContent::Message(role, parts) => gather.message(role, parts),
+            PiContent::Result(result) => gather.result(result),
         }
-        requests.passed(node.time);
+        gather.requests.passed(node.time);
     }
-    Ok(Recording {
-        document: gather.finish(Format::Pi, warnings),
-        requests: requests.into_list(),
-    })
+    Ok(gather.finish(Format::Pi))
 }
 
 /// Returns the model and the usage of a reply. The prompt count excludes both cache counts, for every provider.
 fn noted(fields: &Fields) -> (Option<Arc<str>>, Option<Billed>) {
-    let message = fields.get("message");
-    let model = message.and_then(|message| message.get("model")).and_then(Value::as_str);
-    let usage = message.and_then(|message| message.get("usage"));
-    let count = |name: &str| usage.and_then(|usage| usage.get(name)).and_then(Value::as_u64);
-    let billed = count("input").map(|uncached| {
-        let of = |name: &str| count(name).unwrap_or(0);
-        Billed {
-            usage: Usage::from_exclusive(uncached, of("cacheWrite"), of("cacheRead"), of("output")),
-            hour: 0,
-        }
-    });
-    (model.map(Arc::from), billed.filter(|billed| billed.usage.prompt() > 0))
+    let count = |name| take::number(fields, &["message", "usage", name]);
+    let of = |name| count(name).unwrap_or(0);
+    let billed = count("input")
+        .and_then(|uncached| Billed::exclusive(uncached, of("cacheWrite"), of("cacheRead"), of("output")));
+    (take::name(fields, &["message", "model"]), billed)
 }
 
-struct Node {
+struct PiEntry {
     parent: Option<String>,
     /// The entry has no id: it follows the entry before it.
     is_listed: bool,
-    said: Said,
+    said: PiContent,
     time: Option<u64>,
     noted: (Option<Arc<str>>, Option<Billed>),
 }
 
-enum Said {
+enum PiContent {
     /// Not shown to the model.
     Nothing,
     Message(Role, Vec<Part>),
@@ -113,71 +99,57 @@ enum Said {
 }
 
 /// Reads an entry; returns its kind as the error if it is unknown.
-fn said(kind: &str, mut fields: Fields) -> Result<Said, String> {
-    let user = |part: Option<Part>| Said::Message(Role::User, part.into_iter().collect());
+fn said(kind: &str, mut fields: Fields) -> Result<PiContent, String> {
+    let user = |part: Option<Part>| PiContent::Message(Role::User, part.into_iter().collect());
     Ok(match kind {
         "message" => match take::object(&mut fields, "message") {
             Some(fields) => message(fields)?,
-            None => Said::Nothing,
+            None => PiContent::Nothing,
         },
         "compaction" | "branch_summary" => user(summary(&mut fields)),
-        "custom_message" => Said::Message(Role::User, content(&mut fields, Origin::Injected)),
-        "custom" | "label" | "model_change" | "session_info" | "thinking_level_change" => Said::Nothing,
+        "custom_message" => PiContent::Message(Role::User, content(&mut fields, Origin::Injected)),
+        "custom" | "label" | "model_change" | "session_info" | "thinking_level_change" => PiContent::Nothing,
         unknown => return Err(String::from(unknown)),
     })
 }
 
-fn message(mut fields: Fields) -> Result<Said, String> {
+fn message(mut fields: Fields) -> Result<PiContent, String> {
     let role = take::string(&mut fields, "role").unwrap_or_default();
     Ok(match role.as_str() {
-        "user" => Said::Message(Role::User, content(&mut fields, Origin::Own)),
-        "assistant" => Said::Message(Role::Assistant, reply(&mut fields)),
+        "user" => PiContent::Message(Role::User, content(&mut fields, Origin::Own)),
+        "assistant" => PiContent::Message(Role::Assistant, reply(&mut fields)),
         "toolResult" => {
             let id = take::string(&mut fields, "toolCallId").unwrap_or_default();
-            let success = fields.get("isError").and_then(Value::as_bool).map(|is_error| !is_error);
-            Said::Result(gather::result(id, success, content(&mut fields, Origin::Own)))
+            let success = take::success(&fields, "isError");
+            PiContent::Result(gather::result(id, success, content(&mut fields, Origin::Own)))
         }
-        "bashExecution" if take::flag(&fields, "excludeFromContext") => Said::Nothing,
-        "bashExecution" => Said::Message(
+        "bashExecution" if take::flag(&fields, "excludeFromContext") => PiContent::Nothing,
+        "bashExecution" => PiContent::Message(
             Role::User,
             vec![Part::text_from(Origin::Injected, execution(&mut fields))],
         ),
-        "custom" | "hookMessage" => Said::Message(Role::User, content(&mut fields, Origin::Injected)),
-        "branchSummary" | "compactionSummary" => Said::Message(Role::User, summary(&mut fields).into_iter().collect()),
+        "custom" | "hookMessage" => PiContent::Message(Role::User, content(&mut fields, Origin::Injected)),
+        "branchSummary" | "compactionSummary" => {
+            PiContent::Message(Role::User, summary(&mut fields).into_iter().collect())
+        }
         unknown => return Err(format!("message of {unknown}")),
     })
 }
 
 fn summary(fields: &mut Fields) -> Option<Part> {
-    gather::text(Origin::Summary, take::string(fields, "summary")?)
+    gather::text_in(fields, "summary", Origin::Summary)
 }
 
 fn content(fields: &mut Fields, origin: Origin) -> Vec<Part> {
-    if let Some(text) = take::string(fields, "content") {
-        return gather::text(origin, text).into_iter().collect();
-    }
-    let block = |mut block: Fields| match take::str(&block, "type") {
-        "text" => gather::text(origin, take::string(&mut block, "text")?),
-        "image" => {
-            let data = take::string(&mut block, "data")?;
-            Some(gather::image(take::str(&block, "mimeType"), data))
-        }
-        _ => None,
-    };
-    take::objects(fields, "content").filter_map(block).collect()
+    gather::content(take::value(fields, "content"), origin)
 }
 
 fn reply(fields: &mut Fields) -> Vec<Part> {
     let api = take::string(fields, "api").unwrap_or_default();
     let block = |mut block: Fields| match take::str(&block, "type") {
-        "text" => gather::text(Origin::Own, take::string(&mut block, "text")?),
+        "text" => gather::text_in(&mut block, "text", Origin::Own),
         "thinking" => thinking(&mut block, &api),
-        "toolCall" => {
-            let id = take::string(&mut block, "id").unwrap_or_default();
-            let tool = take::string(&mut block, "name").unwrap_or_default();
-            let parameters = take::parameters(take::value(&mut block, "arguments"));
-            Some(gather::call(id, tool, parameters))
-        }
+        "toolCall" => Some(gather::call_in(&mut block, ["id", "name", "arguments"])),
         _ => None,
     };
     take::objects(fields, "content").filter_map(block).collect()
@@ -201,7 +173,7 @@ fn thinking(block: &mut Fields, api: &str) -> Option<Part> {
             };
             gather::thinking(words, None, sealed, Some("openai"))
         }
-        _ => gather::thinking(words, None, None, None),
+        _ => gather::unsigned(words),
     }
 }
 
@@ -228,12 +200,7 @@ fn execution(fields: &mut Fields) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Document;
     use crate::sketch::check;
-
-    fn read(bytes: &[u8]) -> Result<Document, ReadError> {
-        record(bytes).map(|recording| recording.document)
-    }
 
     fn listed(message: &str) -> String {
         format!("{{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{{{message}}}}}\n")
@@ -271,7 +238,7 @@ mod tests {
             listed(r#""role":"assistant","content":[],"stopReason":"error""#),
         ];
         check(
-            read,
+            record,
             &file.concat(),
             r#"user: go
             user image: image/png iV
@@ -306,7 +273,7 @@ mod tests {
             entry("f", "e", r#""type":"label","targetId":"a","label":"start""#),
         ];
         check(
-            read,
+            record,
             &file.concat(),
             "user: go\n-\nuser (summary): went left\n-\nuser (injected): by an extension\n-\nuser: right",
         );
@@ -320,12 +287,16 @@ mod tests {
         };
         let sealed = r#"{\"type\":\"reasoning\",\"encrypted_content\":\"xyz\"}"#;
         check(
-            read,
+            record,
             &reply("openai-responses", sealed),
             "thinking of openai sealed xyz: hm",
         );
-        check(read, &reply("openai-completions", "reasoning_content"), "thinking: hm");
-        check(read, &reply("anthropic-messages", ""), "thinking of anthropic: hm");
+        check(
+            record,
+            &reply("openai-completions", "reasoning_content"),
+            "thinking: hm",
+        );
+        check(record, &reply("anthropic-messages", ""), "thinking of anthropic: hm");
     }
 
     #[test]
@@ -342,6 +313,9 @@ mod tests {
             panic!("{requests:?}")
         };
         assert_eq!((request.reply, request.began), (1, Some(2_000)));
-        assert_eq!(request.billed.unwrap().usage, Usage::from_exclusive(5, 7, 30, 2));
+        assert_eq!(
+            request.billed.unwrap().usage,
+            codelet_context::usage::Usage::from_exclusive(5, 7, 30, 2)
+        );
     }
 }

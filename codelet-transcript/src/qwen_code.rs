@@ -6,14 +6,14 @@ use crate::branch::{self, Branch, Parent};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::take::{self, Fields};
-use crate::{Document, Format, ReadError};
+use crate::{Format, ReadError, Recording};
 use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 use std::collections::HashMap;
 
-pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
-    let mut session = Session::default();
+    let mut session = QwenSession::default();
     while let Some(entry) = lines.next()? {
         let mut fields = entry.fields;
         let kind = take::string(&mut fields, "type").unwrap_or_default();
@@ -22,38 +22,40 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
                 Some(said) => said,
                 None => {
                     lines.note_unread(entry.line, &kind);
-                    Said::Nothing
+                    QwenContent::Nothing
                 }
             },
-            "system" => Said::Nothing,
+            "system" => QwenContent::Nothing,
             _ => {
                 lines.note_unknown(entry.line, &kind);
-                Said::Nothing
+                QwenContent::Nothing
             }
         };
         session.entry(fields, said);
     }
     let branch = session.branch();
     let mut warnings = lines.into_warnings();
-    warnings.extend(branch.warnings(|at| !matches!(session.nodes[at].2, Said::Nothing)));
-    Ok(session.finish(branch.on).finish(Format::QwenCode, warnings))
+    warnings.extend(branch.warnings(|at| !matches!(session.nodes[at].2, QwenContent::Nothing)));
+    let mut gather = session.finish(branch.on);
+    gather.warnings = warnings;
+    Ok(gather.finish(Format::QwenCode))
 }
 
 #[derive(Default)]
-struct Session {
-    nodes: Vec<(Option<Parent>, Option<String>, Said)>,
+struct QwenSession {
+    nodes: Vec<(Option<Parent>, Option<String>, QwenContent)>,
     /// The index of each entry, by its id.
     places: HashMap<String, usize>,
 }
 
-enum Said {
+enum QwenContent {
     /// Not shown to the model.
     Nothing,
     Message(Role, Vec<Part>),
 }
 
-impl Session {
-    fn entry(&mut self, mut fields: Fields, said: Said) {
+impl QwenSession {
+    fn entry(&mut self, mut fields: Fields, said: QwenContent) {
         let parent = take::string(&mut fields, "parentUuid");
         let is_first = fields.get("parentUuid").is_some_and(Value::is_null);
         let first = match takes_nothing_back(&fields) {
@@ -89,7 +91,9 @@ impl Session {
         let mut gather = Gather::default();
         let mut calls = Calls::default();
         for ((.., said), _) in self.nodes.into_iter().zip(on).filter(|(_, on)| *on) {
-            let Said::Message(role, mut parts) = said else { continue };
+            let QwenContent::Message(role, mut parts) = said else {
+                continue;
+            };
             parts.iter_mut().for_each(|part| calls.name(part));
             if role == Role::Assistant {
                 gather.message(role, parts);
@@ -102,9 +106,7 @@ impl Session {
                     gather.result(result);
                 }
             }
-            if !words.is_empty() {
-                gather.message(Role::User, words);
-            }
+            gather.prompt(words);
         }
         gather
     }
@@ -112,10 +114,7 @@ impl Session {
 
 /// Returns whether an entry is a rewind over no prompts: it names no entry to continue from, and is not a start.
 fn takes_nothing_back(fields: &Fields) -> bool {
-    let count = fields
-        .get("systemPayload")
-        .and_then(|payload| payload.get("truncatedCount"));
-    take::str(fields, "subtype") == "rewind" && count.and_then(Value::as_u64) == Some(0)
+    take::str(fields, "subtype") == "rewind" && take::number(fields, &["systemPayload", "truncatedCount"]) == Some(0)
 }
 
 /// Assigns ids to calls without one, and to their results, which follow in the same order.
@@ -142,7 +141,7 @@ impl Calls {
 }
 
 /// Returns an entry's content; `None` if it has none to read.
-fn said(kind: &str, fields: &mut Fields) -> Option<Said> {
+fn said(kind: &str, fields: &mut Fields) -> Option<QwenContent> {
     let mut message = take::object(fields, "message")?;
     let list = match take::value(&mut message, "parts") {
         Value::Array(list) => list,
@@ -156,7 +155,7 @@ fn said(kind: &str, fields: &mut Fields) -> Option<Said> {
     } else {
         Origin::Own
     };
-    let status = fields.get("toolCallResult").and_then(|result| result.get("status"));
+    let status = take::at(fields, &["toolCallResult", "status"]);
     let success = match status.and_then(Value::as_str) {
         Some("success") => Some(true),
         Some("error" | "cancelled") => Some(false),
@@ -174,7 +173,7 @@ fn said(kind: &str, fields: &mut Fields) -> Option<Said> {
         Part::ToolResult(_) => role == Role::User,
         _ => true,
     });
-    Some(Said::Message(role, parts.collect()))
+    Some(QwenContent::Message(role, parts.collect()))
 }
 
 pub(crate) fn part(part: Value, origin: Origin, success: Option<bool>) -> Option<Part> {
@@ -185,23 +184,21 @@ pub(crate) fn part(part: Value, origin: Origin, success: Option<bool>) -> Option
     };
     if let Some(text) = take::string(&mut fields, "text") {
         return match take::flag(&fields, "thought") {
-            true => gather::thinking(text, None, None, None),
+            true => gather::unsigned(text),
             false => gather::text(origin, text),
         };
     }
     if let Some(mut call) = take::object(&mut fields, "functionCall") {
-        let id = take::string(&mut call, "id").unwrap_or_default();
-        let tool = take::string(&mut call, "name").unwrap_or_default();
-        return Some(gather::call(id, tool, take::parameters(take::value(&mut call, "args"))));
+        return Some(gather::call_in(&mut call, ["id", "name", "args"]));
     }
     if let Some(mut answer) = take::object(&mut fields, "functionResponse") {
         let id = take::string(&mut answer, "id").unwrap_or_default();
         let response = take::object(&mut answer, "response").unwrap_or_default();
         let failed = response.contains_key("error") && !response.contains_key("output");
         let success = success.or(failed.then_some(false));
-        let mut output: Vec<Part> = gather::text(Origin::Own, printed(response)).into_iter().collect();
+        let output = gather::text(Origin::Own, printed(response)).into_iter();
         let files = take::list(&mut answer, "parts").into_iter();
-        output.extend(files.filter_map(|file| self::part(file, Origin::Own, None)));
+        let output = output.chain(files.filter_map(|file| self::part(file, Origin::Own, None)));
         return Some(Part::ToolResult(gather::result(id, success, output)));
     }
     if let Some(data) = fields.get("inlineData")

@@ -57,8 +57,18 @@ impl Requests {
         self.latest = time.or(self.latest);
     }
 
+    pub(crate) fn newest(&mut self) -> Option<&mut Recorded> {
+        self.list.last_mut()
+    }
+
     pub(crate) fn into_list(self) -> Vec<Recorded> {
         self.list
+    }
+}
+
+impl From<Vec<Recorded>> for Requests {
+    fn from(list: Vec<Recorded>) -> Self {
+        Requests { list, latest: None }
     }
 }
 
@@ -72,6 +82,17 @@ pub struct Billed {
 }
 
 impl Billed {
+    /// Returns usage whose prompt count excludes cached tokens; `None` without a prompt.
+    pub(crate) fn exclusive(fresh: u64, write: u64, read: u64, output: u64) -> Option<Self> {
+        let usage = Usage::from_exclusive(fresh, write, read, output);
+        (usage.prompt() > 0).then_some(Billed { usage, hour: 0 })
+    }
+
+    /// Returns usage whose prompt count includes the tokens read from a cache; `None` without a prompt.
+    pub(crate) fn inclusive(prompt: u64, read: u64, output: u64) -> Option<Self> {
+        Billed::exclusive(prompt - read.min(prompt), 0, read.min(prompt), output)
+    }
+
     /// Reads usage in Anthropic's format, in which `input_tokens` excludes cached tokens. `None` without a prompt
     /// count.
     pub(crate) fn anthropic(usage: &Fields) -> Option<Self> {

@@ -4,6 +4,7 @@
 //! into its items again.
 
 use crate::attachment;
+use crate::convert::{NAMESPACE, in_namespace, plain_name};
 use crate::document::{Document, Warning};
 use crate::error::ReadError;
 use crate::extra::{Fields, LIST, kept, marked, note, text_with, thinking_with, was_null, was_taken, weave};
@@ -391,6 +392,7 @@ fn call(mut fields: Fields, kind: &str) -> Part {
     }
     let id = fields.string("call_id").unwrap_or_default();
     let tool = fields.string("name").unwrap_or_default();
+    let tool = in_namespace(fields.peek(NAMESPACE), tool);
     let parameters = match is_function {
         true => arguments::take(&mut fields, "arguments"),
         false => arguments::take_text(&mut fields, "input"),
@@ -718,14 +720,15 @@ fn call_node(call: &ToolCall) -> Node<'_> {
     let kind = note(kept, "type").unwrap_or("function_call");
     let id = ("call_id", Some(Node::str(&call.id)));
     let mut fields = vec![("type", Some(Node::str(kind))), id];
+    let name = plain_name(call).unwrap_or(&call.tool);
     match BUILT_IN.iter().find(|(name, _)| *name == kind) {
         Some((_, field)) => fields.push((field, Some(Node::Map(call.parameters.as_map())))),
         None if kind == "custom_tool_call" => {
-            fields.push(("name", Some(Node::str(&call.tool))));
+            fields.push(("name", Some(Node::str(name))));
             fields.push(("input", arguments::write_text(&call.parameters)));
         }
         None => {
-            fields.push(("name", Some(Node::str(&call.tool))));
+            fields.push(("name", Some(Node::str(name))));
             fields.push(("arguments", arguments::write(kept, "arguments", &call.parameters)));
         }
     }

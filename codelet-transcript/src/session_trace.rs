@@ -4,13 +4,10 @@ use crate::ReadError;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
-use crate::recording::{Recording, Requests};
+use crate::recording::Recording;
 use crate::skim::Seen;
 use crate::take::{self, Fields};
-use crate::trajectory;
 use codelet_context::message::{Origin, Part, Role};
-use serde_json::Value;
-use std::sync::Arc;
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
@@ -29,13 +26,12 @@ fn shows(first: &Seen) -> bool {
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut gather = Gather::default();
-    let mut requests = Requests::default();
     while let Some(mut entry) = lines.next()? {
         let kind = take::string(&mut entry.fields, "type").unwrap_or_default();
         match kind.as_str() {
             "message" => {
                 let message = take::object(&mut entry.fields, "message").unwrap_or_default();
-                if !self::message(&mut gather, &mut requests, message) {
+                if !self::message(&mut gather, message) {
                     lines.note_unread(entry.line, &kind);
                 }
             }
@@ -43,45 +39,31 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
             _ => lines.note_unknown(entry.line, &kind),
         }
     }
-    Ok(Recording {
-        document: gather.finish(Format::SessionTrace, lines.into_warnings()),
-        requests: requests.into_list(),
-    })
+    gather.warnings = lines.into_warnings();
+    Ok(gather.finish(Format::SessionTrace))
 }
 
 /// Adds a message; returns whether it could be read.
-fn message(gather: &mut Gather, requests: &mut Requests, mut message: Fields) -> bool {
-    let time = message.get("timestamp").and_then(Value::as_u64);
-    let content = take::value(&mut message, "content");
+fn message(gather: &mut Gather, mut message: Fields) -> bool {
+    let time = take::number(&message, &["timestamp"]);
+    let said = gather::content(take::value(&mut message, "content"), Origin::Own);
     match take::str(&message, "role") {
-        "system" => gather.system(trajectory::plain(content)),
-        "user" => gather.message(Role::User, trajectory::content(content, Origin::Own)),
+        "system" => gather.system(gather::words(&said)),
+        "user" => gather.message(Role::User, said),
         "assistant" => {
-            let words = take::string(&mut message, "reasoningContent").unwrap_or_default();
-            let mut parts: Vec<Part> = gather::thinking(words, None, None, None).into_iter().collect();
-            parts.extend(trajectory::content(content, Origin::Own));
-            parts.extend(take::objects(&mut message, "toolCalls").map(call));
-            if !parts.is_empty() {
-                let model = take::string(&mut message, "model").map(Arc::from);
-                requests.replied(gather.len(), time, model, None);
-            }
-            gather.message(Role::Assistant, parts);
+            let thought = gather::unsigned_thinking(&mut message, "reasoningContent");
+            let mut parts: Vec<Part> = thought.into_iter().chain(said).collect();
+            parts.extend(take::objects(&mut message, "toolCalls").map(gather::function_call));
+            gather.replied(parts, time, take::name(&message, &["model"]), None);
         }
         "tool" => {
             let id = take::string(&mut message, "toolCallId").unwrap_or_default();
-            gather.result(gather::result(id, None, trajectory::content(content, Origin::Own)));
+            gather.result(gather::result(id, None, said));
         }
         _ => return false,
     }
-    requests.passed(time);
+    gather.requests.passed(time);
     true
-}
-
-fn call(mut call: Fields) -> Part {
-    let id = take::string(&mut call, "id").unwrap_or_default();
-    let mut function = take::object(&mut call, "function").unwrap_or_default();
-    let tool = take::string(&mut function, "name").unwrap_or_default();
-    gather::call(id, tool, take::parameters(take::value(&mut function, "arguments")))
 }
 
 #[cfg(test)]

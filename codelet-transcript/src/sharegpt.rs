@@ -1,13 +1,13 @@
 //! Conversations of training data in ShareGPT's format: a list of texts with their speakers.
 
-use crate::format::{Form, Format, plain};
+use crate::ReadError;
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::notes::note_unknown;
+use crate::recording::Recording;
 use crate::skim::Seen;
 use crate::take::{self, Fields};
-use crate::{Document, ReadError};
-use codelet_context::message::{Origin, Part, Role};
+use codelet_context::message::{Origin, Role};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub(crate) const FORM: Form = Form {
     ..Form::new(
         "sharegpt",
         "a conversation of training data in ShareGPT's words (JSON)",
-        |bytes| plain(read(bytes)),
+        read,
     )
 };
 
@@ -29,9 +29,9 @@ fn shows(first: &Seen) -> bool {
     turn.is_some_and(|turn| turn.has("from") && turn.has("value"))
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
-    let (mut file, mut warnings) = lines::whole(bytes, "an object with conversations")?;
-    let mut gather = Gather::default();
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
+    let (mut file, warnings) = lines::whole(bytes, "an object with conversations")?;
+    let mut gather = Gather::of(warnings);
     if let Some(text) = take::string(&mut file, "system") {
         gather.system(text);
     }
@@ -43,9 +43,9 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             let text = take::string(&mut turn, "value").unwrap_or_default();
             match by.as_str() {
                 "system" => gather.system(text),
-                "human" | "user" => said(&mut gather, Role::User, Origin::Own, text),
+                "human" | "user" => gather.message(Role::User, gather::text(Origin::Own, text)),
                 "gpt" | "assistant" | "chatgpt" | "bard" | "bing" | "model" => {
-                    said(&mut gather, Role::Assistant, Origin::Own, text);
+                    gather.message(Role::Assistant, gather::text(Origin::Own, text));
                 }
                 "function_call" | "tool_call" => match calls(&text) {
                     Some(calls) => {
@@ -54,27 +54,20 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
                             open.push_back(format!("call_{made}"));
                             gather::call(format!("call_{made}"), tool, parameters)
                         });
-                        gather.message(Role::Assistant, parts.collect());
+                        gather.message(Role::Assistant, parts);
                     }
-                    None => said(&mut gather, Role::Assistant, Origin::Own, text),
+                    None => gather.message(Role::Assistant, gather::text(Origin::Own, text)),
                 },
                 "observation" | "tool" | "function_response" | "tool_response" => match open.pop_front() {
-                    Some(id) => {
-                        let output = gather::text(Origin::Own, text).into_iter().collect();
-                        gather.result(gather::result(id, None, output));
-                    }
+                    Some(id) => gather.result(gather::result(id, None, gather::text(Origin::Own, text))),
                     // The result of an action in text.
-                    None => said(&mut gather, Role::User, Origin::Injected, text),
+                    None => gather.message(Role::User, gather::text(Origin::Injected, text)),
                 },
-                other => note_unknown(&mut warnings, 1, other),
+                other => gather.unknown(other),
             }
         }
     }
-    Ok(gather.finish(Format::Sharegpt, warnings))
-}
-
-fn said(gather: &mut Gather, role: Role, origin: Origin, text: String) {
-    gather.message(role, gather::text(origin, text).into_iter().collect::<Vec<Part>>());
+    Ok(gather.finish(Format::Sharegpt))
 }
 
 /// Parses calls written as JSON in a text: one, or a list of them.

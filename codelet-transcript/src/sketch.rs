@@ -6,19 +6,19 @@ use std::fmt::Write;
 
 /// Checks the lines of a file read with this reader, ignoring white space at the ends of lines.
 #[track_caller]
-pub(crate) fn check(read: fn(&[u8]) -> Result<Document, ReadError>, file: &str, expected: &str) {
+pub(crate) fn check(read: fn(&[u8]) -> Result<Recording, ReadError>, file: &str, expected: &str) {
     check_odd(read, file, expected, &[]);
 }
 
 /// Checks the lines of a file with anomalies, and its warnings.
 #[track_caller]
 pub(crate) fn check_odd(
-    read: fn(&[u8]) -> Result<Document, ReadError>,
+    read: fn(&[u8]) -> Result<Recording, ReadError>,
     file: &str,
     expected: &str,
     warnings: &[Warning],
 ) {
-    let document = read(file.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let document = read(file.as_bytes()).unwrap_or_else(|error| panic!("{error}")).document;
     let trim = |text: &str| text.trim().lines().map(str::trim).collect::<Vec<_>>().join("\n");
     assert_eq!(trim(&sketch(&document)), trim(expected));
     assert_eq!(document.warnings, warnings);

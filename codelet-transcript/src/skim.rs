@@ -17,6 +17,11 @@ impl<'a> Skim<'a> {
         skim
     }
 
+    /// Starts at the first value of a file, which may begin with a byte order mark.
+    pub(crate) fn of_file(bytes: &'a [u8]) -> Self {
+        Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+    }
+
     fn space(&mut self) {
         while self.text.get(self.at).is_some_and(|byte| byte.is_ascii_whitespace()) {
             self.at += 1;

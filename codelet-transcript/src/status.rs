@@ -87,14 +87,19 @@ const PRINTED: &[&str] = &["output", "stdout", "stderr", "result", "content"];
 
 /// Returns the outcome that the harness states in the result of this command line. If two disagree, the failure counts.
 pub(crate) fn frame(text: &str, command: &str) -> Option<Frame> {
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let above = find(lines(), ABOVE, ALSO_ABOVE, true);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     // A command that asks for the status of a program prints it, alone on a line.
-    let below = find(lines().rev(), BELOW, ALSO_BELOW, !command.contains("$?"));
-    match (above, below) {
+    let below = find(lines.rev(), BELOW, ALSO_BELOW, !command.contains("$?"));
+    match (above(text), below) {
         (Some(Frame::Ended(0)) | None, Some(below)) => Some(below),
         (above, _) => above,
     }
+}
+
+/// Returns the outcome that the harness states above an output, where no program can print anything.
+pub(crate) fn above(text: &str) -> Option<Frame> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    find(lines, ABOVE, ALSO_ABOVE, true)
 }
 
 fn find<'a>(

@@ -6,14 +6,17 @@ use crate::lines;
 use crate::source;
 use crate::take::{self, Fields};
 use crate::trajectory;
-use crate::{Document, Format, ReadError};
+use crate::{Format, ReadError, Recording};
 use codelet_context::message::{Action, Origin, Part, Role};
 use serde_json::Value;
 use std::collections::VecDeque;
 
-pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a trajectory: an object with history")?;
-    let mut story = Story::default();
+    let mut story = Trajectory {
+        gather: Gather::of(warnings),
+        ..Trajectory::default()
+    };
     if file.contains_key("history") {
         story.states = take::objects(&mut file, "trajectory").map(State::of).collect();
     }
@@ -27,11 +30,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             story.message(index, message);
         }
     }
-    Ok(story.gather.finish(Format::SweAgent, warnings))
+    Ok(story.gather.finish(Format::SweAgent))
 }
 
 #[derive(Default)]
-struct Story {
+struct Trajectory {
     gather: Gather,
     /// The calls of the last reply, and the number of them without a result.
     calls: VecDeque<String>,
@@ -72,7 +75,7 @@ fn open_file(step: &mut Fields) -> Option<String> {
     take::string(&mut state, "open_file")
 }
 
-impl Story {
+impl Trajectory {
     fn message(&mut self, index: usize, mut message: Fields) {
         let demonstration = take::flag(&message, "is_demo") || take::str(&message, "message_type") == "demonstration";
         let origin = if demonstration { Origin::Injected } else { Origin::Own };
@@ -82,7 +85,7 @@ impl Story {
                     .system(trajectory::plain(take::value(&mut message, "content")));
             }
             "system" => {
-                let parts = trajectory::content(take::value(&mut message, "content"), Origin::Injected);
+                let parts = gather::content(take::value(&mut message, "content"), Origin::Injected);
                 self.gather.message(Role::User, parts);
             }
             "assistant" => self.reply(index, message, origin),
@@ -95,7 +98,7 @@ impl Story {
                 } else {
                     origin
                 };
-                let parts = trajectory::content(take::value(&mut message, "content"), origin);
+                let parts = gather::content(take::value(&mut message, "content"), origin);
                 self.gather.message(Role::User, parts);
             }
         }
@@ -115,7 +118,7 @@ impl Story {
         self.no_action = false;
         match action {
             _ if !calls.is_empty() => {
-                parts.extend(trajectory::content(take::value(&mut message, "content"), origin));
+                parts.extend(gather::content(take::value(&mut message, "content"), origin));
                 self.calls.extend(calls.iter().filter_map(|part| match part {
                     Part::ToolCall(call) => Some(call.id.to_string()),
                     _ => None,
@@ -136,7 +139,7 @@ impl Story {
                 self.calls.push_back(id);
             }
             None => {
-                parts.extend(trajectory::content(take::value(&mut message, "content"), origin));
+                parts.extend(gather::content(take::value(&mut message, "content"), origin));
                 self.no_action = true;
             }
         }
@@ -156,7 +159,7 @@ impl Story {
         let next = self.calls.pop_front();
         self.open = self.open.saturating_sub(1);
         let id = named.or(next).unwrap_or_default();
-        let output = trajectory::content(take::value(&mut message, "content"), Origin::Own);
+        let output = gather::content(take::value(&mut message, "content"), Origin::Own);
         let mut result = gather::result(id, None, output);
         if let Some(file) = self.open_file.clone() {
             result.extra = marked(result.extra, OPEN, file);

@@ -2,6 +2,7 @@
 
 use crate::source;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 pub(crate) type Fields = Map<String, Value>;
 
@@ -48,6 +49,27 @@ pub(crate) fn str<'a>(fields: &'a Fields, name: &str) -> &'a str {
 /// Returns a boolean without taking it, false if there is none.
 pub(crate) fn flag(fields: &Fields, name: &str) -> bool {
     fields.get(name).and_then(Value::as_bool).unwrap_or_default()
+}
+
+/// Returns the value at a path of fields, without taking it.
+pub(crate) fn at<'a>(fields: &'a Fields, path: &[&str]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(fields.get(*first)?, |here, name| here.get(name))
+}
+
+/// Returns the number at a path of fields.
+pub(crate) fn number(fields: &Fields, path: &[&str]) -> Option<u64> {
+    at(fields, path)?.as_u64()
+}
+
+/// Returns the name at a path of fields, such as that of a model.
+pub(crate) fn name(fields: &Fields, path: &[&str]) -> Option<Arc<str>> {
+    at(fields, path)?.as_str().map(Arc::from)
+}
+
+/// Returns whether a call succeeded, from the flag of this name that says whether it failed.
+pub(crate) fn success(fields: &Fields, is_error: &str) -> Option<bool> {
+    fields.get(is_error)?.as_bool().map(|is_error| !is_error)
 }
 
 /// Returns the parameters of a call, written as an object or as JSON text of one. Any other value stays readable under

@@ -1,14 +1,14 @@
 //! Messages of the AI SDK as a page displays and stores them (`UIMessage`): a tool call and its result are one part.
 
+use crate::ReadError;
 use crate::events;
-use crate::format::{Form, Format, plain};
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::notes::note_unknown;
+use crate::recording::Recording;
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
-use crate::{Document, ReadError, Warning};
-use codelet_context::message::{Origin, Part, Role, ToolResult};
+use codelet_context::message::{Origin, Part, Role};
 use codelet_context::refusal::Refusal;
 use serde_json::Value;
 
@@ -16,9 +16,7 @@ pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     is_items: true,
     lists: &["messages"],
-    ..Form::new("ui-message", "messages of the AI SDK (UIMessage, JSON)", |bytes| {
-        plain(read(bytes))
-    })
+    ..Form::new("ui-message", "messages of the AI SDK (UIMessage, JSON)", read)
 };
 
 /// Parts of Gemini have no type, and messages of OpenCode have no role at this level.
@@ -32,70 +30,70 @@ fn shows(first: &Seen) -> bool {
     is_message(first) || within.is_some_and(|message| is_message(&Seen::new(message)))
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
-    let head = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
-    let mut gather = Gather::default();
-    if head.get("messages").is_some() {
-        let (mut file, mut warnings) = lines::whole(bytes, "an object with messages")?;
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
+    if Skim::of_file(bytes).get("messages").is_some() {
+        let (mut file, warnings) = lines::whole(bytes, "an object with messages")?;
+        let mut gather = Gather::of(warnings);
         for fields in take::objects(&mut file, "messages") {
-            message(&mut gather, fields, &mut |kind| note_unknown(&mut warnings, 1, kind));
+            message(&mut gather, fields).unwrap_or_else(|kind| gather.unknown(&kind));
         }
-        return Ok(gather.finish(Format::UiMessage, warnings));
+        return Ok(gather.finish(Format::UiMessage));
     }
-    let warnings: Vec<Warning> = events::each(bytes, |entry, notes| {
-        let line = entry.line;
-        message(&mut gather, entry.fields, &mut |kind| notes.unknown(line, kind));
+    let mut gather = Gather::default();
+    gather.warnings = events::each(bytes, |entry, notes| {
+        message(&mut gather, entry.fields).unwrap_or_else(|kind| notes.unknown(entry.line, &kind));
     })?;
-    Ok(gather.finish(Format::UiMessage, warnings))
+    Ok(gather.finish(Format::UiMessage))
 }
 
-fn message(gather: &mut Gather, mut message: Fields, unknown: &mut dyn FnMut(&str)) {
+/// Adds a message; returns the last kind in it that is unknown as the error.
+fn message(gather: &mut Gather, mut message: Fields) -> Result<(), String> {
     let role = take::string(&mut message, "role").unwrap_or_default();
-    let parts: Vec<Fields> = take::objects(&mut message, "parts").collect();
+    let parts = take::objects(&mut message, "parts");
+    let mut known = Ok(());
+    let mut noted = |said: Result<Option<Part>, String>| {
+        said.unwrap_or_else(|kind| {
+            known = Err(kind);
+            None
+        })
+    };
     match role.as_str() {
         "system" => {
-            let texts = parts.into_iter().filter_map(|mut part| take::string(&mut part, "text"));
+            let texts = parts.filter_map(|mut part| take::string(&mut part, "text"));
             gather.system(texts.collect::<Vec<_>>().join("\n"));
         }
-        "user" => {
-            let parts = parts.into_iter().filter_map(|part| said(part, unknown)).collect();
-            gather.message(Role::User, parts);
-        }
+        "user" => gather.message(Role::User, parts.filter_map(|part| noted(said(part)))),
         "assistant" => {
             gather.close();
             for part in parts {
                 match take::str(&part, "type") {
                     "step-start" => gather.close(),
                     kind if kind.starts_with("tool-") || kind == "dynamic-tool" => called(gather, part),
-                    _ => gather.reply(said(part, unknown).into_iter().collect()),
+                    _ => gather.reply(noted(said(part))),
                 }
             }
         }
-        other => unknown(other),
+        _ => return Err(role),
     }
+    known
 }
 
-fn said(mut part: Fields, unknown: &mut dyn FnMut(&str)) -> Option<Part> {
+/// Reads a part; returns its kind as the error if it is unknown.
+fn said(mut part: Fields) -> Result<Option<Part>, String> {
     let kind = take::string(&mut part, "type").unwrap_or_default();
-    match kind.as_str() {
-        "text" => gather::text(Origin::Own, take::string(&mut part, "text")?),
-        "reasoning" => {
-            let words = ["text", "reasoning"]
-                .iter()
-                .find_map(|name| take::string(&mut part, name));
-            gather::thinking(words?, None, None, None)
-        }
+    Ok(match kind.as_str() {
+        "text" => gather::text_in(&mut part, "text", Origin::Own),
+        "reasoning" => ["text", "reasoning"]
+            .iter()
+            .find_map(|name| gather::unsigned_thinking(&mut part, name)),
         "file" if take::str(&part, "mediaType").starts_with("image/") => {
-            Some(gather::image_at(take::string(&mut part, "url")?))
+            take::string(&mut part, "url").map(gather::image_at)
         }
         "file" | "source-url" | "source-document" | "source" | "step-start" => None,
         // Data that a page displays.
         kind if kind.starts_with("data-") => None,
-        other => {
-            unknown(other);
-            None
-        }
-    }
+        _ => return Err(kind),
+    })
 }
 
 /// Adds a call, and its result unless the tool is still running.
@@ -106,42 +104,27 @@ fn called(gather: &mut Gather, mut part: Fields) {
     let tool = take::string(&mut call, "toolName");
     let tool = tool.unwrap_or_else(|| kind.trim_start_matches("tool-").to_owned());
     let id = take::string(&mut call, "toolCallId").unwrap_or_default();
-    let given = ["input", "args", "rawInput"]
-        .iter()
-        .find(|name| call.get(**name).is_some_and(|value| !value.is_null()));
-    let parameters = given.map(|name| take::value(&mut call, name)).unwrap_or_default();
-    gather.reply(vec![gather::call(id.as_str(), tool, take::parameters(parameters))]);
-    let result: Option<ToolResult> = match take::str(&call, "state") {
-        "output-available" | "result" => {
-            let given = ["output", "result"].iter().find(|name| call.contains_key(**name));
-            let output = given.map(|name| take::value(&mut call, name)).unwrap_or_default();
-            Some(gather::result(id, None, words(output)))
-        }
-        "output-error" => {
-            let error = take::string(&mut call, "errorText").unwrap_or_default();
-            Some(gather::result(id, Some(false), words(Value::String(error))))
-        }
+    let mut first = |names: &[&str]| {
+        let values = names.iter().map(|name| take::value(&mut call, name));
+        values.into_iter().find(|value| !value.is_null()).unwrap_or_default()
+    };
+    let parameters = take::parameters(first(&["input", "args", "rawInput"]));
+    let output = first(&["output", "result"]);
+    gather.reply([gather::call(id.as_str(), tool, parameters)]);
+    let result = match take::str(&call, "state") {
+        "output-available" | "result" => gather::result(id, None, gather::printed(output)),
+        "output-error" => gather::result(id, Some(false), gather::text_in(&mut call, "errorText", Origin::Own)),
         "output-denied" => {
-            let approval = call.get("approval").and_then(|approval| approval.get("reason"));
-            let why = approval.and_then(Value::as_str).unwrap_or_default().to_owned();
-            let mut result = gather::result(id, Some(false), words(Value::String(why.clone())));
+            let why = take::at(&call, &["approval", "reason"])
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let mut result = gather::result(id, Some(false), gather::text(Origin::Own, why.to_owned()));
             result.refusal = Some(Refusal::User(why.into()));
-            Some(result)
+            result
         }
-        _ => None,
+        _ => return,
     };
-    if let Some(result) = result {
-        gather.result(result);
-    }
-}
-
-fn words(value: Value) -> Vec<Part> {
-    let text = match value {
-        Value::Null => return Vec::new(),
-        Value::String(text) => text,
-        other => other.to_string(),
-    };
-    gather::text(Origin::Own, text).into_iter().collect()
+    gather.result(result);
 }
 
 #[cfg(test)]

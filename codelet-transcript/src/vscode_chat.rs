@@ -4,15 +4,13 @@
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::{self, Lines};
-use crate::recording::{Billed, Recorded, Recording};
+use crate::recording::{Billed, Recording};
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
 use crate::{ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role};
-use codelet_context::usage::Usage;
 use serde_json::Value;
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
@@ -30,20 +28,15 @@ fn shows(first: &Seen) -> bool {
 }
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
-    let head = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
-    let (mut session, warnings) = match head.get("kind").is_some() {
+    let (mut session, warnings) = match Skim::of_file(bytes).get("kind").is_some() {
         true => replayed(bytes)?,
         false => lines::whole(bytes, "a session: an object with requests")?,
     };
-    let mut gather = Gather::default();
-    let mut requests = Vec::new();
+    let mut gather = Gather::of(warnings);
     for request in take::objects(&mut session, "requests") {
-        self::request(&mut gather, &mut requests, request);
+        self::request(&mut gather, request);
     }
-    Ok(Recording {
-        document: gather.finish(Format::VscodeChat, warnings),
-        requests,
-    })
+    Ok(gather.finish(Format::VscodeChat))
 }
 
 /// Returns the session after replaying the changes of a log.
@@ -134,93 +127,46 @@ fn push(within: &mut Value, place: &Value, value: Value, from: Option<u64>) -> O
 }
 
 /// Adds a prompt and everything that followed from it.
-fn request(gather: &mut Gather, requests: &mut Vec<Recorded>, mut request: Fields) {
+fn request(gather: &mut Gather, mut request: Fields) {
     let mut message = take::object(&mut request, "message").unwrap_or_default();
-    let prompt = take::string(&mut message, "text").unwrap_or_default();
-    gather.message(Role::User, gather::text(Origin::Own, prompt).into_iter().collect());
+    gather.message(Role::User, gather::text_in(&mut message, "text", Origin::Own));
     let mut result = take::object(&mut request, "result").unwrap_or_default();
     let mut metadata = take::object(&mut result, "metadata").unwrap_or_default();
     let rounds: Vec<Fields> = take::objects(&mut metadata, "toolCallRounds").collect();
-    let model = request.get("modelId").and_then(Value::as_str).map(Arc::<str>::from);
-    let began = request.get("timestamp").and_then(Value::as_u64);
+    let model = take::name(&request, &["modelId"]);
+    let began = take::number(&request, &["timestamp"]);
     if rounds.is_empty() {
         let at = gather.len();
         shown(gather, take::list(&mut request, "response"));
-        note(gather, requests, at, model, began, None);
+        if gather.len() > at {
+            gather.requests.replied(at, began, model, None);
+        }
         return;
     }
     let mut results = take::object(&mut metadata, "toolCallResults").unwrap_or_default();
     for mut round in rounds {
-        let at = gather.len();
         let mut parts: Vec<Part> = thinking(&mut round).into_iter().collect();
-        parts.extend(take::string(&mut round, "response").and_then(|text| gather::text(Origin::Own, text)));
-        let mut ids = Vec::new();
-        for mut call in take::objects(&mut round, "toolCalls") {
-            let id = take::string(&mut call, "id").unwrap_or_default();
-            let tool = take::string(&mut call, "name").unwrap_or_default();
-            parts.push(gather::call(
-                id.as_str(),
-                tool,
-                take::parameters(take::value(&mut call, "arguments")),
-            ));
-            ids.push(id);
-        }
-        gather.message(Role::Assistant, parts);
-        note(
-            gather,
-            requests,
-            at,
-            model.clone(),
-            began,
-            round.get("usage").and_then(billed),
-        );
+        parts.extend(gather::text_in(&mut round, "response", Origin::Own));
+        let calls: Vec<Fields> = take::objects(&mut round, "toolCalls").collect();
+        let ids: Vec<String> = calls.iter().map(|call| take::str(call, "id").to_owned()).collect();
+        let calls = calls.into_iter();
+        parts.extend(calls.map(|mut call| gather::call_in(&mut call, ["id", "name", "arguments"])));
+        gather.replied(parts, began, model.clone(), billed(&round));
         for id in ids {
-            let output = take::object(&mut results, &id)
-                .map(|mut result| output(&mut result))
-                .unwrap_or_default();
+            let output = take::object(&mut results, &id).and_then(|mut result| output(&mut result));
             // The file records whether a call was run, but not its result.
             gather.result(gather::result(id, None, output));
         }
-        let summary = take::string(&mut round, "summary").and_then(|text| gather::text(Origin::Summary, text));
-        if let Some(summary) = summary {
-            gather.message(Role::User, vec![summary]);
-        }
+        let summary = gather::text_in(&mut round, "summary", Origin::Summary);
+        gather.prompt(summary.into_iter().collect());
     }
 }
 
-fn note(
-    gather: &Gather,
-    requests: &mut Vec<Recorded>,
-    reply: usize,
-    model: Option<Arc<str>>,
-    began: Option<u64>,
-    billed: Option<Billed>,
-) {
-    if gather
-        .messages()
-        .get(reply)
-        .is_some_and(|message| message.role == Role::Assistant)
-    {
-        requests.push(Recorded {
-            reply,
-            began,
-            model,
-            billed,
-            without_thinking: false,
-        });
-    }
-}
-
-fn billed(usage: &Value) -> Option<Billed> {
-    let count = |name: &str| usage.get(name).and_then(Value::as_u64);
-    let prompt = count("prompt_tokens").filter(|prompt| *prompt > 0)?;
-    let details = usage.get("prompt_tokens_details");
-    let cached = details
-        .and_then(|details| details.get("cached_tokens"))
-        .and_then(Value::as_u64);
-    let cached = cached.unwrap_or(0).min(prompt);
-    let usage = Usage::from_exclusive(prompt - cached, 0, cached, count("completion_tokens").unwrap_or(0));
-    Some(Billed { usage, hour: 0 })
+fn billed(round: &Fields) -> Option<Billed> {
+    let count = |path: &[&str]| take::number(round, path);
+    let cached = count(&["usage", "prompt_tokens_details", "cached_tokens"]).unwrap_or(0);
+    let output = count(&["usage", "completion_tokens"]).unwrap_or(0);
+    Billed::inclusive(count(&["usage", "prompt_tokens"])?, cached, output)
 }
 
 fn thinking(round: &mut Fields) -> Option<Part> {
@@ -230,11 +176,11 @@ fn thinking(round: &mut Fields) -> Option<Part> {
         Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n"),
         _ => String::new(),
     };
-    gather::thinking(words, None, None, None)
+    gather::unsigned(words)
 }
 
 /// Returns a tool's output to the model: texts, or trees that hold texts.
-fn output(result: &mut Fields) -> Vec<Part> {
+fn output(result: &mut Fields) -> Option<Part> {
     let mut texts = Vec::new();
     for mut item in take::objects(result, "content") {
         match take::value(&mut item, "value") {
@@ -242,7 +188,7 @@ fn output(result: &mut Fields) -> Vec<Part> {
             tree => leaves(tree, &mut texts),
         }
     }
-    gather::text(Origin::Own, texts.concat()).into_iter().collect()
+    gather::text(Origin::Own, texts.concat())
 }
 
 /// Collects the texts of a tree, in order.
@@ -275,26 +221,17 @@ fn shown(gather: &mut Gather, response: Vec<Value>) {
             "markdownContent" | "markdownVuln" => said.push_str(&words(take::value(&mut part, "content"))),
             "inlineReference" => said.push_str(&format!("`{}`", take::str(&part, "name"))),
             "thinking" => {
-                let thought = gather::thinking(words(take::value(&mut part, "value")), None, None, None);
-                gather.reply(
-                    gather::text(Origin::Own, std::mem::take(&mut said))
-                        .into_iter()
-                        .chain(thought)
-                        .collect(),
-                );
+                gather.reply(gather::text(Origin::Own, std::mem::take(&mut said)));
+                gather.reply(gather::unsigned(words(take::value(&mut part, "value"))));
             }
             "toolInvocationSerialized" => {
-                gather.reply(
-                    gather::text(Origin::Own, std::mem::take(&mut said))
-                        .into_iter()
-                        .collect(),
-                );
+                gather.reply(gather::text(Origin::Own, std::mem::take(&mut said)));
                 invoked(gather, part);
             }
             _ => {}
         }
     }
-    gather.reply(gather::text(Origin::Own, said).into_iter().collect());
+    gather.reply(gather::text(Origin::Own, said));
 }
 
 fn invoked(gather: &mut Gather, mut part: Fields) {
@@ -316,16 +253,15 @@ fn invoked(gather: &mut Gather, mut part: Fields) {
             input => input,
         }),
     };
-    gather.reply(vec![gather::call(id.as_str(), tool, parameters)]);
-    let state = data.get("terminalCommandState");
-    let code = state.and_then(|state| state.get("exitCode")).and_then(Value::as_i64);
+    gather.reply([gather::call(id.as_str(), tool, parameters)]);
+    let code = take::at(&data, &["terminalCommandState", "exitCode"]).and_then(Value::as_i64);
     let has_failed = take::flag(&details, "isError").then_some(false);
     let mut texts: Vec<String> = take::objects(&mut details, "output")
         .filter_map(|mut output| take::string(&mut output, "value"))
         .collect();
     let printed = take::object(&mut data, "terminalCommandOutput");
     texts.extend(printed.and_then(|mut printed| take::string(&mut printed, "text")));
-    let output = gather::text(Origin::Own, texts.join("\n")).into_iter().collect();
+    let output = gather::text(Origin::Own, texts.join("\n"));
     gather.result(gather::result(id, code.map(|code| code == 0).or(has_failed), output));
 }
 

@@ -1,23 +1,19 @@
 //! Threads of Zed's agent as stored in its database: messages, with tool results next to their calls.
 
 use crate::ReadError;
-use crate::actions;
-use crate::format::{Form, Format, plain};
+use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::notes::note_unknown;
+use crate::recording::Recording;
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
-use crate::{Document, Warning};
-use codelet_context::message::{ActionKind, Origin, Part, Role, ToolResult};
+use codelet_context::message::{Origin, Part, Role, ToolResult};
 use serde_json::Value;
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     lists: &["messages"],
-    ..Form::new("zed", "a thread of Zed's agent (its store, or JSON)", |bytes| {
-        plain(read(bytes))
-    })
+    ..Form::new("zed", "a thread of Zed's agent (its store, or JSON)", read)
 };
 
 fn shows(first: &Seen) -> bool {
@@ -27,117 +23,104 @@ fn shows(first: &Seen) -> bool {
     first.has("version") && message.is_some_and(|message| is_message(message) || is_older(message))
 }
 
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a thread: an object with messages")?;
-    let mut thread = Thread {
-        gather: Gather::default(),
-        warnings,
-    };
+    let mut gather = Gather::of(warnings);
     for message in take::list(&mut file, "messages") {
         match message {
             Value::Object(mut message) => {
                 if let Some(user) = take::object(&mut message, "User") {
-                    thread.user(user);
+                    self::user(&mut gather, user);
                 } else if let Some(agent) = take::object(&mut message, "Agent") {
-                    thread.agent(agent);
+                    self::agent(&mut gather, agent);
                 } else if message.contains_key("segments") {
-                    thread.older(message);
+                    older(&mut gather, message);
                 } else {
-                    let kind = message.keys().next().map_or("", String::as_str);
-                    note_unknown(&mut thread.warnings, 1, kind);
+                    gather.unknown(kind(&message));
                 }
             }
             Value::String(kind) if kind == "Resume" => {
                 let words = Part::text_from(Origin::Injected, "Continue where you left off");
-                thread.gather.message(Role::User, vec![words]);
+                gather.message(Role::User, [words]);
             }
-            other => note_unknown(&mut thread.warnings, 1, other.as_str().unwrap_or_default()),
+            other => gather.unknown(other.as_str().unwrap_or_default()),
         }
     }
-    Ok(thread.gather.finish(Format::Zed, thread.warnings))
+    Ok(gather.finish(Format::Zed))
 }
 
-struct Thread {
-    gather: Gather,
-    warnings: Vec<Warning>,
+/// Returns the kind of an object: the name of its only field.
+fn kind(fields: &Fields) -> &str {
+    fields.keys().next().map_or("", String::as_str)
 }
 
-impl Thread {
-    fn user(&mut self, mut message: Fields) {
-        let mut parts = Vec::new();
-        let mut beside = Vec::new();
-        for mut item in take::objects(&mut message, "content") {
-            if let Some(text) = take::string(&mut item, "Text") {
-                parts.extend(gather::text(Origin::Own, text));
-            } else if let Some(mut mention) = take::object(&mut item, "Mention") {
+fn user(gather: &mut Gather, mut message: Fields) {
+    let (mut parts, mut beside) = (Vec::new(), Vec::new());
+    for mut item in take::objects(&mut message, "content") {
+        match kind(&item) {
+            "Text" => parts.extend(gather::text_in(&mut item, "Text", Origin::Own)),
+            "Mention" => {
+                let mut mention = take::object(&mut item, "Mention").unwrap_or_default();
                 let name = first_text(&take::value(&mut mention, "uri")).map(|name| format!("@{name}"));
                 parts.extend(name.and_then(|name| gather::text(Origin::Own, name)));
-                let content = take::string(&mut mention, "content").unwrap_or_default();
-                beside.extend(gather::text(Origin::Injected, content));
-            } else if let Some(image) = take::object(&mut item, "Image") {
-                parts.extend(picture(image));
-            } else {
-                note_unknown(&mut self.warnings, 1, item.keys().next().map_or("", String::as_str));
+                beside.extend(gather::text_in(&mut mention, "content", Origin::Injected));
             }
-        }
-        parts.extend(beside);
-        self.gather.message(Role::User, parts);
-    }
-
-    fn agent(&mut self, mut message: Fields) {
-        let mut parts = Vec::new();
-        for mut item in take::objects(&mut message, "content") {
-            if let Some(text) = take::string(&mut item, "Text") {
-                parts.extend(gather::text(Origin::Own, text));
-            } else if let Some(thought) = take::object(&mut item, "Thinking") {
-                parts.extend(thinking(thought));
-            } else if let Some(data) = take::string(&mut item, "RedactedThinking") {
-                parts.extend(gather::thinking(String::new(), None, Some(data), Some("anthropic")));
-            } else if let Some(call) = take::object(&mut item, "ToolUse") {
-                parts.push(self::call(call));
-            } else {
-                note_unknown(&mut self.warnings, 1, item.keys().next().map_or("", String::as_str));
-            }
-        }
-        let results = take::object(&mut message, "tool_results").unwrap_or_default();
-        self.replied(parts, results.into_iter().map(|(_, result)| result));
-    }
-
-    /// Adds a message of a version before 0.3.
-    fn older(&mut self, mut message: Fields) {
-        let mut parts = Vec::new();
-        for mut segment in take::objects(&mut message, "segments") {
-            match take::str(&segment, "type") {
-                "text" => {
-                    parts.extend(take::string(&mut segment, "text").and_then(|text| gather::text(Origin::Own, text)))
-                }
-                "thinking" => parts.extend(thinking(segment)),
-                "redacted_thinking" => {}
-                other => note_unknown(&mut self.warnings, 1, other),
-            }
-        }
-        match take::str(&message, "role") {
-            "assistant" => {
-                parts.extend(take::objects(&mut message, "tool_uses").map(call));
-                let results = take::list(&mut message, "tool_results");
-                self.replied(parts, results.into_iter());
-            }
-            "user" => {
-                let context = take::string(&mut message, "context").unwrap_or_default();
-                parts.extend(gather::text(Origin::Injected, context));
-                self.gather.message(Role::User, parts);
-            }
-            // Notes of the program.
-            _ => {}
+            "Image" => parts.extend(picture(&mut item)),
+            other => gather.unknown(other),
         }
     }
+    parts.extend(beside);
+    gather.message(Role::User, parts);
+}
 
-    fn replied(&mut self, parts: Vec<Part>, results: impl Iterator<Item = Value>) {
-        self.gather.message(Role::Assistant, parts);
-        for result in results {
-            if let Value::Object(fields) = result {
-                self.gather.result(self::result(fields));
+fn agent(gather: &mut Gather, mut message: Fields) {
+    let mut parts = Vec::new();
+    for mut item in take::objects(&mut message, "content") {
+        match kind(&item) {
+            "Text" => parts.extend(gather::text_in(&mut item, "Text", Origin::Own)),
+            "Thinking" => parts.extend(take::object(&mut item, "Thinking").and_then(thinking)),
+            "RedactedThinking" => {
+                let data = take::string(&mut item, "RedactedThinking");
+                parts.extend(gather::thinking(String::new(), None, data, Some("anthropic")));
             }
+            "ToolUse" => parts.extend(take::object(&mut item, "ToolUse").map(call)),
+            other => gather.unknown(other),
+        }
+    }
+    let results = take::object(&mut message, "tool_results").unwrap_or_default();
+    replied(gather, parts, results.into_iter().map(|(_, result)| result));
+}
+
+/// Adds a message of a version before 0.3.
+fn older(gather: &mut Gather, mut message: Fields) {
+    let mut parts = Vec::new();
+    for mut segment in take::objects(&mut message, "segments") {
+        match take::str(&segment, "type") {
+            "text" => parts.extend(gather::text_in(&mut segment, "text", Origin::Own)),
+            "thinking" => parts.extend(thinking(segment)),
+            "redacted_thinking" => {}
+            other => gather.unknown(other),
+        }
+    }
+    match take::str(&message, "role") {
+        "assistant" => {
+            parts.extend(take::objects(&mut message, "tool_uses").map(call));
+            replied(gather, parts, take::list(&mut message, "tool_results"));
+        }
+        "user" => {
+            parts.extend(gather::text_in(&mut message, "context", Origin::Injected));
+            gather.message(Role::User, parts);
+        }
+        // Notes of the program.
+        _ => {}
+    }
+}
+
+fn replied(gather: &mut Gather, parts: Vec<Part>, results: impl IntoIterator<Item = Value>) {
+    gather.message(Role::Assistant, parts);
+    for result in results {
+        if let Value::Object(fields) = result {
+            gather.result(self::result(fields));
         }
     }
 }
@@ -151,8 +134,9 @@ fn first_text(value: &Value) -> Option<&str> {
     }
 }
 
-fn picture(mut image: Fields) -> Option<Part> {
-    take::string(&mut image, "source").map(|data| gather::image("image/png", data))
+fn picture(item: &mut Fields) -> Option<Part> {
+    let mut image = take::object(item, "Image")?;
+    Some(gather::image("image/png", take::string(&mut image, "source")?))
 }
 
 fn thinking(mut thought: Fields) -> Option<Part> {
@@ -161,22 +145,13 @@ fn thinking(mut thought: Fields) -> Option<Part> {
 }
 
 fn call(mut call: Fields) -> Part {
-    let id = take::string(&mut call, "id").unwrap_or_default();
-    let tool = take::string(&mut call, "name").unwrap_or_default();
-    gather::call(id, tool, take::parameters(take::value(&mut call, "input")))
+    gather::call_in(&mut call, ["id", "name", "input"])
 }
 
 fn result(mut result: Fields) -> ToolResult {
     let id = take::string(&mut result, "tool_use_id").unwrap_or_default();
-    let tool = take::string(&mut result, "tool_name").unwrap_or_default();
-    let is_command = actions::action(&tool, &Fields::new()).kind == ActionKind::Command;
-    // If a command exits with a status other than 0, only the output says so.
-    let success = match take::flag(&result, "is_error") {
-        true => Some(false),
-        false if is_command => None,
-        false => Some(true),
-    };
-    let output = match take::value(&mut result, "content") {
+    let success = gather::success_of(take::str(&result, "tool_name"), take::flag(&result, "is_error"));
+    let output: Vec<Part> = match take::value(&mut result, "content") {
         Value::Array(items) => items.into_iter().filter_map(output).collect(),
         other => output(other).into_iter().collect(),
     };
@@ -187,13 +162,10 @@ fn result(mut result: Fields) -> ToolResult {
 fn output(value: Value) -> Option<Part> {
     match value {
         Value::String(text) => gather::text(Origin::Own, text),
-        Value::Object(mut fields) => {
-            if let Some(image) = take::object(&mut fields, "Image") {
-                return picture(image);
-            }
-            let text = ["Text", "text"].iter().find_map(|name| take::string(&mut fields, name));
-            gather::text(Origin::Own, text?)
-        }
+        Value::Object(mut fields) if fields.contains_key("Image") => picture(&mut fields),
+        Value::Object(mut fields) => ["Text", "text"]
+            .iter()
+            .find_map(|name| gather::text_in(&mut fields, name, Origin::Own)),
         _ => None,
     }
 }

@@ -148,22 +148,26 @@ pub(crate) fn says_passed(result: &ToolResult) -> bool {
     const TEST: [&str; 2] = ["test", "tests"];
     const PASSED: [&str; 3] = ["pass", "passed", "success"];
     const FAILED: [&str; 6] = ["fail", "failed", "failure", "failures", "error", "errors"];
+    let is_of = |word: &str, names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(word));
     let (mut tests, mut passes, mut fails) = (false, false, false);
+    // One word after the other: an output may be larger than what a list of its words would leave room for.
     for text in result.texts() {
-        let text = text.body.as_str().to_ascii_lowercase();
-        let words: Vec<&str> = text
+        let text = text.body.as_str();
+        let mut before: Option<&str> = None;
+        for word in text
             .split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty())
-            .collect();
-        tests |= words.iter().any(|word| TEST.contains(word));
-        for pair in words.windows(2) {
-            let count = pair[0].parse::<u64>().ok();
-            passes |= PASSED.contains(&pair[1]) && count != Some(0);
-            fails |= FAILED.contains(&pair[1]) && count.is_some_and(|count| count > 0);
-            fails |= FAILED.contains(&pair[0]) && pair[1].parse::<u64>().is_ok_and(|count| count > 0);
+        {
+            let count = before.and_then(|before| before.parse::<u64>().ok());
+            tests |= is_of(word, &TEST);
+            passes |= is_of(word, &PASSED) && count != Some(0);
+            fails |= is_of(word, &FAILED) && count.is_some_and(|count| count > 0);
+            fails |=
+                before.is_some_and(|before| is_of(before, &FAILED)) && word.parse().is_ok_and(|count: u64| count > 0);
+            before = Some(word);
         }
-        passes |= words.first().is_some_and(|word| PASSED.contains(word));
-        fails |= text.contains("test result: failed");
+        let is_failed = |line: &str| line.to_ascii_lowercase().contains("test result: failed");
+        fails |= text.lines().any(is_failed);
     }
     tests && passes && !fails
 }

@@ -134,14 +134,17 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
 
 /// The text of the accepted parts of a message on one line, without a harness's tagged text.
 fn said(message: &Message, counts: impl Fn(&Part) -> bool) -> String {
-    let mut lines = Vec::new();
+    let mut all = String::new();
     for part in message.parts.iter().filter(|part| counts(part)) {
         let Part::Text(text) = part else { continue };
         let plain = harness::without_reminders(text.body.as_str());
         let said = plain.lines().filter(|line| !line.trim_start().starts_with('<'));
-        lines.extend(said.map(short::words).filter(|line| !line.is_empty()));
+        for line in said.map(short::words).filter(|line| !line.is_empty()) {
+            all.push_str(if all.is_empty() { "" } else { " " });
+            all.push_str(&line);
+        }
     }
-    lines.join(" ")
+    all
 }
 
 /// The last words of a line, in at most this many bytes.

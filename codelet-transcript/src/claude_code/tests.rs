@@ -2,12 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 use super::*;
+use crate::Warning;
 use crate::sketch::{check, check_odd, sketch};
-use crate::{Document, Warning};
-
-fn read(bytes: &[u8]) -> Result<Document, ReadError> {
-    record(bytes).map(|recording| recording.document)
-}
 
 /// Returns an entry: its number, its parent's, and the rest of its fields.
 fn entry(id: u32, parent: u32, rest: &str) -> String {
@@ -59,7 +55,7 @@ fn one_reply_over_several_lines_is_one_message() {
         text(7, 6, "m2", "done"),
     ];
     check(
-        read,
+        record,
         &file.concat(),
         r#"user: go
         thinking of anthropic signed sig: hm
@@ -82,7 +78,7 @@ fn answers_of_parallel_calls_stand_together_though_they_branch_off() {
         text(6, 3, "m2", "done"),
     ];
     check(
-        read,
+        record,
         &file.concat(),
         r#"user: go
         call c1: Bash {"command":"ls"}
@@ -104,12 +100,12 @@ fn what_a_rewind_left_behind_is_left_out() {
         text(6, 5, "m3", "went right"),
     ];
     check(
-        read,
+        record,
         &file.concat(),
         "user: go\nassistant: going\nuser: right\nassistant: went right",
     );
     let anew = [prompt(1, 0, "go"), text(2, 1, "m1", "going"), prompt(3, 0, "again")];
-    check_odd(read, &anew.concat(), "user: again", &[Warning::BegunAnew { left: 2 }]);
+    check_odd(record, &anew.concat(), "user: again", &[Warning::BegunAnew { left: 2 }]);
 }
 
 #[test]
@@ -122,10 +118,10 @@ fn a_lost_parent_cuts_nothing_off() {
     ];
     let guessed = [Warning::ParentGuessed { count: 1 }];
     let all = "user: go\nassistant: going\nuser: on\nassistant: gone on";
-    check_odd(read, &file.concat(), all, &guessed);
+    check_odd(record, &file.concat(), all, &guessed);
     let unnamed = file.concat().replace(r#""parentUuid":"u3","#, "");
     assert!(!unnamed.contains("u3"), "{unnamed}");
-    check_odd(read, &unnamed, all, &guessed);
+    check_odd(record, &unnamed, all, &guessed);
 }
 
 #[test]
@@ -148,7 +144,7 @@ fn the_history_goes_on_through_a_compaction() {
         text(5, 4, "m2", "gone"),
     ];
     check(
-        read,
+        record,
         &file.concat(),
         "user: go\nassistant: going\nuser (summary): so far\nassistant: gone",
     );
@@ -193,7 +189,7 @@ fn what_the_harness_says_is_no_prompt() {
         prompt(6, 5, "<bash-stdout> is what I see"),
     ];
     check(
-        read,
+        record,
         &file.concat(),
         "user: go <system-reminder>and stay</system-reminder>
         -
@@ -220,7 +216,7 @@ fn the_arguments_of_a_command_are_the_users_own_words() {
         ),
     ];
     check(
-        read,
+        record,
         &file.concat(),
         "user (injected): <command-name>/clear</command-name><command-args></command-args>
         -
@@ -249,14 +245,14 @@ fn a_prompt_typed_during_work_is_kept_where_it_was_handed_over() {
         -
         user: and hurry
         assistant: hurrying"#;
-    check(read, &handed.concat(), expected);
+    check(record, &handed.concat(), expected);
     // Later versions record what was passed on.
     let shown =
         r#""type":"attachment","attachment":{"type":"queued_command","prompt":"and hurry","commandMode":"prompt"}"#;
     let mut recorded = handed.to_vec();
     recorded.insert(5, entry(9, 3, shown));
     recorded[6] = text(4, 9, "m2", "hurrying");
-    check(read, &recorded.concat(), expected);
+    check(record, &recorded.concat(), expected);
 }
 
 #[test]
@@ -277,7 +273,7 @@ fn attachments_are_put_in_by_the_harness() {
         r#""type":"attachment","attachment":{"type":"task_status","taskId":"7"}"#,
     );
     check(
-        read,
+        record,
         &[prompt(1, 0, "go"), nested, file, other].concat(),
         "user: go\n-\nuser (injected): be kind\n-\nuser (injected): let x;",
     );
@@ -291,7 +287,7 @@ fn errors_of_the_vendor_and_repeated_entries_are_left_out() {
         r#""type":"assistant","isApiErrorMessage":true,"message":{"content":[{"type":"text","text":"500"}]}"#,
     );
     let file = [prompt(1, 0, "go"), failed, prompt(1, 0, "go"), text(3, 2, "m1", "gone")];
-    check(read, &file.concat(), "user: go\nassistant: gone");
+    check(record, &file.concat(), "user: go\nassistant: gone");
 }
 
 #[test]
@@ -300,7 +296,7 @@ fn pictures_and_unknown_blocks_are_kept() {
     let content = format!(r#"{picture},{{"type":"document","title":"t"}}"#);
     let file = entry(1, 0, &format!(r#""type":"user","message":{{"content":[{content}]}}"#));
     check(
-        read,
+        record,
         &file,
         "user image: image/png iVBO\nuser document: {\"type\":\"document\",\"title\":\"t\"}",
     );
@@ -314,7 +310,7 @@ fn an_unknown_kind_of_entry_is_mentioned_and_still_links_the_others() {
         text(3, 2, "m1", "gone"),
     ]
     .concat();
-    let document = read(file.as_bytes()).unwrap();
+    let document = record(file.as_bytes()).unwrap().document;
     assert_eq!(sketch(&document), "user: go\nassistant: gone\n");
     assert_eq!(
         document.warnings,
@@ -335,7 +331,7 @@ fn the_programs_own_notes_are_no_part_of_the_conversation_whatever_they_hold() {
         text(2, 1, "m1", "gone"),
     ]
     .concat();
-    let document = read(file.as_bytes()).unwrap();
+    let document = record(file.as_bytes()).unwrap().document;
     assert_eq!(sketch(&document), "user: go\nassistant: gone\n");
     assert_eq!(document.warnings, []);
 }
@@ -489,4 +485,16 @@ fn a_model_that_thinks_was_asked_to_and_a_summary_of_the_harness_asks_for_nothin
         text(10, 9, "m6", "sixth"),
     ];
     assert_eq!(without_thinking(&file), [false, false, false, false, false, true]);
+}
+
+#[test]
+fn the_file_of_a_subagent_is_a_conversation_of_its_own() {
+    let file = [
+        prompt(1, 0, "find it"),
+        text(2, 1, "m1", "found"),
+        prompt(3, 2, "and on"),
+    ]
+    .concat();
+    let aside = file.replace("\"isSidechain\":false", "\"isSidechain\":true");
+    check(record, &aside, "user: find it\nassistant: found\nuser: and on");
 }

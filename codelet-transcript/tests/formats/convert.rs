@@ -666,3 +666,24 @@ fn collect_ids(value: &Value, ids: &mut Vec<String>) {
         _ => {}
     }
 }
+
+#[test]
+fn tools_of_one_name_on_two_servers_stay_two() {
+    let call = |id: &str, server: &str| {
+        format!(
+            r#"{{"type":"function_call","call_id":"{id}","namespace":"mcp__{server}__","name":"search","arguments":"{{\"query\":\"tea\"}}"}},{{"type":"function_call_output","call_id":"{id}","output":"{server}"}}"#
+        )
+    };
+    let text = format!(
+        r#"{{"input":[{{"role":"user","content":"Find tea."}},{},{}]}}"#,
+        call("a", "wiki"),
+        call("b", "shop")
+    );
+    let document = read(text.as_bytes(), Some(Format::Responses)).unwrap();
+    let calls = document.messages.iter().flat_map(|message| message.calls());
+    let tools: Vec<&str> = calls.map(|call| &*call.tool).collect();
+    assert_eq!(tools, ["mcp__wiki__search", "mcp__shop__search"]);
+    assert_eq!(write(&document, Format::Responses).unwrap(), text);
+    let other = write(&document, Format::Anthropic).unwrap();
+    assert!(tools.iter().all(|tool| other.contains(tool)), "{other}");
+}

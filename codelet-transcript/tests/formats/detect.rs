@@ -191,6 +191,11 @@ fn sessions() -> impl Iterator<Item = (Format, Vec<u8>)> {
 fn the_same_work_is_read_from_every_form() {
     for (form, bytes) in sessions() {
         assert_eq!(detect(&bytes), Some(form));
+        assert_eq!(
+            codelet_transcript::conversations(&bytes),
+            None,
+            "{form} is one conversation"
+        );
         let document = codelet_transcript::read(&bytes, None).unwrap_or_else(|error| panic!("{form}: {error}"));
         assert_eq!(document.warnings, [], "{form}");
         let texts = codelet_transcript::shape::write(&document.messages);

@@ -13,7 +13,7 @@ pub(super) fn check(request: &Value, messages: &[Value], faults: &mut Faults) {
     if marks > MOST_MARKS {
         faults.add("", format!("{marks} blocks have cache_control; {MOST_MARKS} may."));
     }
-    let mut check = Check::default();
+    let mut check = AnthropicCheck::default();
     for (at, message) in messages.iter().enumerate() {
         let content = message.get("content");
         let blocks = content.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -58,7 +58,7 @@ fn marks(value: &Value) -> usize {
 }
 
 #[derive(Default)]
-struct Check<'a> {
+struct AnthropicCheck<'a> {
     /// The role of the last message, ignoring system messages.
     last: &'a str,
     /// System messages that must be followed by a reply or the end: the index of the first.
@@ -75,7 +75,7 @@ struct Check<'a> {
     running: Vec<(usize, &'a str)>,
 }
 
-impl<'a> Check<'a> {
+impl<'a> AnthropicCheck<'a> {
     fn user(&mut self, at: usize, content: Option<&'a Value>, blocks: &'a [Value], faults: &mut Faults) {
         if self.system.take().is_some() {
             faults.add(

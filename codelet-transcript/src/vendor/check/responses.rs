@@ -20,9 +20,9 @@ pub(super) fn check(request: &Value, items: &[Value], faults: &mut Faults) {
     let is_reference = |item: &Value| kind(item) == "item_reference";
     // Missing items may be stored by the provider.
     let is_apart = named("previous_response_id") || named("conversation") || items.iter().any(is_reference);
-    let mut check = Check {
+    let mut check = ResponsesCheck {
         is_apart,
-        ..Check::default()
+        ..ResponsesCheck::default()
     };
     for (at, item) in items.iter().enumerate() {
         check.item(at, item, faults);
@@ -49,7 +49,7 @@ fn kind(item: &Value) -> &str {
 }
 
 #[derive(Default)]
-struct Check<'a> {
+struct ResponsesCheck<'a> {
     is_apart: bool,
     /// The kinds and indices of calls without an output.
     open: HashMap<&'a str, (&'a str, usize)>,
@@ -57,7 +57,7 @@ struct Check<'a> {
     programs: HashSet<&'a str>,
 }
 
-impl<'a> Check<'a> {
+impl<'a> ResponsesCheck<'a> {
     fn item(&mut self, at: usize, item: &'a Value, faults: &mut Faults) {
         let (kind, id) = (kind(item), text(item, "call_id"));
         let is_server_search = kind.starts_with("tool_search") && text(item, "execution") != "client";
