@@ -44,10 +44,10 @@ impl Made {
     }
 }
 
-/// Makes one call, from the permission check to its output. `None` if the user interrupted before it was permitted.
+/// Makes one call, from the permission check to its output. The user is asked about it by its description. `None` if the user interrupted before it was permitted.
 pub(crate) async fn call_one(
     session: &Session,
-    call: &ToolCall,
+    (call, description): (&ToolCall, String),
     is_broken: bool,
     share: Option<f64>,
     live: Live,
@@ -58,7 +58,6 @@ pub(crate) async fn call_one(
         Ok(understood) => understood,
         Err(why) => return Some(Made::refused(why, Duration::ZERO)),
     };
-    let description = tool.describe(&call.parameters);
     let began = Instant::now();
     let taken = match session.hooks {
         Some(_) => as_taken(tool.spec(), call, &needs),

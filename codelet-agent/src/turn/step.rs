@@ -75,7 +75,7 @@ pub(crate) async fn call_tools(
         session.settle_tasks();
     }
     for call in &calls[at..] {
-        listener.on(started(session, call));
+        listener.on(started(call, description(session, call)));
         listener.on(not_run(call));
         unbegun.insert(call.id.clone());
     }
@@ -101,7 +101,7 @@ pub(crate) async fn call_tools(
             session.is_held_up = true;
             listener.on(Event::Refused {
                 tool: call.tool.clone(),
-                description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
+                description: description(session, call),
                 why: output.text.as_str().trim_start_matches(refusal::PREFACE).to_owned(),
             });
         } else if output.is_held_up {
@@ -162,12 +162,17 @@ fn only_looks(session: &Session, call: &ToolCall) -> bool {
     needs.is_some_and(|needs| needs.iter().all(Need::only_looks))
 }
 
-fn started(session: &Session, call: &ToolCall) -> Event {
+/// Returns a line about a call for the user; empty for an unknown tool.
+fn description(session: &Session, call: &ToolCall) -> String {
     let tool = session.parts.tool(&call.tool);
+    tool.map_or_else(String::new, |tool| tool.describe(&call.parameters))
+}
+
+fn started(call: &ToolCall, description: String) -> Event {
     Event::ToolStarted {
         id: call.id.clone(),
         tool: call.tool.clone(),
-        description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
+        description,
         action: call.action.clone(),
     }
 }
@@ -211,11 +216,13 @@ async fn run_batch(
         .iter()
         .enumerate()
         .map(|(at, call)| {
-            listener.on(started(session, call));
+            let description = description(session, call);
+            listener.on(started(call, description.clone()));
             let live = Live::new(call.id.clone(), glimpses.clone());
             let is_broken = session.broken.contains(&call.id);
             let began = Instant::now();
-            call_one(session, call, is_broken, share, live, interrupt.clone()).map(move |came| (at, began, came))
+            call_one(session, (call, description), is_broken, share, live, interrupt.clone())
+                .map(move |came| (at, began, came))
         })
         .collect();
     let grace = async {
