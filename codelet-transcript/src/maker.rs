@@ -64,7 +64,11 @@ impl<F: Fn(&Maker) -> bool> Retelling<F> {
     /// Returns the next message as it may be sent; `None` if nothing is left of it.
     pub fn message(&mut self, mut message: Message) -> Option<Message> {
         if message.role == Role::Assistant {
-            return if self.is_own(&message) { Some(message) } else { self.reply(&message) };
+            return if self.is_own(&message) {
+                Some(message)
+            } else {
+                self.reply(&message)
+            };
         }
         if !self.ids.is_empty() {
             for part in &mut message.parts {

@@ -9,7 +9,7 @@ use crate::run::loop_guard::{self, Went};
 use crate::session::Session;
 use crate::tool::event::{Event, Listen, Stopped};
 use crate::tool::{AT_ONCE, Live, Output};
-use crate::turn::call::{Made, call_one};
+use crate::turn::call::{CallOutcome, call_one};
 use crate::turn::nearer;
 use crate::turn::truncation::{SHOWN, answer, bound, room};
 use codelet_context::message::{Message, Origin, Part, ToolCall};
@@ -247,7 +247,7 @@ async fn run_batch(
                     continue;
                 };
                 let elapsed = began.elapsed().saturating_sub(made.waited);
-                let Made { mut output, diff, files: touched, was_made, .. } = made;
+                let CallOutcome { mut output, diff, files: touched, was_made, .. } = made;
                 files.extend(touched);
                 for notice in output.notices.drain(..) {
                     listener.on(Event::Notice(notice));
