@@ -299,7 +299,7 @@ pub fn plain(name: &str) -> String {
 }
 
 /// One word after a command, without its quotes.
-struct Word {
+struct Argument {
     /// The name in front of `=`, if no part of it is quoted.
     name: Option<String>,
     /// The value, or the whole word if there is no name.
@@ -375,7 +375,7 @@ pub(crate) fn split(words: &str) -> Vec<String> {
 
 /// Splits a text into words at whitespace. A quote counts only at the start of a word or a value and only if it is
 /// closed, so an apostrophe does not.
-fn parted(words: &str) -> Vec<Word> {
+fn parted(words: &str) -> Vec<Argument> {
     let mut found = Vec::new();
     let mut rest = words;
     loop {
@@ -394,7 +394,7 @@ fn parted(words: &str) -> Vec<Word> {
             None => value.clone(),
         };
         rest = &behind[end..];
-        found.push(Word {
+        found.push(Argument {
             name: name.map(str::to_owned),
             value,
             whole,

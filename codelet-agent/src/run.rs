@@ -10,10 +10,10 @@ pub(crate) mod settings;
 
 use crate::model::bill::Spent;
 use crate::model::{ModelError, Reply, Silence, Stop};
-use crate::run::answer::Verdict;
+use crate::run::answer::CheckedAnswer;
 use crate::run::call_key::CallKey;
 pub use crate::run::ending::Ending;
-use crate::run::loop_guard::{Finding, LoopGuard, Went};
+use crate::run::loop_guard::{LoopAction, LoopGuard, Went};
 use crate::run::retry::Retries;
 pub use crate::run::settings::Limits;
 use codelet_context::conversation::{Conversation, Due, Refusal, Signals};
@@ -307,17 +307,17 @@ impl Run {
     }
 
     /// Takes the verdict on the final answer. If it fails and the model is to be asked again, returns the reason.
-    pub(crate) fn on_checked(&mut self, verdict: Verdict) -> Option<String> {
+    pub(crate) fn on_checked(&mut self, verdict: CheckedAnswer) -> Option<String> {
         let Phase::Over(Ending::Answered(answer)) = &mut self.phase else {
             return None;
         };
         let ending = match verdict {
-            Verdict::Fits(checked) => Ending::Answered(checked),
-            Verdict::Unknown(why) => {
+            CheckedAnswer::Fits(checked) => Ending::Answered(checked),
+            CheckedAnswer::Unknown(why) => {
                 self.begun = std::mem::take(answer);
                 Ending::Unchecked(why)
             }
-            Verdict::Unfit(why) => {
+            CheckedAnswer::Unfit(why) => {
                 self.unfit += 1;
                 if self.unfit < UNFIT_TRIES {
                     self.phase = Phase::Ask;
@@ -477,20 +477,20 @@ impl Run {
         shown: Option<u64>,
     ) -> Option<String> {
         match self.loop_guard.take(call, call_key, went, changes, shown) {
-            Finding::Fine => None,
-            Finding::Tell(count) => Some(format!(
+            LoopAction::Fine => None,
+            LoopAction::Tell(count) => Some(format!(
                 "This very call has now failed {count} times. Do something else: look at what it needs, or say what is in the way."
             )),
-            Finding::Stop(count) => {
+            LoopAction::Stop(count) => {
                 let tool = call.tool.clone();
                 self.phase = Phase::Over(Ending::Loop { tool, count });
                 None
             }
-            Finding::TellStale(count) => Some(format!(
+            LoopAction::TellStale(count) => Some(format!(
                 "The last {count} calls were all made before, with the same result: nothing has changed by them. Go on with the next thing, or \
                  give your answer."
             )),
-            Finding::StopStale(count) => {
+            LoopAction::StopStale(count) => {
                 let tool = call.tool.clone();
                 self.phase = Phase::Over(Ending::Stale { tool, count });
                 None

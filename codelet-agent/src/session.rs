@@ -387,6 +387,14 @@ impl Session {
         said
     }
 
+    /// Returns the same without the turns that a provider has refused: it would refuse them again.
+    pub fn said_without_refused(&self) -> Vec<Arc<Message>> {
+        let said = self.said().into_iter().enumerate();
+        said.filter(|(at, _)| !self.conversation.is_withdrawn(*at))
+            .map(|(_, message)| message)
+            .collect()
+    }
+
     /// Returns placeholder results for the last step's calls; `None` if they have results.
     pub(crate) fn answers_in_place(&self) -> Option<Message> {
         let last = self.conversation.history().messages().last()?;

@@ -5,7 +5,6 @@ use codelet_agent::model::{Billed, ModelError, Reply, Stop};
 use codelet_context::message::{Message, Part, Role};
 use codelet_transcript::{Maker, read};
 use serde_json::Value;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Parses a reply in the vendor's own format and records its maker. `history` is the request's messages: a call id that
@@ -50,18 +49,15 @@ fn unique_ids(message: &mut Message, history: &[Arc<Message>]) -> Vec<Arc<str>> 
     if message.calls().next().is_none() {
         return Vec::new();
     }
-    let used: HashSet<&str> = history
-        .iter()
-        .flat_map(|message| message.calls())
-        .map(|call| &*call.id)
-        .collect();
+    let used = || history.iter().flat_map(|message| message.calls()).map(|call| &*call.id);
     let mut own: Vec<Arc<str>> = Vec::new();
     for part in &mut message.parts {
         let Part::ToolCall(call) = part else { continue };
-        let is_free = |id: &str| !id.is_empty() && !used.contains(id) && !own.iter().any(|own| **own == *id);
+        let is_free =
+            |id: &str| !id.is_empty() && !used().any(|used| used == id) && !own.iter().any(|own| **own == *id);
         if !is_free(&call.id) {
             let stem = if call.id.is_empty() { "call" } else { &*call.id };
-            let fresh = (used.len() + own.len() + 1..)
+            let fresh = (used().count() + own.len() + 1..)
                 .map(|number| format!("{stem}-{number}"))
                 .find(|id| is_free(id));
             call.id = fresh.expect("numbers do not run out").into();

@@ -45,7 +45,7 @@ pub(crate) struct Settings {
     /// The cloud that serves the model, if it is not the vendor itself.
     pub host: Option<Host>,
     /// The provider and model name used in requests; for a cloud, the cloud's.
-    pub asked: Asked,
+    pub asked: ModelId,
     /// The vendor's own name of the model, whose rules apply in clouds too.
     pub model: String,
     pub vendor: &'static str,
@@ -63,7 +63,7 @@ pub(crate) struct Settings {
 
 /// The provider and its model name.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ModelId {
     pub vendor: &'static str,
     pub model: String,
 }

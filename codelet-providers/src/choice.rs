@@ -2,7 +2,7 @@
 
 use crate::address;
 use crate::auth::Auth;
-use crate::body::{self, Asked, Settings, Thinking};
+use crate::body::{self, ModelId, Settings, Thinking};
 use crate::cache_control::Lifetime;
 use crate::catalogue::{self, Known, Thinks};
 use crate::host::google::AccessTokens;
@@ -160,7 +160,7 @@ pub async fn connect_telling(
     let settings = Settings {
         wire,
         host: vendor.host,
-        asked: Asked {
+        asked: ModelId {
             vendor: match vendor.host {
                 Some(_) => vendor.name,
                 None => maker,

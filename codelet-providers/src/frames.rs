@@ -156,9 +156,9 @@ pub(crate) fn answered(grown: usize, stop: Option<&Stop>) -> usize {
 
 /// Emits the usage when it changes.
 #[derive(Default)]
-pub(crate) struct Told(Option<Billed>);
+pub(crate) struct UsageReporter(Option<Billed>);
 
-impl Told {
+impl UsageReporter {
     pub(crate) fn tell(&mut self, billed: Billed, deltas: &mut Deltas) {
         if self.0 != Some(billed) {
             self.0 = Some(billed);

@@ -326,7 +326,7 @@ pub(crate) struct Answer {
 }
 
 /// The next item of a reply.
-pub(crate) enum Came {
+pub(crate) enum StreamItem {
     /// The data of a frame.
     Frame(String),
     /// Bytes that are not a frame, or not yet.
@@ -367,7 +367,7 @@ pub(crate) struct Stream {
 impl Stream {
     /// Returns the next item. `had_begun` is recorded in errors. At `ends`, if given, the stream is treated as ended by
     /// the server.
-    pub(crate) async fn next(&mut self, had_begun: bool, ends: Option<Instant>) -> Result<Came, ModelError> {
+    pub(crate) async fn next(&mut self, had_begun: bool, ends: Option<Instant>) -> Result<StreamItem, ModelError> {
         if self.frames.is_empty() && !self.is_over {
             match ends {
                 None => self.read(had_begun).await?,
@@ -380,9 +380,9 @@ impl Stream {
             }
         }
         Ok(match self.frames.pop_front() {
-            Some(frame) => Came::Frame(frame),
-            None if self.is_over => Came::End,
-            None => Came::Life,
+            Some(frame) => StreamItem::Frame(frame),
+            None if self.is_over => StreamItem::End,
+            None => StreamItem::Life,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::error_kind::{NoHeaders, Refusal, classify};
 use crate::secret::Secrets;
-use crate::usage::{Anthropic, Inclusive};
+use crate::usage::{AnthropicUsage, Inclusive};
 use crate::vendor::Wire;
 pub use codelet_agent::model::Billed;
 use codelet_agent::model::ModelError;
@@ -35,7 +35,7 @@ pub fn too_long(status: u16, body: &str) -> Option<TooLong> {
 #[derive(Clone, Debug)]
 pub struct Meter {
     wire: Wire,
-    anthropic: Anthropic,
+    anthropic: AnthropicUsage,
     inclusive: Inclusive,
     has_read: bool,
 }
@@ -45,7 +45,7 @@ impl Meter {
     pub fn new(wire: Wire) -> Self {
         Meter {
             wire,
-            anthropic: Anthropic::default(),
+            anthropic: AnthropicUsage::default(),
             inclusive: Inclusive::default(),
             has_read: false,
         }

@@ -4,7 +4,7 @@ use crate::answer;
 use crate::body::Settings;
 use crate::error_kind::{NoHeaders, Refusal, classify};
 use crate::frames::{Frames, Trouble, Whole, anthropic, chat, gemini, responses};
-use crate::network::{Came, Line, Stream};
+use crate::network::{Line, Stream, StreamItem};
 use crate::scrubber::{Kept, Scrubber};
 use crate::stream_end::{Habits, StreamEnds};
 use crate::surrogate_pairs::SurrogatePairs;
@@ -171,12 +171,12 @@ impl Exchange {
             return Ok(());
         };
         let frame = match stream.next(self.had_begun, self.ends.at()).await {
-            Ok(Came::Frame(frame)) => frame,
-            Ok(Came::Life) => {
+            Ok(StreamItem::Frame(frame)) => frame,
+            Ok(StreamItem::Life) => {
                 self.ready.push_back(Ok(Delta::Alive));
                 return Ok(());
             }
-            Ok(Came::End) => {
+            Ok(StreamItem::End) => {
                 self.ends.over(Instant::now());
                 return self.end(None);
             }

@@ -22,13 +22,13 @@ fn first(value: &Value, paths: &[&[&str]]) -> Option<Tokens> {
 
 /// The usage that the Anthropic wire has reported for one reply.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Anthropic {
+pub(crate) struct AnthropicUsage {
     first: Option<Reported>,
     reported: Reported,
     write_1h: Option<Tokens>,
 }
 
-impl Anthropic {
+impl AnthropicUsage {
     /// Takes the `usage` of an event.
     pub(crate) fn update(&mut self, usage: &Value) {
         let write_5m = count(usage, &["cache_creation", "ephemeral_5m_input_tokens"]);
@@ -172,7 +172,7 @@ mod tests {
     use serde_json::json;
 
     fn anthropic(events: &[Value]) -> Billed {
-        let mut usage = Anthropic::default();
+        let mut usage = AnthropicUsage::default();
         events.iter().for_each(|event| usage.update(event));
         usage.billed()
     }

@@ -142,6 +142,50 @@ fn the_reason_of_a_wait_is_told_on_three_rows_at_most_with_when_it_ends() {
 }
 
 #[test]
+fn a_provider_that_stops_in_the_middle_of_a_sentence_leaves_it_whole_in_plain_lines() {
+    let answer = "The parser keeps each comment that stands before a closing brace, in a list of its own. It is sorted.\n\nThe end.\n";
+    let rows = |stalls_at: Option<usize>| {
+        let mut renderer = Renderer::new(Look::plain(60));
+        let mut shown = String::new();
+        let mut print = |lines: Vec<Line<'static>>| shown.push_str(&text(&lines));
+        for (at, letter) in answer.char_indices() {
+            if stalls_at == Some(at) {
+                print(renderer.on(
+                    &Event::Waiting {
+                        cause: "the provider stopped sending".to_owned(),
+                        left: Duration::from_secs(50),
+                        next_try: Some(2),
+                        first_token: None,
+                    },
+                    Duration::from_secs(1),
+                ));
+            }
+            print(renderer.on(&Event::Text(letter.to_string()), Duration::from_secs(2)));
+        }
+        print(renderer.on(
+            &Event::Over(Ending::Answered(answer.to_owned())),
+            Duration::from_secs(3),
+        ));
+        shown
+    };
+    let whole = rows(None);
+    for (at, _) in answer
+        .char_indices()
+        .filter(|(at, _)| *at < answer.find("\n").unwrap())
+        .skip(1)
+    {
+        let shown = rows(Some(at));
+        let (waits, others): (Vec<&str>, Vec<&str>) = shown.lines().partition(|row| row.starts_with("waiting: "));
+        assert_eq!(
+            waits,
+            ["waiting: the provider stopped sending; try 2 in 50 s"],
+            "{at}: {shown}"
+        );
+        assert_eq!(others.join("\n") + "\n", whole, "{at}: {shown}");
+    }
+}
+
+#[test]
 fn a_wait_that_was_worth_it_leaves_one_line_with_its_reason() {
     let waiting = |cause: &str| Event::Waiting {
         cause: cause.to_owned(),

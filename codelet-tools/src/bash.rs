@@ -3,7 +3,7 @@
 use crate::arguments;
 use crate::bounded::Bounded;
 use crate::caches;
-use crate::cwd::{NOTING, NOTING_FREE, NOTING_STATUSES, Note};
+use crate::cwd::{CwdPipe, NOTING, NOTING_FREE, NOTING_STATUSES};
 use crate::ending;
 use crate::files;
 use crate::handed::{self, Numbers};
@@ -111,11 +111,11 @@ impl Bash {
         command: &str,
         timeout: Duration,
         (sandbox, is_shut_in): (Option<Sandbox>, bool),
-    ) -> Result<(Program, Note), String> {
+    ) -> Result<(Program, CwdPipe), String> {
         let context = &self.context;
         let (directory, held) = self.stand(is_shut_in)?;
         let numbers = Numbers::free()?;
-        let (note, pipe) = Note::begin(command).map_err(|error| files::reason(&error))?;
+        let (note, pipe) = CwdPipe::begin(command).map_err(|error| files::reason(&error))?;
         let mut handed = vec![handed::hand(pipe, numbers.note)];
         // The trap notes the final directory however the command ends, unless the command sets its own EXIT trap or
         // `exec`s another program. Shells other than bash can use such a high descriptor number only through its name.
@@ -491,7 +491,7 @@ fn ran(
     program: Program,
     stop: &PipeReader,
     live: Live,
-    note: Note,
+    note: CwdPipe,
     left: &Left,
     answer: oneshot::Sender<Output>,
 ) -> Option<PipeReader> {

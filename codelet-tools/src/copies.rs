@@ -93,7 +93,7 @@ fn change(before: &Version, after: &Version) -> Change {
 
 /// A change of a file.
 #[derive(Clone, Debug)]
-struct Entry {
+struct FileChange {
     path: PathBuf,
     before: Version,
     after: Version,
@@ -103,7 +103,7 @@ struct Entry {
 
 #[derive(Clone, Debug)]
 enum Record {
-    Change(Entry),
+    Change(FileChange),
     Command(String),
 }
 
@@ -116,7 +116,7 @@ struct Records {
 }
 
 impl Records {
-    fn changes(&self, from: usize, to: usize) -> impl DoubleEndedIterator<Item = &Entry> {
+    fn changes(&self, from: usize, to: usize) -> impl DoubleEndedIterator<Item = &FileChange> {
         let to = to.min(self.all.len());
         let records = self.all.get(from.min(to)..to).unwrap_or_default().iter();
         records.filter_map(|record| match record {
@@ -135,7 +135,7 @@ impl Records {
         net
     }
 
-    fn push(&mut self, mut entry: Entry, most: usize) {
+    fn push(&mut self, mut entry: FileChange, most: usize) {
         // The earlier contents are usually those left by the last change, so share that copy.
         let last = self.changes(0, usize::MAX).rev().find(|last| last.path == entry.path);
         if let Some(last) = last
@@ -277,7 +277,7 @@ impl Copies {
         if !(done.is_err() && after.is_like(&before)) {
             let path = path.to_owned();
             self.records().push(
-                Entry {
+                FileChange {
                     path,
                     before,
                     after,
@@ -410,7 +410,7 @@ impl Due {
         match (&self.now, &self.target) {
             (Now::File(whole), Version::Absent) => {
                 files::remove(&self.path, &whole.standing)?;
-                let entry = Entry {
+                let entry = FileChange {
                     path: self.path.clone(),
                     before,
                     after: Version::Absent,

@@ -26,7 +26,7 @@ pub(crate) const NOTING_STATUSES: &str = "printf '%s ' \"${PIPESTATUS[@]}\"; ";
 /// The pipe to which the shell writes its final working directory. Any program of the command can write to it too, or
 /// change the shell's directory; so the note is a folder or nothing, and it affects only commands that are confined at
 /// least as much as this one ([`Shell`]).
-pub(crate) struct Note {
+pub(crate) struct CwdPipe {
     pipe: PipeReader,
     may_move: bool,
 }
@@ -41,19 +41,19 @@ pub(crate) struct Stands {
     pub is_known: bool,
 }
 
-impl Note {
+impl CwdPipe {
     /// Creates the note for a command that has not run yet, and the end of the pipe for its shell.
     ///
     /// # Errors
     /// If no pipe can be created.
-    pub(crate) fn begin(command: &str) -> io::Result<(Note, PipeWriter)> {
+    pub(crate) fn begin(command: &str) -> io::Result<(CwdPipe, PipeWriter)> {
         let (pipe, writer) = io::pipe()?;
         // Nothing is read before the end, so a full pipe must not block the shell.
         for end in [pipe.as_fd(), writer.as_fd()] {
             fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
         }
         let may_move = may_move(command);
-        Ok((Note { pipe, may_move }, writer))
+        Ok((CwdPipe { pipe, may_move }, writer))
     }
 
     /// Reads where the command ended. If the shell noted nothing (killed, replaced by `exec`, or another trap), this is
@@ -204,13 +204,13 @@ mod tests {
         let (began, seen, noted) = (place("began"), place("seen"), place("noted"));
         let gone = place("gone");
         let note = |command: &str, text: Option<&Path>| {
-            let (note, mut writer) = Note::begin(command).unwrap();
+            let (note, mut writer) = CwdPipe::begin(command).unwrap();
             if let Some(text) = text {
                 writeln!(writer, "{}", text.display()).unwrap();
             }
             note
         };
-        let check = |note: Note, seen_in: Option<&Path>, directory: &Path, is_known: bool| {
+        let check = |note: CwdPipe, seen_in: Option<&Path>, directory: &Path, is_known: bool| {
             let directory = directory.to_owned();
             let pipe = Box::default();
             let stands = Stands {
@@ -232,11 +232,11 @@ mod tests {
     #[test]
     fn a_note_is_read_while_somebody_still_holds_the_pipe_and_has_an_end() {
         let folder = tempfile::tempdir().unwrap();
-        let (note, mut held) = Note::begin("cd x").unwrap();
+        let (note, mut held) = CwdPipe::begin("cd x").unwrap();
         writeln!(held, "{}", folder.path().display()).unwrap();
         let stands = note.read(None, &[Path::new("/"), Path::new("/")]);
         assert_eq!(stands.directory, folder.path());
-        let (note, mut held) = Note::begin("cd x").unwrap();
+        let (note, mut held) = CwdPipe::begin("cd x").unwrap();
         // A writer that fills the pipe is not blocked, and its text is not a folder.
         while held.write(&[b'/'; 4096]).is_ok() {}
         let stands = note.read(None, &[folder.path(), Path::new("/")]);

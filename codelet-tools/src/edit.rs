@@ -57,14 +57,14 @@ impl Edit {
 
 /// The text to replace and its replacement.
 #[derive(Clone)]
-struct Asked {
+struct EditRequest {
     old: String,
     new: String,
     all: bool,
 }
 
-impl Asked {
-    fn of(parameters: &Parameters) -> Result<Asked, String> {
+impl EditRequest {
+    fn of(parameters: &Parameters) -> Result<EditRequest, String> {
         let old = arguments::text(parameters, "old_string")?.to_owned();
         let new = arguments::text(parameters, "new_string")?.to_owned();
         let all = arguments::flag(parameters, "replace_all")?;
@@ -74,16 +74,16 @@ impl Asked {
         if old == new {
             return Err("`old_string` and `new_string` are the same".to_owned());
         }
-        Ok(Asked { old, new, all })
+        Ok(EditRequest { old, new, all })
     }
 
     /// Returns the edit without a leading byte-order mark, unless the mark is an ordinary character in the text.
-    fn without_mark(&self, text: &str, is_marked: bool) -> Asked {
+    fn without_mark(&self, text: &str, is_marked: bool) -> EditRequest {
         let bare = |given: &str| given.strip_prefix('\u{feff}').unwrap_or(given).to_owned();
         let (old, new) = (bare(&self.old), bare(&self.new));
         let is_mark = (is_marked && text.starts_with(&old)) || !text.contains(&self.old);
         match is_mark && !old.is_empty() {
-            true => Asked {
+            true => EditRequest {
                 old,
                 new,
                 all: self.all,
@@ -107,7 +107,7 @@ impl Tool for Edit {
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
-        let asked = Asked::of(parameters)?;
+        let asked = EditRequest::of(parameters)?;
         let name = arguments::file(parameters)?;
         let Place { path, is_inside } = self.context.paths.judge(name)?;
         let diff = match prepared(&self.context, &path, &asked) {
@@ -137,7 +137,7 @@ impl Tool for Edit {
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
         Box::pin(async move {
             let asked = || -> Result<_, String> {
-                let asked = Asked::of(call.parameters)?;
+                let asked = EditRequest::of(call.parameters)?;
                 let name = arguments::file(call.parameters)?;
                 Ok((name.to_owned(), self.context.paths.judged(name)?, asked))
             };
@@ -163,7 +163,7 @@ struct Prepared {
     is_known: bool,
 }
 
-fn prepared(context: &ToolContext, path: &Path, asked: &Asked) -> Result<Prepared, String> {
+fn prepared(context: &ToolContext, path: &Path, asked: &EditRequest) -> Result<Prepared, String> {
     let Some(whole) = files::read(path)? else {
         return Err("it is larger than 10 MiB; change it by a command".to_owned());
     };
@@ -179,7 +179,7 @@ fn prepared(context: &ToolContext, path: &Path, asked: &Asked) -> Result<Prepare
     Ok(Prepared { whole, done, is_known })
 }
 
-fn edit(context: &ToolContext, path: &Path, asked: &Asked) -> Result<String, String> {
+fn edit(context: &ToolContext, path: &Path, asked: &EditRequest) -> Result<String, String> {
     let Prepared { whole, done, is_known } = prepared(context, path, asked)?;
     let replaced = Old {
         standing: &whole.standing,
@@ -194,7 +194,7 @@ fn edit(context: &ToolContext, path: &Path, asked: &Asked) -> Result<String, Str
 
 /// Applies the edit to a file's bytes. The model never sees a byte-order mark, so none is searched for, and the file
 /// keeps its own.
-fn edited(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, String> {
+fn edited(bytes: &[u8], asked: &EditRequest, secrets: &Secrets) -> Result<Replaced, String> {
     let Decoded {
         text,
         encoding,
@@ -219,7 +219,7 @@ fn edited(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, St
 }
 
 /// The first new character that is not the same byte in every encoding.
-fn unwritable(Asked { old, new, .. }: &Asked) -> Option<char> {
+fn unwritable(EditRequest { old, new, .. }: &EditRequest) -> Option<char> {
     // Characters of the old text exist in the file as they are.
     new.chars().find(|c| !c.is_ascii() && !old.contains(*c))
 }
@@ -233,8 +233,8 @@ fn mixing(text: &str, new: char) -> String {
     )
 }
 
-fn replaced(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, String> {
-    let Asked { old, new, all } = asked;
+fn replaced(bytes: &[u8], asked: &EditRequest, secrets: &Secrets) -> Result<Replaced, String> {
+    let EditRequest { old, new, all } = asked;
     let refused = |refusal: Refusal, shown: &[u8], old: &str| match refusal {
         Refusal::NotFound => near::explain(&text::decode(shown).text, old),
         Refusal::Several(lines) => several(&lines),

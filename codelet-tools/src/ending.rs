@@ -1,7 +1,7 @@
 //! Notes for the model on how a command ended.
 
 use crate::cwd::Stands;
-use crate::process::{End, Ended};
+use crate::process::{End, FinishedProcess};
 use crate::process_tree::Member;
 use crate::run_blocking::INTERRUPTED;
 use crate::sandbox::Sandboxing;
@@ -18,7 +18,7 @@ const NAMED: usize = 5;
 /// brackets; nothing after a quick success with output. `earlier` are jobs of other commands.
 pub(crate) fn notes(
     context: &ToolContext,
-    ended: &Ended,
+    ended: &FinishedProcess,
     timeout: Duration,
     (text, has_network): (&str, bool),
     moved: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) fn moved(context: &ToolContext, stands: &Stands, was: &Path) -> Optio
     })
 }
 
-fn end(ended: &Ended, timeout: Duration, text: &str) -> Option<String> {
+fn end(ended: &FinishedProcess, timeout: Duration, text: &str) -> Option<String> {
     let seconds = ended.elapsed.as_secs();
     let took = if seconds > 0 {
         format!(", {seconds} s")
@@ -86,7 +86,7 @@ fn hidden(pipe: &[u8]) -> Option<String> {
 }
 
 /// The jobs that are still running, and what to do about them.
-fn left(ended: &Ended) -> Option<String> {
+fn left(ended: &FinishedProcess) -> Option<String> {
     let left = &ended.left;
     let what = counted(left.len(), "job");
     let told = format!("{what} still running in the background: {}", named(left));
@@ -103,7 +103,7 @@ fn left(ended: &Ended) -> Option<String> {
 }
 
 /// Says that a command cannot end jobs of earlier commands, if it may have tried.
-fn out_of_reach(ended: &Ended, text: &str, earlier: &[Member]) -> Option<String> {
+fn out_of_reach(ended: &FinishedProcess, text: &str, earlier: &[Member]) -> Option<String> {
     let has_tried = !earlier.is_empty() && holds_signals(ended) && tail(text).contains("not permitted");
     has_tried.then(|| {
         let runs = if earlier.len() == 1 { "runs" } else { "run" };
@@ -118,7 +118,7 @@ fn out_of_reach(ended: &Ended, text: &str, earlier: &[Member]) -> Option<String>
 }
 
 /// Returns whether the sandbox certainly blocks signals to processes outside it.
-fn holds_signals(ended: &Ended) -> bool {
+fn holds_signals(ended: &FinishedProcess) -> bool {
     ended.sandboxing == Some(Sandboxing::Full)
 }
 

@@ -72,7 +72,7 @@ enum Mode {
 }
 
 /// The search that a call asks for.
-struct Asked {
+struct GrepRequest {
     matcher: RegexMatcher,
     searcher: Searcher,
     glob: Option<Pattern>,
@@ -80,12 +80,12 @@ struct Asked {
     limit: u64,
 }
 
-impl Asked {
+impl GrepRequest {
     /// Parses the parameters of a call for a search below `root`.
     ///
     /// # Errors
     /// Says which parameter is wrong.
-    fn of(parameters: &Parameters, root: &Path) -> Result<Asked, String> {
+    fn of(parameters: &Parameters, root: &Path) -> Result<GrepRequest, String> {
         let pattern = arguments::text(parameters, "pattern")?;
         if pattern.is_empty() {
             return Err("`pattern` is empty".to_owned());
@@ -125,7 +125,7 @@ impl Asked {
         let glob = arguments::optional_text(parameters, "glob")?
             .map(|glob| Pattern::filter(glob, root))
             .transpose();
-        Ok(Asked {
+        Ok(GrepRequest {
             matcher,
             searcher,
             glob: glob.map_err(|error| format!("`glob` is not a valid pattern: {error}"))?,
@@ -152,7 +152,7 @@ impl Tool for Grep {
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let name = arguments::place(parameters)?;
-        Asked::of(parameters, &self.context.paths.resolve(name)?.path)?;
+        GrepRequest::of(parameters, &self.context.paths.resolve(name)?.path)?;
         self.context.to_look_at(name)
     }
 
@@ -172,7 +172,7 @@ impl Tool for Grep {
             let asked = || -> Result<_, String> {
                 let name = arguments::place(call.parameters)?;
                 let place = self.context.paths.judged(name)?;
-                Ok((Asked::of(call.parameters, &place.path)?, name.to_owned(), place))
+                Ok((GrepRequest::of(call.parameters, &place.path)?, name.to_owned(), place))
             };
             let (asked, name, place) = match asked() {
                 Ok(asked) => asked,
@@ -191,7 +191,7 @@ impl Tool for Grep {
     }
 }
 
-fn search(context: &ToolContext, name: &str, root: &Path, mut asked: Asked, interrupt: &Interrupt) -> Output {
+fn search(context: &ToolContext, name: &str, root: &Path, mut asked: GrepRequest, interrupt: &Interrupt) -> Output {
     let mut found = Found {
         out: String::new(),
         shown: 0,

@@ -24,7 +24,7 @@ const LONGEST_PATTERN: usize = 1_024;
 /// The patterns that apply in the current folder of a walk.
 pub(crate) struct Ignored {
     /// Outermost folder first.
-    levels: Vec<Level>,
+    levels: Vec<FolderPatterns>,
     bytes_left: u64,
     patterns_left: usize,
     /// Ignore files that were skipped.
@@ -32,7 +32,7 @@ pub(crate) struct Ignored {
 }
 
 /// The patterns of one folder.
-struct Level {
+struct FolderPatterns {
     folder: PathBuf,
     /// By priority: the first kind that matches a name decides.
     kinds: [Gitignore; 3],
@@ -71,7 +71,7 @@ impl Ignored {
         ];
         if kinds.iter().any(|kind| !kind.is_empty()) {
             let folder = folder.to_owned();
-            self.levels.push(Level { folder, kinds });
+            self.levels.push(FolderPatterns { folder, kinds });
         }
     }
 

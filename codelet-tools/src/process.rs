@@ -77,7 +77,7 @@ pub(crate) enum End {
 }
 
 /// A program that has ended.
-pub(crate) struct Ended {
+pub(crate) struct FinishedProcess {
     pub end: End,
     pub elapsed: Duration,
     /// Processes that it left running.
@@ -100,7 +100,7 @@ pub(crate) fn run(
     program: Program,
     stop: Option<&PipeReader>,
     sink: &mut dyn FnMut(&[u8]),
-) -> Result<Ended, Unstarted> {
+) -> Result<FinishedProcess, Unstarted> {
     let began = Instant::now();
     let mark = format!("{:016x}", fastrand::u64(..));
     let _adoption = Adoption::begin();
@@ -148,7 +148,7 @@ pub(crate) fn run(
         let exited = || status.and_then(|status| status.exit_status()).map(End::Exited);
         killed.or_else(exited).unwrap_or(End::Unknown)
     });
-    Ok(Ended {
+    Ok(FinishedProcess {
         end,
         elapsed: began.elapsed(),
         left,

@@ -389,11 +389,11 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::process::{Ended, Program, run};
+    use crate::process::{FinishedProcess, Program, run};
     use std::process::Command;
     use std::time::Instant;
 
-    fn ended(command: &str) -> Ended {
+    fn ended(command: &str) -> FinishedProcess {
         let program = Program {
             program: "/bin/sh".into(),
             arguments: vec!["-c".into(), command.into()],

@@ -112,7 +112,8 @@ fn read(context: &ToolContext, place: &Place, part: (u64, u64), interrupt: &Inte
             why
         }
     })?;
-    let mut bytes = Vec::new();
+    // With room for one more, which tells that this is all.
+    let mut bytes = Vec::with_capacity(metadata.len().min(LARGEST) as usize + 1);
     Watched::new(&mut file, interrupt, u64::MAX)
         .take(LARGEST + 1)
         .read_to_end(&mut bytes)

@@ -1,5 +1,5 @@
-//! The sandbox for commands: they write only in the workspace and in temporary folders, and reach no terminal, no
-//! network and no socket of another program.
+//! The sandbox for commands: they write only in the workspace and in temporary folders, and reach no terminal, no named
+//! socket of another program, and no network unless the user [permits it](Sandbox::with_network).
 //!
 //! On Linux it consists of Landlock (files, signals) and a seccomp filter (sockets, limits and priorities of other
 //! processes, the kernel's keys). Both restrict the calling *thread* and its children, so a thread of its own enters
@@ -18,7 +18,7 @@
 //! Read-only commands, which run without a prompt, have a stricter sandbox: a list of permitted files and system calls.
 //!
 //! The other sandbox leaves these open: reading any file that the user may read, including those with keys (known keys
-//! are removed from a command's output, and it cannot send anything); modes, owners, times and attributes of the user's
+//! are removed from a command's output, and without the network it cannot send anything); modes, owners, times and attributes of the user's
 //! files anywhere, for which Landlock has no right and which a filter cannot refuse without breaking builds; shared
 //! memory by name (`/dev/shm`), which many programs need among their own processes; whatever outside programs read from
 //! the files that it may write (including named pipes); the settings and hooks of the workspace's own repository, since

@@ -378,14 +378,14 @@ impl Tool for Discreet {
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
-        let secrets = self.context.secrets();
-        let mut needs = self.tool.needs(parameters).map_err(|error| {
-            let notes = self.notes(parameters, false);
-            secrets.hide(&noted(error, &notes)).into_owned()
-        })?;
+        let hide = |text: &str| self.context.secrets().hide(text).into_owned();
+        let mut needs = self
+            .tool
+            .needs(parameters)
+            .map_err(|error| hide(&noted(error, &self.notes(parameters, false))))?;
         for need in &mut needs {
             if let Need::Change { diff, .. } = need {
-                *diff = secrets.hide(diff).into_owned();
+                *diff = hide(diff);
             }
         }
         Ok(needs)

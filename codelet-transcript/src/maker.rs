@@ -46,6 +46,9 @@ pub struct Retelling<F> {
     is_own: F,
     /// New ids of calls by their old ones.
     ids: HashMap<Arc<str>, Arc<str>>,
+    /// The last recorded producer, as it is written, and whether its replies stay unchanged. Most replies of a
+    /// conversation have one producer.
+    last: Option<(String, bool)>,
 }
 
 impl<F: Fn(&Maker) -> bool> Retelling<F> {
@@ -54,14 +57,18 @@ impl<F: Fn(&Maker) -> bool> Retelling<F> {
         Retelling {
             is_own,
             ids: HashMap::new(),
+            last: None,
         }
     }
 
     /// Returns the next message as it may be sent; `None` if nothing is left of it.
     pub fn message(&mut self, mut message: Message) -> Option<Message> {
         if message.role == Role::Assistant {
-            let is_own = Maker::of(&message).is_none_or(|maker| (self.is_own)(&maker));
-            return if is_own { Some(message) } else { self.reply(&message) };
+            return if self.is_own(&message) {
+                Some(message)
+            } else {
+                self.reply(&message)
+            };
         }
         if !self.ids.is_empty() {
             for part in &mut message.parts {
@@ -73,6 +80,20 @@ impl<F: Fn(&Maker) -> bool> Retelling<F> {
             }
         }
         Some(message)
+    }
+
+    fn is_own(&mut self, reply: &Message) -> bool {
+        let Some(maker) = reply.extra.get(MAKER).and_then(|maker| maker.as_str()) else {
+            return true;
+        };
+        if let Some((last, is_own)) = &self.last
+            && last == maker
+        {
+            return *is_own;
+        }
+        let is_own = Maker::of(reply).is_none_or(|maker| (self.is_own)(&maker));
+        self.last = Some((maker.to_owned(), is_own));
+        is_own
     }
 
     fn reply(&mut self, message: &Message) -> Option<Message> {

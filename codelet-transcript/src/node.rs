@@ -50,8 +50,7 @@ impl<'a> Node<'a> {
             ..Out::default()
         };
         self.write(&mut out);
-        out.close();
-        out.slices
+        out.into_slices()
     }
 
     fn write(&self, out: &mut Out) {
@@ -109,10 +108,10 @@ impl<'a> Node<'a> {
 /// The output so far.
 #[derive(Default)]
 struct Out<'a> {
-    /// The finished slices.
-    slices: Vec<Bytes>,
-    /// The bytes after them.
+    /// Everything but the shared slices, in one buffer: most of what stands between two of them is short.
     open: Vec<u8>,
+    /// The shared slices, each with the length of `open` before it.
+    shared: Vec<(usize, Bytes)>,
     /// The cache of encoded texts; `None` if all is written as one text.
     encoded: Option<&'a mut Encoded>,
 }
@@ -129,19 +128,22 @@ impl Out<'_> {
             })
         });
         match slice {
-            Some(slice) => {
-                self.close();
-                self.slices.push(slice);
-            }
+            Some(slice) => self.shared.push((self.open.len(), slice)),
             None => quote(body.as_str(), &mut self.open),
         }
     }
 
-    /// Finishes the open slice.
-    fn close(&mut self) {
-        if !self.open.is_empty() {
-            self.slices.push(Bytes::from(std::mem::take(&mut self.open)));
+    fn into_slices(self) -> Vec<Bytes> {
+        let own = Bytes::from(self.open);
+        let mut slices = Vec::with_capacity(2 * self.shared.len() + 1);
+        let mut from = 0;
+        for (at, shared) in self.shared {
+            slices.extend([own.slice(from..at), shared]);
+            from = at;
         }
+        slices.push(own.slice(from..));
+        slices.retain(|slice| !slice.is_empty());
+        slices
     }
 }
 

@@ -11,7 +11,7 @@ use crate::saved::{self, Note};
 use crate::world;
 use codelet_agent::session::{Keep, Session};
 use codelet_agent::spelling::spell;
-use codelet_context::message::Role;
+use codelet_context::message::{Message, Role};
 use codelet_transcript::{Document, Format, Maker, Retelling, origin};
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -37,11 +37,11 @@ pub fn pin(path: &Path, place: &Place) -> Result<Pinned, Failure> {
 /// # Errors
 /// If the file cannot be written; no half-written file remains.
 pub fn write(pinned: &Pinned, session: &Session, place: &Place) -> Result<(), Failure> {
-    let text = text(session, &Note::of(session, place, None))?;
+    let text = text(session, &session.said(), &Note::of(session, place, None))?;
     pinned.write(|out| out.write_all(text.as_bytes()))
 }
 
-fn text(session: &Session, note: &Note) -> Result<String, Failure> {
+fn text(session: &Session, said: &[Arc<Message>], note: &Note) -> Result<String, Failure> {
     let mut envelope = Map::new();
     envelope.insert("model".to_owned(), json!(session.model().profile().name));
     envelope.insert("max_tokens".to_owned(), json!(session.most_output()));
@@ -54,7 +54,6 @@ fn text(session: &Session, note: &Note) -> Result<String, Failure> {
             .map(|note| (origin::SESSION.to_owned(), note)),
     );
     let mut retelling = Retelling::new(|maker: &Maker| maker.form == Format::Anthropic);
-    let said = session.said();
     let messages = said.iter().filter_map(|message| retelling.message((**message).clone()));
     let document = Document {
         format: Format::Anthropic,
@@ -114,9 +113,11 @@ impl Destination {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the session as it can be continued: a turn that the provider refused would be refused again.
     fn text(&self, session: &Session) -> Result<String, Failure> {
         let before = self.current().file.before;
-        text(session, &Note::of(session, &self.place, before))
+        let said = session.said_without_refused();
+        text(session, &said, &Note::of(session, &self.place, before))
     }
 
     /// Switches to the file of the current conversation; returns whether it has changed.
@@ -302,8 +303,9 @@ pub struct TranscriptFile {
     file: Option<File>,
     /// The content of the file.
     text: String,
-    /// The number of messages, the address of the last one, and whether there is something to save.
-    held: (usize, usize, bool),
+    /// The number of messages, the address of the last one, whether that was withdrawn, and whether there is something
+    /// to save.
+    held: (usize, usize, bool, bool),
     /// True if writing failed and that was reported.
     is_given_up: bool,
 }
@@ -314,7 +316,7 @@ impl TranscriptFile {
             to,
             file: None,
             text: String::new(),
-            held: (0, 0, false),
+            held: (0, 0, false, false),
             is_given_up: false,
         }
     }
@@ -378,7 +380,9 @@ impl Keep for TranscriptFile {
     fn keep(&mut self, session: &Session) -> Option<String> {
         let messages = session.conversation().history().messages();
         let last = messages.last().map_or(0, |last| Arc::as_ptr(last) as usize);
-        let held = std::mem::replace(&mut self.held, (messages.len(), last, is_begun(session)));
+        let is_withdrawn = session.conversation().is_withdrawn(messages.len().saturating_sub(1));
+        let now = (messages.len(), last, is_withdrawn, is_begun(session));
+        let held = std::mem::replace(&mut self.held, now);
         if held == self.held {
             return None;
         }

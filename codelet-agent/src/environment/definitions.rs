@@ -128,7 +128,7 @@ impl Definition {
 /// nearest to the working directory.
 pub fn find(world: &dyn Surroundings, kind: &Kind) -> Found {
     let places = world.places();
-    let mut finding = Finding {
+    let mut finding = DefinitionSearch {
         world,
         places: &places,
         kind,
@@ -175,7 +175,7 @@ fn is_name(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-struct Finding<'a> {
+struct DefinitionSearch<'a> {
     world: &'a dyn Surroundings,
     places: &'a Places,
     kind: &'a Kind,
@@ -191,7 +191,7 @@ struct Finding<'a> {
     is_crowded: bool,
 }
 
-impl Finding<'_> {
+impl DefinitionSearch<'_> {
     fn tell(&mut self, what: String) {
         match self.found.notices.len() < MOST_NOTICES {
             true => self.found.notices.push(format!("{}: {what}", self.kind.folder)),

@@ -1,7 +1,7 @@
 //! Commands that a shell handles itself, without a program: some run the text of their arguments, or decide which
 //! programs later commands run.
 
-use super::word::{Word, is_among};
+use super::word::{ShellWord, is_among};
 
 /// Builtins that evaluate their arguments, set variables (possibly `PATH`), or change the meaning of command names. A
 /// `[[` continues past `&&`, where a line is split.
@@ -11,7 +11,7 @@ const UNBOUNDED: &str = "[[ alias bind compgen complete declare enable eval expo
 pub(super) const BEFORE_A_COMMAND: &str = "builtin command coproc do elif else if then time until while";
 
 /// Returns the command after `if`, `command` and the like; all words if there are none.
-pub(super) fn behind_keywords(mut words: &[Word]) -> &[Word] {
+pub(super) fn behind_keywords(mut words: &[ShellWord]) -> &[ShellWord] {
     while let [first, rest @ ..] = words
         && is_among(BEFORE_A_COMMAND, &first.text)
     {
@@ -28,7 +28,7 @@ const HOW_BY_NAME: &str = "errexit nounset pipefail verbose xtrace";
 
 /// Returns whether a command is a `set` that only controls how the shell runs other commands, such as `set -euo
 /// pipefail`. Alone, `set` prints all variables, and a word that is not an option becomes a parameter.
-pub(super) fn only_says_how(words: &[Word]) -> bool {
+pub(super) fn only_says_how(words: &[ShellWord]) -> bool {
     let [name, options @ ..] = words else { return false };
     if name.text != "set" || options.is_empty() {
         return false;
@@ -55,7 +55,7 @@ pub(super) fn only_says_how(words: &[Word]) -> bool {
 
 /// Returns whether a shell evaluates the arguments of this command, or resolves later commands differently because of
 /// it.
-pub(super) fn is_unbounded(words: &[Word]) -> bool {
+pub(super) fn is_unbounded(words: &[ShellWord]) -> bool {
     let [name, arguments @ ..] = words else { return false };
     match name.text.as_str() {
         "printf" => sets_a_variable(arguments),
@@ -65,7 +65,7 @@ pub(super) fn is_unbounded(words: &[Word]) -> bool {
 }
 
 /// Returns whether a `printf` writes to a variable, whose name is evaluated.
-fn sets_a_variable(arguments: &[Word]) -> bool {
+fn sets_a_variable(arguments: &[ShellWord]) -> bool {
     let format = match arguments {
         [end, format, ..] if end.text == "--" => format,
         [format, ..] => format,
@@ -83,7 +83,7 @@ fn has_count(format: &str) -> bool {
 }
 
 /// Returns whether a word of a test is `-v`, which evaluates the next one, or may expand to it by file names.
-fn may_ask_for_a_variable(word: &Word) -> bool {
+fn may_ask_for_a_variable(word: &ShellWord) -> bool {
     let text = &word.text;
     text.starts_with("-v")
         || word.is_wild && text.starts_with(['-', '*', '?', '[']) && text.ends_with(['v', '*', '?', ']'])

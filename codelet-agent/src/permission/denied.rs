@@ -4,7 +4,7 @@ mod redirected;
 
 use super::line::split;
 use super::pattern::{fits, matches};
-use super::word::Word;
+use super::word::ShellWord;
 
 /// Returns whether a command of a line matches a pattern that denies it: starting at any of its words, since some only
 /// start the rest (`env`, `nice`), by the program's base name (`/usr/bin/git`), with options between the program and
@@ -31,10 +31,10 @@ const SHELLS: [&str; 7] = ["sh", "bash", "rbash", "dash", "zsh", "ksh", "fish"];
 
 /// Returns whether a pattern denies a line that a command passes to a shell (`bash -c 'git push'`), or to a program
 /// that has a shell run it (`flock FILE -c 'git push'`, `env -S 'git push'`).
-fn denies_line_of(pattern: &str, words: &[Word]) -> bool {
-    let is_shell = |word: &Word| SHELLS.contains(&word.text.rsplit('/').next().unwrap_or_default());
+fn denies_line_of(pattern: &str, words: &[ShellWord]) -> bool {
+    let is_shell = |word: &ShellWord| SHELLS.contains(&word.text.rsplit('/').next().unwrap_or_default());
     let shell = words.iter().position(is_shell).unwrap_or(words.len());
-    let takes_line = |word: &Word| match word.text.strip_prefix("--") {
+    let takes_line = |word: &ShellWord| match word.text.strip_prefix("--") {
         Some(name) => matches!(name, "command" | "split-string"),
         None => word.text.starts_with('-') && word.text.ends_with(['c', 'S']),
     };
@@ -46,7 +46,7 @@ fn denies_line_of(pattern: &str, words: &[Word]) -> bool {
 }
 
 /// Returns whether a pattern denies the command that begins with the first of these words.
-fn denies_from(pattern: &str, words: &[Word]) -> bool {
+fn denies_from(pattern: &str, words: &[ShellWord]) -> bool {
     let [program, arguments @ ..] = words else { return false };
     let name = program.text.rsplit('/').next().unwrap_or_default();
     let mut named = program.clone();
@@ -59,7 +59,7 @@ fn denies_from(pattern: &str, words: &[Word]) -> bool {
     begins.into_iter().any(|begin| {
         programs.iter().any(|&program| {
             let behind = arguments[begin..].iter().cloned();
-            let words: Vec<Word> = std::iter::once(program.clone()).chain(behind).collect();
+            let words: Vec<ShellWord> = std::iter::once(program.clone()).chain(behind).collect();
             matches(pattern, &words, false)
         })
     })

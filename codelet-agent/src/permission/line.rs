@@ -2,7 +2,7 @@
 //! so anything uncertain is rejected.
 
 use super::builtin;
-use super::word::Word;
+use super::word::ShellWord;
 use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -14,21 +14,21 @@ pub(super) fn is_blank(c: char) -> bool {
 
 /// Returns the commands of a line; `None` if a part of it cannot be judged. No pattern may match a command without
 /// words.
-pub(super) fn split(line: &str) -> Option<Vec<Vec<Word>>> {
+pub(super) fn split(line: &str) -> Option<Vec<Vec<ShellWord>>> {
     let commands = split_with_pipes(line)?;
     Some(commands.into_iter().map(|(command, _)| command).collect())
 }
 
 /// Returns the same, and which commands read the output of the previous one.
-pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<Word>, bool)>> {
+pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<ShellWord>, bool)>> {
     // Some shells use control characters to mark quoted text, and they are invisible.
     if line.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\n')) {
         return None;
     }
     let mut commands = Vec::new();
     let mut is_fed = false;
-    let mut words: Vec<Word> = Vec::new();
-    let mut word: Option<Word> = None;
+    let mut words: Vec<ShellWord> = Vec::new();
+    let mut word: Option<ShellWord> = None;
     // The here-documents that begin with the next line.
     let mut documents: VecDeque<Document> = VecDeque::new();
     let mut chars = line.chars().peekable();
@@ -73,7 +73,7 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<Word>, bool)>> {
                 }
                 documents.push_back(Document::begin(&mut chars)?);
                 // A pattern for the command alone does not cover its input.
-                words.push(Word::document());
+                words.push(ShellWord::document());
             }
             '$' | '`' | '(' | ')' | '{' | '}' | '!' => return None,
             '#' if word.is_none() => while chars.next_if(|&c| c != '\n').is_some() {},
@@ -223,9 +223,9 @@ fn redirection(chars: &mut Peekable<Chars<'_>>) -> Option<String> {
 
 /// Ends a command; `None` if it is empty.
 fn end(
-    commands: &mut Vec<(Vec<Word>, bool)>,
-    words: &mut Vec<Word>,
-    word: &mut Option<Word>,
+    commands: &mut Vec<(Vec<ShellWord>, bool)>,
+    words: &mut Vec<ShellWord>,
+    word: &mut Option<ShellWord>,
     is_fed: bool,
 ) -> Option<()> {
     words.extend(word.take());

@@ -4,7 +4,7 @@
 //! with every option.
 
 use super::line::split;
-use super::word::{Word, is_among};
+use super::word::{ShellWord, is_among};
 
 /// Programs that only read, even in a line with other commands.
 const BESIDE: &str = "ls pwd cat head tail wc nl tac rev cut tr fold column comm cmp grep egrep fgrep rg sort uniq du df stat \
@@ -79,7 +79,7 @@ pub struct Looks {
 /// changes the directory in ways that are not tracked.
 pub fn looks(line: &str) -> Option<Looks> {
     let commands = split(line)?;
-    let is_look = |words: &Vec<Word>| below(words).is_some() || only_looks(words, true);
+    let is_look = |words: &Vec<ShellWord>| below(words).is_some() || only_looks(words, true);
     let mut looks = Looks {
         is_all: !commands.is_empty() && commands.iter().all(is_look),
         ..Looks::default()
@@ -112,7 +112,7 @@ pub fn looks(line: &str) -> Option<Looks> {
 }
 
 /// Returns the folder of a `cd` that only goes down, by a literal relative path.
-pub(super) fn below(words: &[Word]) -> Option<&str> {
+pub(super) fn below(words: &[ShellWord]) -> Option<&str> {
     let [cd, folder] = words else { return None };
     let is_plain =
         !folder.is_wild && !folder.is_home && !folder.text.starts_with(['/', '-']) && !folder.text.is_empty();
@@ -121,12 +121,12 @@ pub(super) fn below(words: &[Word]) -> Option<&str> {
 }
 
 /// Returns whether a command may change the shell's directory.
-pub(super) fn moves(words: &[Word]) -> bool {
+pub(super) fn moves(words: &[ShellWord]) -> bool {
     words.iter().any(|word| is_among("cd pushd popd", &word.text))
 }
 
 /// Returns whether a command only reads; `is_alone` says that all other commands in its line do, too.
-pub(super) fn only_looks(words: &[Word], is_alone: bool) -> bool {
+pub(super) fn only_looks(words: &[ShellWord], is_alone: bool) -> bool {
     let [program, arguments @ ..] = words else { return false };
     let name = program.text.as_str();
     let is_home = arguments.iter().any(|word| word.is_home);
@@ -147,7 +147,8 @@ pub(super) fn only_looks(words: &[Word], is_alone: bool) -> bool {
         };
     }
     // The files that a wildcard matches are unknown until it runs; listing names within the current folder is harmless.
-    let is_open = |word: &Word| word.is_wild && (word.text.contains('/') || !matches!(name, "ls" | "echo" | "printf"));
+    let is_open =
+        |word: &ShellWord| word.is_wild && (word.text.contains('/') || !matches!(name, "ls" | "echo" | "printf"));
     let is_known = match name {
         "uniq" => operands_of(arguments) < 2,
         _ => is_among(SAYERS, name) || is_among(BESIDE, name),
@@ -155,12 +156,12 @@ pub(super) fn only_looks(words: &[Word], is_alone: bool) -> bool {
     is_known && !arguments.iter().any(is_open) && !has_option(DENIED, name, arguments)
 }
 
-fn operands_of(arguments: &[Word]) -> usize {
+fn operands_of(arguments: &[ShellWord]) -> usize {
     arguments.iter().filter(|word| !word.text.starts_with('-')).count()
 }
 
 /// Returns whether a git subcommand only reads. Some list without an argument, and change what an argument names.
-fn git_only_looks(arguments: &[Word]) -> bool {
+fn git_only_looks(arguments: &[ShellWord]) -> bool {
     let [subcommand, rest @ ..] = arguments else {
         return false;
     };
@@ -172,13 +173,13 @@ fn git_only_looks(arguments: &[Word]) -> bool {
 }
 
 /// Returns whether a word is `git grep`'s `-O`: alone, among other letters, or followed by its program.
-fn opens_a_pager(word: &Word) -> bool {
+fn opens_a_pager(word: &ShellWord) -> bool {
     let letters = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
     letters.is_some_and(|letters| letters.split(TAKING).next().is_some_and(|flags| flags.contains('O')))
 }
 
 /// Returns whether a program's arguments include an option of this table.
-fn has_option(table: &[(&str, &[&str], &str)], program: &str, arguments: &[Word]) -> bool {
+fn has_option(table: &[(&str, &[&str], &str)], program: &str, arguments: &[ShellWord]) -> bool {
     let Some((_, long, letters)) = table.iter().find(|(name, ..)| *name == program) else {
         return false;
     };
@@ -194,7 +195,7 @@ fn has_option(table: &[(&str, &[&str], &str)], program: &str, arguments: &[Word]
 }
 
 /// Returns the arguments of a read-only command that may name files: each argument, and the values attached to options.
-fn operands(words: &[Word]) -> Vec<String> {
+fn operands(words: &[ShellWord]) -> Vec<String> {
     let [program, arguments @ ..] = words else {
         return Vec::new();
     };

@@ -2,7 +2,7 @@
 
 use super::line::{self, split};
 use super::looks;
-use super::word::Word;
+use super::word::ShellWord;
 
 /// Returns whether every command of a line matches one of the patterns, or, if `may_look`, only reads and may do so
 /// next to others. A pattern with a path relative to the session's directory matches nothing if the shell is elsewhere
@@ -25,7 +25,12 @@ pub fn allows(patterns: &[String], line: &str, is_elsewhere: bool, may_look: boo
 }
 
 /// Returns the same, with a custom test for commands that need no pattern.
-pub(super) fn fits_all(patterns: &[String], line: &str, is_elsewhere: bool, is_free: impl Fn(&[Word]) -> bool) -> bool {
+pub(super) fn fits_all(
+    patterns: &[String],
+    line: &str,
+    is_elsewhere: bool,
+    is_free: impl Fn(&[ShellWord]) -> bool,
+) -> bool {
     let Some(commands) = split(line) else { return false };
     let of_commands: Vec<&String> = patterns.iter().filter(|pattern| !is_of_calls(pattern)).collect();
     let mut is_elsewhere = is_elsewhere;
@@ -100,7 +105,7 @@ pub(crate) fn is_of_hosts(pattern: &str) -> bool {
     pattern.starts_with(WEB)
 }
 
-pub(super) fn matches(pattern: &str, words: &[Word], is_elsewhere: bool) -> bool {
+pub(super) fn matches(pattern: &str, words: &[ShellWord], is_elsewhere: bool) -> bool {
     // Split at the same characters as a command line, or their words would not correspond.
     let parts: Vec<&str> = pattern
         .trim_matches(|c: char| c.is_ascii_whitespace())
@@ -147,7 +152,7 @@ fn fits_program(pattern: &str, program: &str) -> bool {
 
 /// Returns whether an argument stays in the folders that the pattern names: `src/*` does not match `src/../secret`, nor
 /// anything that a shell may turn into that.
-fn stays_below(pattern: &str, argument: &Word) -> bool {
+fn stays_below(pattern: &str, argument: &ShellWord) -> bool {
     /// Marks the positions where a shell expands `~` in a word that looks like an assignment.
     const HOMES: [&str; 2] = ["=~", ":~"];
     // Programs may split an argument at any of the other characters.

@@ -3,7 +3,7 @@
 use super::line::{split, split_with_pipes};
 use super::looks;
 use super::pattern::{CALL, DEFINITION, WEB, allows, allows_call, allows_fetch, is_of_calls};
-use super::word::{Word, is_among};
+use super::word::{ShellWord, is_among};
 use crate::permission::need::{Looking, Need};
 use crate::permission::orders;
 use codelet_text::unseen;
@@ -52,7 +52,7 @@ pub(crate) fn pattern_for(line: &str) -> Option<Vec<String>> {
 }
 
 /// Returns the pattern for commands like this one.
-fn widened(words: &[Word]) -> Option<String> {
+fn widened(words: &[ShellWord]) -> Option<String> {
     let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     let program = *words.first()?;
     // Only the system's own: a project's folder may contain anything under such a name.
@@ -137,7 +137,7 @@ fn exactly(line: &str) -> Option<Vec<String>> {
         if looks::below(&words).is_some() || looks::only_looks(&words, false) {
             continue;
         }
-        if is_fed || words.iter().any(Word::is_document) {
+        if is_fed || words.iter().any(ShellWord::is_document) {
             return None;
         }
         let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();

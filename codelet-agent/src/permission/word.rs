@@ -2,7 +2,7 @@
 
 /// A word without its quotes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     pub(super) text: String,
     /// True if it begins with a `~` that the shell expands.
     pub(super) is_home: bool,
@@ -12,7 +12,7 @@ pub(super) struct Word {
     pub(super) is_wild: bool,
 }
 
-impl Word {
+impl ShellWord {
     pub(super) fn quoted(&mut self) -> &mut String {
         self.is_quoted = true;
         // Quotes in front of the first slash prevent the expansion.
@@ -27,11 +27,11 @@ impl Word {
     }
 
     /// Returns the placeholder word for a command's input.
-    pub(super) fn document() -> Word {
-        Word {
+    pub(super) fn document() -> ShellWord {
+        ShellWord {
             text: "<<".to_owned(),
             is_quoted: true,
-            ..Word::default()
+            ..ShellWord::default()
         }
     }
 

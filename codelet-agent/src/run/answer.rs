@@ -22,7 +22,7 @@ pub trait AnswerCheck: Send + Sync {
 
 /// The outcome of a check.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum CheckedAnswer {
     /// It passes, and is handed on in this form.
     Fits(String),
     /// It fails, for this reason.
@@ -33,7 +33,7 @@ pub enum Verdict {
 
 /// Checks an answer within a time limit; `None` if interrupted. A running check cannot be stopped: after the limit it
 /// continues in its own thread until the process ends.
-pub(crate) async fn check(check: &Arc<dyn AnswerCheck>, answer: &str, interrupt: &Interrupt) -> Option<Verdict> {
+pub(crate) async fn check(check: &Arc<dyn AnswerCheck>, answer: &str, interrupt: &Interrupt) -> Option<CheckedAnswer> {
     let (sender, verdict) = oneshot::channel();
     let (check, answer) = (check.clone(), answer.to_owned());
     let work = move || {
@@ -42,16 +42,16 @@ pub(crate) async fn check(check: &Arc<dyn AnswerCheck>, answer: &str, interrupt:
     };
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(work);
     if let Err(error) = thread {
-        return Some(Verdict::Unknown(format!("could not start a thread: {error}")));
+        return Some(CheckedAnswer::Unknown(format!("could not start a thread: {error}")));
     }
     tokio::select! {
         biased;
         () = interrupt.thrown() => None,
         checked = timeout(PATIENCE, verdict) => Some(match checked {
-            Ok(Ok(Ok(answer))) => Verdict::Fits(answer),
-            Ok(Ok(Err(why))) => Verdict::Unfit(why),
-            Ok(Err(_)) => Verdict::Unknown("internal error in the check".to_owned()),
-            Err(_) => Verdict::Unknown(format!("no verdict after {} s", PATIENCE.as_secs())),
+            Ok(Ok(Ok(answer))) => CheckedAnswer::Fits(answer),
+            Ok(Ok(Err(why))) => CheckedAnswer::Unfit(why),
+            Ok(Err(_)) => CheckedAnswer::Unknown("internal error in the check".to_owned()),
+            Err(_) => CheckedAnswer::Unknown(format!("no verdict after {} s", PATIENCE.as_secs())),
         }),
     }
 }

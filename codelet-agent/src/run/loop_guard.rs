@@ -62,7 +62,7 @@ pub(crate) enum Went {
 
 /// The verdict on a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Finding {
+pub(crate) enum LoopAction {
     /// Nothing to do yet.
     Fine,
     /// Tell the model that the call has failed this many times.
@@ -86,7 +86,7 @@ impl LoopGuard {
         went: Went,
         changes: bool,
         shown: Option<u64>,
-    ) -> Finding {
+    ) -> LoopAction {
         let kind = call.action.kind;
         let is_new = shown.is_none_or(|shown| self.seen.insert((call.tool.clone(), call_key.timed, shown)));
         if is_new {
@@ -108,31 +108,31 @@ impl LoopGuard {
                     failures.lately = 0;
                 }
             }
-            return Finding::Fine;
+            return LoopAction::Fine;
         }
         let failures = self.failures.entry(key(call, call_key, went)).or_default();
         failures.is_change = kind == ActionKind::Change;
         failures.lately += 1;
         failures.in_all += 1;
         match (failures.lately, failures.in_all) {
-            (_, all @ MOST..) => Finding::Stop(all),
-            (lately @ STOP.., _) => Finding::Stop(lately),
-            (lately @ TELL.., _) => Finding::Tell(lately),
-            (_, all) if all % (MOST / 3) == 0 => Finding::Tell(all),
-            _ => Finding::Fine,
+            (_, all @ MOST..) => LoopAction::Stop(all),
+            (lately @ STOP.., _) => LoopAction::Stop(lately),
+            (lately @ TELL.., _) => LoopAction::Tell(lately),
+            (_, all) if all % (MOST / 3) == 0 => LoopAction::Tell(all),
+            _ => LoopAction::Fine,
         }
     }
 }
 
 impl LoopGuard {
-    fn stale(&mut self, is_change: bool) -> Finding {
+    fn stale(&mut self, is_change: bool) -> LoopAction {
         self.stale += 1;
         self.stale_changes = if is_change { self.stale_changes + 1 } else { 0 };
         match (self.stale, self.stale_changes) {
-            (stale @ STALE_MOST.., _) => Finding::StopStale(stale),
-            (_, changes @ STALE_CHANGES..) => Finding::StopStale(changes),
-            (stale, _) if stale % STALE_TELL == 0 => Finding::TellStale(stale),
-            _ => Finding::Fine,
+            (stale @ STALE_MOST.., _) => LoopAction::StopStale(stale),
+            (_, changes @ STALE_CHANGES..) => LoopAction::StopStale(changes),
+            (stale, _) if stale % STALE_TELL == 0 => LoopAction::TellStale(stale),
+            _ => LoopAction::Fine,
         }
     }
 
@@ -175,7 +175,7 @@ mod tests {
         call
     }
 
-    fn take(loop_guard: &mut LoopGuard, call: &ToolCall, went: Went, changes: bool) -> Finding {
+    fn take(loop_guard: &mut LoopGuard, call: &ToolCall, went: Went, changes: bool) -> LoopAction {
         let spec = ToolSpec {
             name: call.tool.clone(),
             description: "".into(),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     /// Returns the findings for successful calls, each with the hash of its output.
-    fn well(calls: impl IntoIterator<Item = (ToolCall, u64)>) -> Vec<Finding> {
+    fn well(calls: impl IntoIterator<Item = (ToolCall, u64)>) -> Vec<LoopAction> {
         let mut loop_guard = LoopGuard::default();
         let spec = |call: &ToolCall| ToolSpec {
             name: call.tool.clone(),
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_same_write_is_told_of_and_then_stopped() {
-        use Finding::*;
+        use LoopAction::*;
         let same = (0..6).map(|_| (call("Write", r#"{"a":1}"#), 7));
         assert_eq!(well(same), [Fine, Fine, Fine, TellStale(3), Fine, StopStale(5)]);
     }
@@ -215,21 +215,25 @@ mod tests {
     #[test]
     fn lists_of_what_is_to_be_done_that_go_back_and_forth_are_stopped() {
         let lists = (0..9).map(|n| (call("Todo", [r#"{"a":1}"#, r#"{"a":2}"#][n % 2]), n as u64 % 2));
-        assert!(well(lists).contains(&Finding::StopStale(STALE_CHANGES)));
+        assert!(well(lists).contains(&LoopAction::StopStale(STALE_CHANGES)));
     }
 
     #[test]
     fn a_command_whose_output_changes_is_never_stopped() {
         let polls = (0..200).map(|n| (call("Bash", r#"{"command":"progress"}"#), n));
-        assert!(well(polls).iter().all(|found| *found == Finding::Fine));
+        assert!(well(polls).iter().all(|found| *found == LoopAction::Fine));
     }
 
     #[test]
     fn who_waits_for_something_sees_the_same_for_a_while() {
         let polls = (0..200).map(|n| (call("Bash", r#"{"command":"is it there"}"#), n / 25));
-        assert!(!well(polls).iter().any(|found| matches!(found, Finding::StopStale(_))));
+        assert!(
+            !well(polls)
+                .iter()
+                .any(|found| matches!(found, LoopAction::StopStale(_)))
+        );
         let for_ever = (0..200).map(|_| (call("Bash", r#"{"command":"is it there"}"#), 1));
-        assert_eq!(well(for_ever)[STALE_MOST as usize], Finding::StopStale(STALE_MOST));
+        assert_eq!(well(for_ever)[STALE_MOST as usize], LoopAction::StopStale(STALE_MOST));
     }
 
     #[test]
@@ -238,7 +242,7 @@ mod tests {
             0 => (call("Edit", &json!({ "a": n }).to_string()), 1),
             _ => (call("Bash", r#"{"command":"cargo test"}"#), 2),
         });
-        assert!(well(work).iter().all(|found| *found == Finding::Fine));
+        assert!(well(work).iter().all(|found| *found == LoopAction::Fine));
     }
 
     #[test]
@@ -249,7 +253,7 @@ mod tests {
         let mut stopped = None;
         for count in 1..=STOP {
             loop_guard.take(&write, of(&write), Went::Well, true, Some(1));
-            if let Finding::Stop(of) = loop_guard.take(&test, of(&test), Went::Wrong, true, Some(2)) {
+            if let LoopAction::Stop(of) = loop_guard.take(&test, of(&test), Went::Wrong, true, Some(2)) {
                 stopped = Some((count, of));
             }
         }
@@ -257,7 +261,7 @@ mod tests {
     }
 
     /// Returns the findings for nine failing calls, each slightly different.
-    fn nine(parameters: impl Fn(usize) -> Value, went: Went) -> Vec<Finding> {
+    fn nine(parameters: impl Fn(usize) -> Value, went: Went) -> Vec<LoopAction> {
         let mut loop_guard = LoopGuard::default();
         let find = |n| take(&mut loop_guard, &call("Bash", &parameters(n).to_string()), went, true);
         (0..9).map(find).collect()
@@ -270,16 +274,16 @@ mod tests {
             |n| json!({"command": format!("false{}", " ".repeat(n))}),
             |n| json!({"command": "false", "timeout": 60_000 + n}),
         ] {
-            assert_eq!(nine(vary, Went::Wrong)[5], Finding::Stop(STOP));
+            assert_eq!(nine(vary, Went::Wrong)[5], LoopAction::Stop(STOP));
         }
     }
 
     #[test]
     fn a_longer_time_is_a_new_try_of_what_ran_out_of_it() {
         let longer = |n| json!({"command": "make", "timeout": 60_000 * (n + 1)});
-        assert_eq!(nine(longer, Went::OutOfTime), [Finding::Fine; 9]);
+        assert_eq!(nine(longer, Went::OutOfTime), [LoopAction::Fine; 9]);
         let same = |_| json!({"command": "make", "timeout": 60_000});
-        assert_eq!(nine(same, Went::OutOfTime)[5], Finding::Stop(STOP));
+        assert_eq!(nine(same, Went::OutOfTime)[5], LoopAction::Stop(STOP));
     }
 
     #[test]
@@ -287,8 +291,8 @@ mod tests {
         let mut loop_guard = LoopGuard::default();
         for _ in 0..MOST {
             let timed = call("Bash", r#"{"command":"make","timeout":9}"#);
-            assert_eq!(take(&mut loop_guard, &timed, Went::Wrong, true), Finding::Fine);
-            assert_eq!(take(&mut loop_guard, &timed, Went::OutOfTime, true), Finding::Fine);
+            assert_eq!(take(&mut loop_guard, &timed, Went::Wrong, true), LoopAction::Fine);
+            assert_eq!(take(&mut loop_guard, &timed, Went::OutOfTime, true), LoopAction::Fine);
             take(&mut loop_guard, &timed, Went::Well, true);
         }
     }
@@ -300,9 +304,9 @@ mod tests {
         let mut told = None;
         for count in 1.. {
             match take(&mut loop_guard, &call(failing, "{}"), Went::Wrong, true) {
-                Finding::Fine => {}
-                Finding::Tell(_) => told = told.or(Some(count)),
-                Finding::Stop(of) => {
+                LoopAction::Fine => {}
+                LoopAction::Tell(_) => told = told.or(Some(count)),
+                LoopAction::Stop(of) => {
                     assert_eq!(of, count);
                     return (told, count);
                 }
@@ -316,14 +320,14 @@ mod tests {
     #[test]
     fn the_same_failing_call_is_told_at_three_and_stopped_at_six() {
         let mut loop_guard = LoopGuard::default();
-        let findings: Vec<Finding> = (0..6)
+        let findings: Vec<LoopAction> = (0..6)
             .map(|turn| {
                 // The order of keys makes no difference.
                 let parameters = [r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#][turn % 2];
                 take(&mut loop_guard, &call("Edit", parameters), Went::Wrong, true)
             })
             .collect();
-        use Finding::*;
+        use LoopAction::*;
         assert_eq!(findings, [Fine, Fine, Tell(3), Tell(4), Tell(5), Stop(6)]);
     }
 
@@ -367,7 +371,7 @@ mod tests {
         for _ in 0..MOST * 2 {
             assert_eq!(
                 take(&mut loop_guard, &call("Edit", "{}"), Went::Wrong, true),
-                Finding::Fine
+                LoopAction::Fine
             );
             take(&mut loop_guard, &call("Edit", "{}"), Went::Well, true);
         }

@@ -20,7 +20,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const FOR_EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// The outcome of a request.
-pub(crate) enum Asked {
+pub(crate) enum RequestOutcome {
     /// The complete answer.
     Answered(Box<Reply>),
     /// No answer.
@@ -70,7 +70,7 @@ pub(crate) async fn ask(
     bearing: Bearing,
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
-) -> Asked {
+) -> RequestOutcome {
     let messages = session.conversation.view().messages.clone();
     let name = &session.parts.model.profile().name;
     if session.answerer.as_ref().is_some_and(|last| last != name) {
@@ -104,7 +104,7 @@ pub(crate) async fn stream(
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
     is_shown: bool,
-) -> Asked {
+) -> RequestOutcome {
     let mut quiet = Quiet::new(bearing);
     let mut stream = session.parts.model.stream(request);
     let mut text = String::new();
@@ -116,7 +116,7 @@ pub(crate) async fn stream(
             biased;
             () = interrupt.thrown() => {
                 let came = come.tokens();
-                return Asked::Interrupted { text, billed, came };
+                return RequestOutcome::Interrupted { text, billed, came };
             }
             next = stream.next() => next,
             () = tokio::time::sleep_until(quiet.looks) => match quiet.look() {
@@ -158,7 +158,7 @@ pub(crate) async fn stream(
                 billed = Some(counts);
                 continue;
             }
-            Delta::Done(reply) => return Asked::Answered(Box::new(reply)),
+            Delta::Done(reply) => return RequestOutcome::Answered(Box::new(reply)),
             Delta::Alive => continue,
         };
         if is_shown {
@@ -252,8 +252,8 @@ impl Quiet {
         }))
     }
 
-    fn failed(&self, error: ModelError, billed: Option<Billed>, came: Option<Tokens>) -> Asked {
-        Asked::Failed {
+    fn failed(&self, error: ModelError, billed: Option<Billed>, came: Option<Tokens>) -> RequestOutcome {
+        RequestOutcome::Failed {
             error,
             billed,
             silence: self.since.elapsed(),

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A finished call.
-pub(crate) struct Made {
+pub(crate) struct CallOutcome {
     pub(crate) output: Output,
     /// The diff of its changes.
     pub(crate) diff: Arc<str>,
@@ -32,9 +32,9 @@ pub(crate) struct Made {
     pub(crate) was_made: bool,
 }
 
-impl Made {
+impl CallOutcome {
     fn refused(why: String, waited: Duration) -> Self {
-        Made {
+        CallOutcome {
             output: Output::failure(why),
             diff: Arc::from(""),
             files: Vec::new(),
@@ -44,21 +44,20 @@ impl Made {
     }
 }
 
-/// Makes one call, from the permission check to its output. `None` if the user interrupted before it was permitted.
+/// Makes one call, from the permission check to its output. The user is asked about it by its description. `None` if the user interrupted before it was permitted.
 pub(crate) async fn call_one(
     session: &Session,
-    call: &ToolCall,
+    (call, description): (&ToolCall, String),
     is_broken: bool,
     share: Option<f64>,
     live: Live,
     interrupt: Interrupt,
-) -> Option<Made> {
+) -> Option<CallOutcome> {
     let (parts, conversation) = (&session.parts, &session.conversation);
     let (tool, needs) = match understood(parts, call, is_broken) {
         Ok(understood) => understood,
-        Err(why) => return Some(Made::refused(why, Duration::ZERO)),
+        Err(why) => return Some(CallOutcome::refused(why, Duration::ZERO)),
     };
-    let description = tool.describe(&call.parameters);
     let began = Instant::now();
     let taken = match session.hooks {
         Some(_) => as_taken(tool.spec(), call, &needs),
@@ -141,7 +140,7 @@ pub(crate) async fn call_one(
         Ok(output) => output,
         Err(panic) => {
             let why = format!("Internal error in the tool: {}.", panic_words(&*panic));
-            return Some(Made::refused(why, waited));
+            return Some(CallOutcome::refused(why, waited));
         }
     };
     let began = Instant::now();
@@ -150,7 +149,7 @@ pub(crate) async fn call_one(
         true => (diff_of(&needs), files_of(needs)),
         false => (Arc::from(""), Vec::new()),
     };
-    Some(Made {
+    Some(CallOutcome {
         output,
         diff,
         files,
@@ -197,10 +196,10 @@ fn changes_unseen(needs: &[Need], tool: &str, description: &str) -> Option<Strin
     })
 }
 
-fn not_permitted(why: &str, waited: Duration) -> Made {
+fn not_permitted(why: &str, waited: Duration) -> CallOutcome {
     let answer = refusal::answer(why);
     let refusal = refusal::told_in(&answer);
-    let mut made = Made::refused(answer, waited);
+    let mut made = CallOutcome::refused(answer, waited);
     made.output.refusal = Some(refusal);
     made
 }

@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::session::prompt::Attachment;
 use crate::tool::event::Listen;
 use crate::turn::account::{account_answer, account_part, report};
-use crate::turn::ask::{self, Asked};
+use crate::turn::ask::{self, RequestOutcome};
 use codelet_context::message::{Message, Part, Role};
 use codelet_context::tokens::estimate_message;
 use codelet_text::codes;
@@ -97,7 +97,7 @@ impl Session {
             between: limits.map(|limits| (limits.between, None)),
         };
         let (message, billed, came) = match ask::stream(self, request, bearing, interrupt, listener, false).await {
-            Asked::Answered(reply) => {
+            RequestOutcome::Answered(reply) => {
                 let message = match &reply.stop {
                     Stop::Finished if reply.message.calls().next().is_some() => {
                         Err("the model called a tool instead".to_owned())
@@ -114,10 +114,10 @@ impl Session {
                 }
                 return message.map(|message| self.hidden(&message));
             }
-            Asked::Failed {
+            RequestOutcome::Failed {
                 error, billed, came, ..
             } => (error.to_string(), billed, came),
-            Asked::Interrupted { billed, came, .. } => ("interrupted".to_owned(), billed, came),
+            RequestOutcome::Interrupted { billed, came, .. } => ("interrupted".to_owned(), billed, came),
         };
         account_part(self, billed, came, listener);
         Err(message)

@@ -7,7 +7,7 @@ use crate::run::{Bearing, words};
 use crate::session::Session;
 use crate::tool::event::{Event, Listen};
 use crate::turn::account::{account_answer, account_part, report};
-use crate::turn::ask::{self, Asked};
+use crate::turn::ask::{self, RequestOutcome};
 use crate::turn::session_hooks;
 use codelet_context::conversation::{Conversation, Due, EditKind, Refusal};
 use codelet_context::notice::Notice;
@@ -225,7 +225,7 @@ async fn once(
     }
     let mut silent = Duration::ZERO;
     let (answer, billed, came) = match ask::stream(session, request, bearing, interrupt, listener, false).await {
-        Asked::Answered(reply) => {
+        RequestOutcome::Answered(reply) => {
             let text = words(&reply.message);
             let answer = match &reply.stop {
                 Stop::Finished if reply.message.calls().next().is_some() => Answer::Called,
@@ -242,13 +242,13 @@ async fn once(
             session.conversation.reported(report(&reply.billed, false));
             (answer, None, None)
         }
-        Asked::Failed {
+        RequestOutcome::Failed {
             error: ModelError::TooLong { .. },
             billed,
             came,
             ..
         } => (Answer::TooLong, billed, came),
-        Asked::Failed {
+        RequestOutcome::Failed {
             error,
             billed,
             silence,
@@ -257,7 +257,7 @@ async fn once(
             silent = silence;
             (Answer::Failed(error.to_string()), billed, came)
         }
-        Asked::Interrupted { billed, came, .. } => (Answer::Interrupted, billed, came),
+        RequestOutcome::Interrupted { billed, came, .. } => (Answer::Interrupted, billed, came),
     };
     account_part(session, billed, came, listener);
     if let Some(billed) = billed {

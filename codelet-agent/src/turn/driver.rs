@@ -4,13 +4,13 @@ use crate::environment::instructions::Nearer;
 use crate::interrupt::{self, Interrupt};
 use crate::model::text_tool_calls;
 use crate::model::{Billed, ModelError, Reply, Stop};
-use crate::run::answer::{self, Verdict};
+use crate::run::answer::{self, CheckedAnswer};
 use crate::run::{Ending, Run, Step, Taken, words};
 use crate::session::Session;
 use crate::session::models;
 use crate::tool::event::{Event, Listen};
 use crate::turn::account::{account_answer, account_part, report};
-use crate::turn::ask::{self, Asked};
+use crate::turn::ask::{self, RequestOutcome};
 use crate::turn::compaction;
 use crate::turn::refused;
 use crate::turn::session_hooks;
@@ -77,8 +77,10 @@ pub(crate) async fn drive(
                 let prompt = session.conversation.state("", 0).current;
                 let bearing = run.bearing(session.parts.model.silence(prompt));
                 match ask::ask(session, bearing, interrupt, listener).await {
-                    Asked::Answered(reply) => owed = take(session, &mut run, *reply, interrupt, listener).await,
-                    Asked::Failed {
+                    RequestOutcome::Answered(reply) => {
+                        owed = take(session, &mut run, *reply, interrupt, listener).await
+                    }
+                    RequestOutcome::Failed {
                         error,
                         billed,
                         silence,
@@ -86,7 +88,7 @@ pub(crate) async fn drive(
                     } => {
                         fail(session, &mut run, (error, silence), (billed, came), listener);
                     }
-                    Asked::Interrupted { text, billed, came } => {
+                    RequestOutcome::Interrupted { text, billed, came } => {
                         keep_what_was_said(session, text, (billed, came), listener);
                         break Ending::Interrupted;
                     }
@@ -174,7 +176,10 @@ async fn take(
     let is_call = is_answer && text_tool_calls::is_call(&said, &session.specs);
     // Requested JSON may look like a call.
     let is_wanted = match &check {
-        Some(check) if is_call => !matches!(answer::check(check, &said, interrupt).await, Some(Verdict::Unfit(_))),
+        Some(check) if is_call => !matches!(
+            answer::check(check, &said, interrupt).await,
+            Some(CheckedAnswer::Unfit(_))
+        ),
         _ => false,
     };
     if is_call && !is_wanted {

@@ -9,7 +9,7 @@ use crate::run::loop_guard::{self, Went};
 use crate::session::Session;
 use crate::tool::event::{Event, Listen, Stopped};
 use crate::tool::{AT_ONCE, Live, Output};
-use crate::turn::call::{Made, call_one};
+use crate::turn::call::{CallOutcome, call_one};
 use crate::turn::nearer;
 use crate::turn::truncation::{SHOWN, answer, bound, room};
 use codelet_context::message::{Message, Origin, Part, ToolCall};
@@ -75,7 +75,7 @@ pub(crate) async fn call_tools(
         session.settle_tasks();
     }
     for call in &calls[at..] {
-        listener.on(started(session, call));
+        listener.on(started(call, description(session, call)));
         listener.on(not_run(call));
         unbegun.insert(call.id.clone());
     }
@@ -101,7 +101,7 @@ pub(crate) async fn call_tools(
             session.is_held_up = true;
             listener.on(Event::Refused {
                 tool: call.tool.clone(),
-                description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
+                description: description(session, call),
                 why: output.text.as_str().trim_start_matches(refusal::PREFACE).to_owned(),
             });
         } else if output.is_held_up {
@@ -162,12 +162,17 @@ fn only_looks(session: &Session, call: &ToolCall) -> bool {
     needs.is_some_and(|needs| needs.iter().all(Need::only_looks))
 }
 
-fn started(session: &Session, call: &ToolCall) -> Event {
+/// Returns a line about a call for the user; empty for an unknown tool.
+fn description(session: &Session, call: &ToolCall) -> String {
     let tool = session.parts.tool(&call.tool);
+    tool.map_or_else(String::new, |tool| tool.describe(&call.parameters))
+}
+
+fn started(call: &ToolCall, description: String) -> Event {
     Event::ToolStarted {
         id: call.id.clone(),
         tool: call.tool.clone(),
-        description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
+        description,
         action: call.action.clone(),
     }
 }
@@ -211,11 +216,13 @@ async fn run_batch(
         .iter()
         .enumerate()
         .map(|(at, call)| {
-            listener.on(started(session, call));
+            let description = description(session, call);
+            listener.on(started(call, description.clone()));
             let live = Live::new(call.id.clone(), glimpses.clone());
             let is_broken = session.broken.contains(&call.id);
             let began = Instant::now();
-            call_one(session, call, is_broken, share, live, interrupt.clone()).map(move |came| (at, began, came))
+            call_one(session, (call, description), is_broken, share, live, interrupt.clone())
+                .map(move |came| (at, began, came))
         })
         .collect();
     let grace = async {
@@ -240,7 +247,7 @@ async fn run_batch(
                     continue;
                 };
                 let elapsed = began.elapsed().saturating_sub(made.waited);
-                let Made { mut output, diff, files: touched, was_made, .. } = made;
+                let CallOutcome { mut output, diff, files: touched, was_made, .. } = made;
                 files.extend(touched);
                 for notice in output.notices.drain(..) {
                     listener.on(Event::Notice(notice));

@@ -5,7 +5,7 @@ use super::cut::{self, Piece};
 use super::features;
 use super::kind::{self, CallKind};
 use super::labels;
-use super::look::{self, Looks, bit};
+use super::look::{self, Looks, Signs, bit};
 use super::weights::{Score, Weights};
 use super::word::{COMMON, Lists, Words};
 use crate::message::exchange::Calls;
@@ -286,7 +286,8 @@ impl RankingIndex {
         }
         self.scanned = words;
         let prose = common as f32 / (count + 1) as f32;
-        let mut looks = look::looks(text, is_said);
+        let signs = Signs::of(text);
+        let mut looks = look::looks(text, signs, is_said);
         let mut mark = |name: Looks, holds: bool| looks |= if holds { name } else { 0 };
         mark(const { bit("fence") }, piece.fenced);
         mark(const { bit("tiny") }, count < TINY);
@@ -296,7 +297,7 @@ impl RankingIndex {
             .is_some_and(|quoted| self.seen.insert(hash::bytes(quoted.as_bytes()), ()).is_some());
         mark(const { bit("dup") }, is_again);
         // A repeated line without numbers is an exact duplicate.
-        if block.speaker == Speaker::Tool && text.bytes().any(|byte| byte.is_ascii_digit()) {
+        if block.speaker == Speaker::Tool && signs.has_digit() {
             let (outputs, last) = self.shapes.entry(shape(text)).or_insert((0, NONE));
             if *last != at {
                 *outputs += 1;
@@ -316,7 +317,7 @@ impl RankingIndex {
             lists,
             joined: piece.joined,
             prose,
-            codeness: look::codeness(text),
+            codeness: signs.codeness(text),
             score: 0.0,
         }
     }
@@ -457,8 +458,10 @@ fn quoted(text: &str) -> Option<Cow<'_, str>> {
     let text = without_marks(text);
     let bytes = text.as_bytes();
     let is_bold = memchr::memchr(b'*', bytes).is_some() && text.matches("**").count() >= 2;
-    let is_blank = |pair: &[u8]| pair == b"  ";
-    let is_plain = !is_bold && memchr::memchr3(b'\t', b'\n', b'\r', bytes).is_none() && !bytes.windows(2).any(is_blank);
+    // To the end, so that many bytes are looked at together.
+    let pairs = bytes.iter().zip(bytes.iter().skip(1));
+    let has_blanks = pairs.fold(false, |has, (&a, &b)| has | ((a == b' ') & (b == b' ')));
+    let is_plain = !is_bold && memchr::memchr3(b'\t', b'\n', b'\r', bytes).is_none() && !has_blanks;
     let text = match is_plain {
         true => Cow::Borrowed(text),
         false => {
@@ -513,14 +516,23 @@ fn without_bold(line: &str) -> String {
 /// The hash of a line with its numbers masked; hashes count as numbers.
 fn shape(text: &str) -> u64 {
     let mut shape = Vec::with_capacity(text.len());
-    for word in text.as_bytes().split_inclusive(|b| !b.is_ascii_alphanumeric()) {
-        match word.iter().any(u8::is_ascii_digit) {
-            true => {
-                shape.push(b'#');
-                shape.extend(word.last().filter(|last| !last.is_ascii_alphanumeric()));
-            }
-            false => shape.extend(word),
+    let (mut word, mut has_digit) = (0, false);
+    for &byte in text.as_bytes() {
+        if byte.is_ascii_alphanumeric() {
+            has_digit |= byte.is_ascii_digit();
+            shape.push(byte);
+            continue;
         }
+        if std::mem::take(&mut has_digit) {
+            shape.truncate(word);
+            shape.push(b'#');
+        }
+        shape.push(byte);
+        word = shape.len();
+    }
+    if has_digit {
+        shape.truncate(word);
+        shape.push(b'#');
     }
     hash::bytes(&shape)
 }

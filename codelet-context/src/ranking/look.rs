@@ -65,8 +65,74 @@ const CAPITALS: usize = 3;
 /// Interjections before such a start.
 const BEFORE_FILLERS: [&str; 6] = ["now", "good", "great", "perfect", "okay", "ok"];
 
+/// The kinds of characters that a text contains. One pass over its bytes saves most texts all searches for them.
+#[derive(Clone, Copy)]
+pub(crate) struct Signs {
+    kinds: u8,
+    /// The number of code characters.
+    code: u32,
+}
+
+impl Signs {
+    const PAREN: u8 = 1;
+    const QUOTE: u8 = 1 << 1;
+    const STAR: u8 = 1 << 2;
+    /// A question mark, or the first byte of the wide one.
+    const QUESTION: u8 = 1 << 3;
+    const EQUALS: u8 = 1 << 4;
+    const DIGIT: u8 = 1 << 5;
+    const CAPITAL: u8 = 1 << 6;
+    const CODE: u8 = 1 << 7;
+
+    /// By byte.
+    const KINDS: [u8; 256] = {
+        let mut kinds = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            kinds[byte] = match byte as u8 {
+                b'(' => Signs::PAREN | Signs::CODE,
+                b'=' => Signs::EQUALS | Signs::CODE,
+                b'{' | b'}' | b';' | b'<' | b'>' | b')' | b'[' | b']' => Signs::CODE,
+                b'`' | b'"' => Signs::QUOTE,
+                b'*' => Signs::STAR,
+                b'?' | 0xef => Signs::QUESTION,
+                b'0'..=b'9' => Signs::DIGIT,
+                b'A'..=b'Z' => Signs::CAPITAL,
+                _ => 0,
+            };
+            byte += 1;
+        }
+        kinds
+    };
+
+    /// Returns the signs of a text.
+    pub fn of(text: &str) -> Signs {
+        let (mut kinds, mut code) = (0, 0);
+        for &byte in text.as_bytes() {
+            let kind = Signs::KINDS[usize::from(byte)];
+            kinds |= kind;
+            code += u32::from(kind / Signs::CODE);
+        }
+        Signs { kinds, code }
+    }
+
+    /// Returns whether the text has a digit.
+    pub fn has_digit(self) -> bool {
+        self.has(Signs::DIGIT)
+    }
+
+    fn has(self, kinds: u8) -> bool {
+        self.kinds & kinds != 0
+    }
+
+    /// The density of code characters in the text: their number per ten bytes, at most 2.
+    pub fn codeness(self, text: &str) -> f32 {
+        (self.code as f32 / (text.len() + 1) as f32 * 10.0).min(2.0)
+    }
+}
+
 /// The looks that a segment's text determines; `is_said` for speech.
-pub(crate) fn looks(text: &str, is_said: bool) -> Looks {
+pub(crate) fn looks(text: &str, signs: Signs, is_said: bool) -> Looks {
     let mut looks = 0;
     let mut set = |name: Looks, holds: bool| {
         if holds {
@@ -74,16 +140,28 @@ pub(crate) fn looks(text: &str, is_said: bool) -> Looks {
         }
     };
     let heading = is_heading(text);
-    set(const { bit("paren") }, text.contains('('));
-    set(const { bit("tick") }, quotes(text.as_bytes()));
+    set(const { bit("paren") }, signs.has(Signs::PAREN));
+    set(
+        const { bit("tick") },
+        signs.has(Signs::QUOTE) && quotes(text.as_bytes()),
+    );
     set(const { bit("heading") }, heading);
     set(const { bit("bullet") }, is_bullet(text));
-    set(const { bit("bold") }, !heading && text.contains("**"));
+    set(
+        const { bit("bold") },
+        !heading && signs.has(Signs::STAR) && text.contains("**"),
+    );
     set(const { bit("colon") }, text.ends_with(':'));
-    set(const { bit("quest") }, text.contains(['?', '？']));
-    set(const { bit("codekw") }, is_code(text));
+    set(
+        const { bit("quest") },
+        signs.has(Signs::QUESTION) && text.contains(['?', '？']),
+    );
+    set(const { bit("codekw") }, is_code(text, signs));
     set(const { bit("fill") }, is_said && is_filler(text));
-    looks | names_and_numbers(text.as_bytes())
+    match signs.has(Signs::DIGIT | Signs::CAPITAL) {
+        true => looks | names_and_numbers(text.as_bytes()),
+        false => looks,
+    }
 }
 
 /// The lines of an output that best show its outcome: the first ones that report failure, or else the last one.
@@ -94,14 +172,6 @@ pub(crate) fn evident_lines(output: &[String], most: usize) -> Vec<&str> {
         true => lines().next_back().into_iter().take(most).collect(),
         false => flagged,
     }
-}
-
-/// The density of code characters: their number per ten bytes, at most 2.
-pub(crate) fn codeness(text: &str) -> f32 {
-    let signs = text
-        .bytes()
-        .filter(|b| matches!(b, b'{' | b'}' | b';' | b'=' | b'<' | b'>' | b'(' | b')' | b'[' | b']'));
-    (signs.count() as f32 / (text.len() + 1) as f32 * 10.0).min(2.0)
 }
 
 fn starts_with_case(text: &str, word: &str) -> bool {
@@ -146,15 +216,14 @@ fn is_bullet(text: &str) -> bool {
     }
 }
 
-fn is_code(text: &str) -> bool {
+fn is_code(text: &str, signs: Signs) -> bool {
     // Runs for every line of every text.
     let first = text.as_bytes().first();
     CODE.iter()
         .any(|word| first == word.as_bytes().first() && text.starts_with(word))
         || text.starts_with('<') && text[1..].starts_with(|c: char| c.is_ascii_alphanumeric())
         || text.ends_with(['{', '}', ';', ')'])
-        || text.contains(":=")
-        || text.contains("=>")
+        || signs.has(Signs::EQUALS) && (text.contains(":=") || text.contains("=>"))
 }
 
 fn is_filler(text: &str) -> bool {
@@ -221,7 +290,7 @@ mod tests {
 
     /// Compares the names of a text's looks, in order.
     fn check(text: &str, is_said: bool, expected: &[&str]) {
-        let found = looks(text, is_said);
+        let found = looks(text, Signs::of(text), is_said);
         let names: Vec<&str> = LOOKS.iter().copied().filter(|name| found & bit(name) != 0).collect();
         assert_eq!(names, expected, "{text}");
     }
@@ -243,6 +312,7 @@ mod tests {
 
     #[test]
     fn signs_of_code_are_counted() {
+        let codeness = |text| Signs::of(text).codeness(text);
         assert_eq!(codeness("plain words"), 0.0);
         assert_eq!(codeness("{}{}{}{};"), 2.0);
     }

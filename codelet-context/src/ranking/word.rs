@@ -75,28 +75,40 @@ impl Words {
     pub fn scan(&mut self, text: &str, found: &mut Vec<u32>) {
         let first = found.len();
         visit(text, |word| {
-            self.buffer.clear();
-            self.buffer.extend_from_slice(word.as_bytes());
-            self.buffer.make_ascii_lowercase();
-            if !self.buffer.is_ascii() {
-                self.buffer = word.to_lowercase().into_bytes();
-            }
-            let number = self.number();
+            let bytes = word.as_bytes();
+            let is_lower = |byte: &u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+            let number = match bytes.iter().all(is_lower) {
+                true => self.number(bytes),
+                false => self.number_of_other(word),
+            };
             if !found[first..].contains(&number) {
                 found.push(number);
             }
         });
     }
 
-    /// The number of the word in the buffer.
-    fn number(&mut self) -> u32 {
-        let hash = hash::bytes(&self.buffer);
+    /// The number of a word with letters that are not in lower case or not ASCII.
+    fn number_of_other(&mut self, word: &str) -> u32 {
+        let mut lower = std::mem::take(&mut self.buffer);
+        lower.clear();
+        match word.is_ascii() {
+            true => lower.extend(word.bytes().map(|byte| byte.to_ascii_lowercase())),
+            false => lower.extend_from_slice(word.to_lowercase().as_bytes()),
+        }
+        let number = self.number(&lower);
+        self.buffer = lower;
+        number
+    }
+
+    /// The number of a word in lower case.
+    fn number(&mut self, word: &[u8]) -> u32 {
+        let hash = hash::bytes(word);
         let next = self.lists.len() as u32;
         let number = *self.numbers.entry(hash).or_insert(next);
         if number == next {
             let mut lists = LISTED.whole.get(&hash).copied().unwrap_or_default();
             for (beginning, bit) in &LISTED.beginnings {
-                if self.buffer.starts_with(beginning.as_bytes()) {
+                if word.starts_with(beginning.as_bytes()) {
                     lists |= bit;
                 }
             }

@@ -5,7 +5,7 @@ pub(crate) fn settings(wire: Wire) -> Settings {
     Settings {
         wire,
         host: None,
-        asked: Asked {
+        asked: ModelId {
             vendor: "compatible",
             model: "m".to_owned(),
         },

@@ -1,8 +1,8 @@
 //! Anthropic's events: blocks that start, grow and stop.
 
 use super::{
-    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, is_cut_before, note, parameters, parse, reason,
-    reason_in, str,
+    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, is_cut_before, note, parameters, parse,
+    reason, reason_in, str,
 };
 use crate::usage;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 #[derive(Default)]
 pub(crate) struct Anthropic {
     blocks: Vec<Block>,
-    usage: usage::Anthropic,
-    told: Told,
+    usage: usage::AnthropicUsage,
+    told: UsageReporter,
     stop: Option<Stop>,
     /// The amount of content so far, in bytes and calls.
     grown: usize,

@@ -1,8 +1,8 @@
 //! Chat Completions chunks: one growing message, its calls by index, and the usage in a separate chunk.
 
 use super::{
-    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, declined, is_cut_before, note, parameters, parse,
-    reason, reason_in, str,
+    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, declined, is_cut_before, note,
+    parameters, parse, reason, reason_in, str,
 };
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -21,7 +21,7 @@ pub(crate) struct Chat {
     refusal: String,
     calls: Vec<Call>,
     usage: Inclusive,
-    told: Told,
+    told: UsageReporter,
     stop: Option<Stop>,
     is_done: bool,
     /// True if the usage arrived with the stop reason or after it.

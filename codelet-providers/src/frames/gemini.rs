@@ -1,8 +1,8 @@
 //! Gemini's chunks: parts of one content. No event ends the reply; a finish reason does.
 
 use super::{
-    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, broken_off, declined, note, parse, reason,
-    reason_in, str,
+    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, broken_off, declined, note, parse,
+    reason, reason_in, str,
 };
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -14,7 +14,7 @@ pub(crate) struct Gemini {
     calls: usize,
     broken: Vec<usize>,
     usage: Inclusive,
-    told: Told,
+    told: UsageReporter,
     stop: Option<Stop>,
     /// True if the usage arrived with the stop reason or after it.
     is_counted: bool,

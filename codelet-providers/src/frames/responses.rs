@@ -1,7 +1,8 @@
 //! OpenAI's response events: items that are added, grow and are done.
 
 use super::{
-    Deltas, Frames, Told, Trouble, Whole, append, declined, is_cut_before, parameters, parse, reason, reason_in, str,
+    Deltas, Frames, Trouble, UsageReporter, Whole, append, declined, is_cut_before, parameters, parse, reason,
+    reason_in, str,
 };
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, json};
 pub(crate) struct Responses {
     items: Vec<Item>,
     usage: Inclusive,
-    told: Told,
+    told: UsageReporter,
     stop: Option<Stop>,
 }
 

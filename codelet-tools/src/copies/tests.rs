@@ -6,8 +6,8 @@ fn file(bytes: &[u8]) -> Version {
     Version::of(bytes, 0o644)
 }
 
-fn entry(path: &str, before: Version, after: Version) -> Entry {
-    Entry {
+fn entry(path: &str, before: Version, after: Version) -> FileChange {
+    FileChange {
         path: PathBuf::from(path),
         before,
         after,
@@ -24,7 +24,7 @@ fn the_oldest_copies_make_room_and_what_two_changes_share_counts_once() {
         records.push(entry("a", file(&text(number - 1)), file(&text(number))), 8_000);
     }
     assert!(records.bytes <= 8_000);
-    let kept = |entry: &Entry| entry.before.bytes().is_some();
+    let kept = |entry: &FileChange| entry.before.bytes().is_some();
     let changes: Vec<bool> = records.changes(0, usize::MAX).map(kept).collect();
     // A missing file needs no copy.
     assert!(changes[0] && !changes[1] && !changes[20]);

@@ -205,7 +205,7 @@ impl World {
         let (mut diff, is_whole) = git.ask(&diff).unwrap_or_default();
         let counted: Vec<&OsStr> = COUNTED.iter().chain(which).map(|word| OsStr::new(*word)).collect();
         let (counted, _) = git.bytes(&counted).unwrap_or_default();
-        let counted: HashMap<PathBuf, Lines> = counts(&counted).collect();
+        let counted: HashMap<PathBuf, LineCounts> = counts(&counted).collect();
         for file in &mut commit.files {
             file.is_written_here = made.contains(&root.join(&file.path));
             file.lines = counted.get(&file.path).copied();
@@ -491,10 +491,10 @@ fn settings_of(answer: &str) -> impl Iterator<Item = (&str, &str, &str)> {
 }
 
 /// Lines added and removed.
-type Lines = (u64, u64);
+type LineCounts = (u64, u64);
 
 /// Parses the output of `git diff --numstat -z`; binary files are left out.
-fn counts(answer: &[u8]) -> impl Iterator<Item = (PathBuf, Lines)> {
+fn counts(answer: &[u8]) -> impl Iterator<Item = (PathBuf, LineCounts)> {
     answer.split(|&byte| byte == 0).filter_map(|entry| {
         let mut parts = entry.splitn(3, |&byte| byte == b'\t');
         let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse().ok();

@@ -21,6 +21,9 @@ pub struct Answer {
     pub changed: Option<String>,
     /// The objection, if any.
     pub objection: Option<Objection>,
+    /// True if the turn is to end here. As in Claude Code this takes precedence over an objection of any hook to its
+    /// end.
+    pub ends: bool,
     /// Context for the model.
     pub context: Option<String>,
     /// A message for the user, shown every time.
@@ -116,8 +119,7 @@ fn of_json(event: &str, said: &Value) -> Answer {
             let why = text(said, "stopReason").unwrap_or(reason);
             answer.objection = Some(Objection::Deny(words(&why, REASON)));
         }
-        // `continue: false` at this event ends the turn, so there is no objection to it.
-        "Stop" if stops => answer.objection = None,
+        "Stop" if stops => answer.ends = true,
         _ if stops => answer.trouble = Some("wants the session to stop, which has no effect at this event".to_owned()),
         _ => {}
     }
@@ -133,7 +135,10 @@ fn of_json(event: &str, said: &Value) -> Answer {
     answer.context = context
         .filter(|words| !words.trim().is_empty())
         .map(|said| words(&said, CONTEXT));
-    answer.message = text(said, "systemMessage").map(|said| shown(&said));
+    let why = text(said, "stopReason").filter(|_| answer.ends);
+    let messages = [text(said, "systemMessage"), why];
+    let messages: Vec<String> = messages.into_iter().flatten().map(|said| shown(&said)).collect();
+    answer.message = (!messages.is_empty()).then(|| messages.join("; "));
     answer
 }
 
@@ -225,6 +230,18 @@ mod tests {
             r#"{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"command": "ls"}}}"#,
         );
         assert!(matches!(other.objection, Some(Objection::Deny(why)) if why.contains(r#"{"command":"ls"}"#)));
+    }
+
+    #[test]
+    fn a_stop_ends_the_turn_and_its_reason_is_for_the_user() {
+        let both = of(
+            "Stop",
+            r#"{"decision": "block", "reason": "tests", "continue": false, "stopReason": "out of budget"}"#,
+        );
+        assert!(both.ends);
+        assert_eq!(both.message.as_deref(), Some("out of budget"));
+        let prompt = of("UserPromptSubmit", r#"{"continue": false, "stopReason": "late"}"#);
+        assert_eq!((prompt.ends, prompt.message), (false, None));
     }
 
     #[test]

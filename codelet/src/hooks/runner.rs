@@ -118,8 +118,13 @@ impl Inner {
     async fn run(&self, event: &'static str, chosen: &[usize], input: String, interrupt: &Interrupt) -> Said {
         let runs = chosen.iter().map(|&at| self.one(event, at, input.clone(), interrupt));
         let mut said = Said::default();
-        for (at, answer) in future::join_all(runs).await {
+        let answers = future::join_all(runs).await;
+        let ends = answers.iter().any(|(_, answer)| answer.ends);
+        for (at, mut answer) in answers {
             let name = self.named(at);
+            if ends {
+                answer.objection = None;
+            }
             said.objection = stronger(said.objection, answer.objection);
             let room = CONTEXT.saturating_sub(said.context.iter().map(String::len).sum());
             let (fits, over): (Vec<_>, Vec<_>) = answer.context.into_iter().partition(|words| words.len() <= room);

@@ -134,6 +134,39 @@ fn nothing_is_saved_unless_the_user_says_so_and_for_as_long() {
 }
 
 #[test]
+fn a_prompt_that_the_provider_refused_is_not_sent_again_by_what_goes_on() {
+    use codelet_testkit::server::{Fault, Refusal};
+    let bench = bench();
+    says(&bench, "A tea shop.", &["-p", "What is here?"]);
+    let refusal = || Reply::new().failing(Fault::Refuse(Refusal::status(400)));
+    let refusing = server([refusal(), refusal()]);
+    let output = ask(
+        &bench,
+        &refusing,
+        &["-c", "-p", "The forbidden thing.", "--transcript", "u.json"],
+    );
+    ended(&output, 3);
+    let output = ask(&bench, &refusing, &["-c", "-p", "The forbidden thing."]);
+    ended(&output, 3);
+    let [file] = &files(&bench)[..] else {
+        panic!("{:?}", files(&bench))
+    };
+    for (file, args) in [
+        (file.as_path(), &["-c"][..]),
+        (&bench.work.join("u.json"), &["--from", "u.json"]),
+    ] {
+        let kept = text(file);
+        assert!(kept.contains("A tea shop.") && !kept.contains("forbidden"), "{kept}");
+        let server = server([Reply::text("By the sea.")]);
+        ended(&ask(&bench, &server, &[args, &["-p", "And where?"]].concat()), 0);
+        let record = server.record();
+        assert_eq!(record.faults(), "");
+        let sent = record.exchanges[0].request.user_texts().join("\n");
+        assert!(sent.contains("What is here?") && !sent.contains("forbidden"), "{sent}");
+    }
+}
+
+#[test]
 fn a_session_in_which_nothing_was_asked_or_the_only_prompt_was_refused_leaves_no_file() {
     use codelet_testkit::server::{Fault, Refusal};
     let bench = bench();

@@ -101,6 +101,15 @@ impl Conversation {
         self.told.as_deref().unwrap_or(&self.history)
     }
 
+    /// Returns whether this message of the history, by its index, left the view with a [withdrawn
+    /// turn](Self::withdraw_since).
+    pub fn is_withdrawn(&self, message: usize) -> bool {
+        let is_of_turn =
+            |part: &Part| matches!(part, Part::Text(text) if text.origin == Origin::Notice && is_marker(text));
+        let left = self.withdrawn.get(&message);
+        left.is_some_and(|left| left.parts.iter().all(is_of_turn))
+    }
+
     /// Removes parts that the provider refused from the view, leaving a marker with a handle for each (none for
     /// thinking). A picture is removed wherever it occurs. This is an edit and a recorded break of the prefix;
     /// [`undo_compact`](Self::undo_compact) does not restore refused parts. Returns the removed parts, without the

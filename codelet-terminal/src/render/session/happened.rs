@@ -151,7 +151,12 @@ impl Renderer {
         // A plain terminal has no rows below its lines: it prints each try and cause once.
         if self.look.is_plain() && self.told_cause != cause {
             cause.clone_into(&mut self.told_cause);
-            return self.labelled(Role::Warning, "waiting:", &countdown(cause, left, next_try));
+            let told = countdown(cause, left, next_try);
+            // The rest of a sentence that the provider stopped in goes on below.
+            return match self.is_within_block() {
+                true => self.rows_of(Role::Warning, "waiting:", &told),
+                false => self.labelled(Role::Warning, "waiting:", &told),
+            };
         }
         Vec::new()
     }

@@ -78,6 +78,13 @@ impl Renderer {
     pub(super) fn labelled(&mut self, role: Role, label: &str, text: &str) -> Vec<Line<'static>> {
         let mut out = self.flush();
         out.extend(self.topic(Topic::Notices));
+        out.extend(self.rows_of(role, label, text));
+        out
+    }
+
+    /// The rows of a notice alone, which may stand between two rows of an answer.
+    pub(super) fn rows_of(&self, role: Role, label: &str, text: &str) -> Vec<Line<'static>> {
+        let mut out = Vec::new();
         let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, Vec::new(), vec![Span::raw("  ")]);
         wrap.push(self.look.style(role), label, &mut out);
         wrap.push(self.look.style(Role::Text), " ", &mut out);
