@@ -5,7 +5,7 @@ use super::handles;
 use super::mark::{self, Marks};
 use crate::Api;
 use bytes::Bytes;
-use codelet_context::conversation::{Conversation, Signals};
+use codelet_context::conversation::{Conversation, Signals, Texts};
 use codelet_context::economics::{Economics, Edges, Preset};
 use codelet_context::message::{Message, Role};
 use codelet_context::policy::CompactionConfig;
@@ -22,11 +22,12 @@ use std::ops::Range;
 /// How many blocks before a mark the provider looks for what it has kept, the marked one among them (as Anthropic documents).
 const LOOK_BACK: usize = 20;
 
-/// What is known of a conversation takes about so many times its bytes, as measured on sources. Without its texts, it takes so many bytes for each
-/// message and each different word.
+/// The memory that a conversation takes, in bytes, as measured on sources: so many for each byte of the texts that it still has, for each message,
+/// for each different word, and, where it has those that are shown, for each byte of all (a hash for each line).
 const WHOLE: usize = 4;
 const BARE_MESSAGE: usize = 900;
 const WORD: usize = 45;
+const LINES: f64 = 0.5;
 
 /// What decides how a conversation is edited, beside what is said in it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -137,7 +138,8 @@ impl Fold {
             let (_, all) = fold::step(rest, self.terms.api.format());
             self.tell(&rest[..all])?;
             let conversation = self.told.conversation();
-            if conversation.is_bare() && conversation.decide(Signals::default()).is_some() {
+            let is_short_of = |due| !conversation.can_make(due);
+            if self.texts() < Texts::All && conversation.decide(Signals::default()).is_some_and(is_short_of) {
                 return Ok(false);
             }
             let edited = self.told.edit(Signals::default());
@@ -150,13 +152,14 @@ impl Fold {
         Ok(true)
     }
 
-    /// Lets go of all that only edits ask for, and reading back.
-    pub fn drop_texts(&mut self) {
-        self.told.drop_texts();
+    /// Drops texts, as far as that is possible.
+    pub fn drop_texts(&mut self, left: Texts) {
+        self.told.drop_texts(left);
     }
 
-    pub fn is_bare(&self) -> bool {
-        self.told.conversation().is_bare()
+    /// The texts that are left.
+    pub fn texts(&self) -> Texts {
+        self.told.conversation().texts()
     }
 
     /// Tells a reply that the request ends with, which the model is to go on with: nothing is edited in between.
@@ -336,13 +339,17 @@ impl Fold {
 
     /// About how much memory this takes, in bytes.
     pub fn bytes(&self) -> usize {
-        if !self.is_bare() {
-            return self.bytes * WHOLE;
-        }
+        let texts = match self.texts() {
+            Texts::All => return self.bytes * WHOLE,
+            Texts::Shown => {
+                self.told.conversation().shown().bytes as usize * WHOLE + (self.bytes as f64 * LINES) as usize
+            }
+            Texts::Newest => 0,
+        };
         let made = self.told.shown().iter().map(|shown| match shown {
             Shown::Made(json) => json.len(),
             Shown::AsSaid(_) => 0,
         });
-        made.sum::<usize>() + self.spans.len() * BARE_MESSAGE + self.told.conversation().words() * WORD
+        texts + made.sum::<usize>() + self.spans.len() * BARE_MESSAGE + self.told.conversation().words() * WORD
     }
 }
