@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How many blocks before a mark the provider looks for what it has kept, the marked one among them (as Anthropic documents).
+/// The number of blocks before a mark in which the provider looks for a cached prefix, including the marked one (as Anthropic documents).
 const LOOK_BACK: usize = 20;
 
 /// The memory that a conversation takes, in bytes, as measured on sources: so many for each byte of the texts that it still has, for each message,
@@ -29,7 +29,7 @@ const BARE_MESSAGE: usize = 900;
 const WORD: usize = 45;
 const LINES: f64 = 0.5;
 
-/// What decides how a conversation is edited, beside what is said in it.
+/// The settings under which a conversation is edited.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Terms {
     pub api: Api,
@@ -47,7 +47,7 @@ pub(super) struct Terms {
     pub offers_recall: bool,
     /// The client leaves a mark over, for the place of the next edit.
     pub marks_edits: bool,
-    /// What the client marks is to be kept for an hour.
+    /// The client's marks ask for a cache of an hour.
     pub is_hour: bool,
 }
 
@@ -72,7 +72,7 @@ impl Terms {
 #[derive(Clone)]
 pub(super) struct Fold {
     terms: Terms,
-    /// What is made by the engine is shown as JSON; items with commas between them.
+    /// The engine's conversation. Messages that the engine made are JSON: items with commas between them.
     told: fold::Fold<Bytes>,
     /// Items of the request that were told.
     items: usize,
@@ -81,7 +81,7 @@ pub(super) struct Fold {
     /// Tokens of the last request that the next one finds in the provider's cache.
     cached: Tokens,
     last_edit: Option<&'static str>,
-    /// So many items were in the request before the first one that this is told of. Where that is not known: all but what comes last.
+    /// The number of items in the request before the first one that this was told of; if that is not known, all but the last step.
     before: usize,
     /// Of what is shown, so many come up to where the request bears a mark of the gateway's own, the most needed first.
     marks: Vec<usize>,
@@ -89,7 +89,7 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    /// Nothing was told yet.
+    /// Creates an empty one.
     pub fn new(terms: Terms) -> Self {
         let config = CompactionConfig::new(terms.window).reserving(terms.reserved);
         let mut card = price::find(&terms.model).cloned().unwrap_or_else(price::usual);
@@ -113,7 +113,7 @@ impl Fold {
         }
     }
 
-    /// The same conversation, of which nothing was told yet.
+    /// Creates an empty one for the same conversation.
     pub fn anew(&self) -> Self {
         Fold {
             before: self.before,
@@ -184,7 +184,7 @@ impl Fold {
         Ok(())
     }
 
-    /// What a reply to a request of this weight was billed is what the rules of the cache say.
+    /// The usage of a reply to a request of this weight, by the rules of the cache.
     fn billed(&mut self, reply: &Message, prompt: Tokens) -> Usage {
         let read = self.cached.min(prompt);
         self.cached = prompt;
@@ -276,7 +276,7 @@ impl Fold {
         body.slice(listed.items[start].start..listed.items[end - 1].end)
     }
 
-    /// What is shown with a mark of the gateway's own, by its place.
+    /// The items with a mark of the gateway's own, by their place.
     fn marked(&self, body: &Bytes, listed: &Listed<'_>, marks: &Marks) -> HashMap<usize, Bytes> {
         let mut marked = HashMap::new();
         for &place in self.marks.iter().take(marks.free) {
@@ -303,19 +303,19 @@ impl Fold {
         self.told.conversation().recall(handle, None)
     }
 
-    /// What a request with what is shown weighs, in tokens.
+    /// The weight of the request as it is shown, in tokens.
     pub fn weight(&self) -> Tokens {
         self.terms
             .scale(self.terms.overhead + self.told.conversation().shown().tokens)
     }
 
-    /// What a request with all that was said weighs, in tokens.
+    /// The weight of the request with everything that was said, in tokens.
     fn weight_of_history(&self) -> Tokens {
         let estimates: Tokens = self.told.conversation().history().estimates().iter().sum();
         self.terms.scale(self.terms.overhead + estimates)
     }
 
-    /// What is known of the request that ends with this.
+    /// The facts about the request that ends with this.
     pub fn facts(&self, facts: &Facts) -> Facts {
         Facts {
             step: self.replies() + 1,

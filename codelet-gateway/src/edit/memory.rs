@@ -1,18 +1,18 @@
-//! What is remembered of conversations between their requests. All of it may be lost at any time.
+//! A cache of conversations between their requests. All of it may be lost at any time.
 
 use super::fold::Fold;
 use codelet_context::conversation::Texts;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// As much of conversations is remembered as takes about so many bytes, if nobody says otherwise.
+/// The memory for conversations by default, in bytes, by estimate.
 const USUAL_BYTES: usize = 240 << 20;
-/// Texts that are no longer shown, which only reading back asks for, are remembered as long as all takes no more than this share of it.
+/// The share of it up to which texts are kept that are no longer shown and that only reading back needs.
 const WHOLE_SHARE: f64 = 1.0 / 3.0;
-/// Of so many conversations it is remembered that they were refused.
+/// The maximum number of refused conversations that are remembered.
 const MOST_SHRUNK: usize = 10_000;
 
-/// What a conversation is known by: under which terms it is edited, and all its items up to some one.
+/// The key of a conversation: the terms under which it is edited, and all its items up to some one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub identity: u64,
