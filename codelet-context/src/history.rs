@@ -63,6 +63,22 @@ impl History {
         self.evidence = Evidence::default();
     }
 
+    /// The same with messages that have no outputs in place of those that `bare` returns one for, and without what is known
+    /// of the outputs that do not stay.
+    pub(crate) fn drop_outputs(
+        &mut self,
+        bare: impl Fn(&Arc<Message>) -> Option<Arc<Message>>,
+        stays: impl Fn((u32, u32)) -> bool,
+    ) {
+        for message in &mut self.messages {
+            if let Some(bare) = bare(message) {
+                *message = bare;
+            }
+        }
+        self.ranking.drop_outputs(stays);
+        self.evidence = Evidence::default();
+    }
+
     /// The messages, oldest first.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages

@@ -16,7 +16,7 @@ const LONGEST: usize = 8 << 20;
 pub(crate) struct Listener {
     meter: Meter,
     is_stream: bool,
-    /// What does not make a line yet.
+    /// The bytes of an incomplete line.
     open: Vec<u8>,
     is_too_long: bool,
 }
@@ -75,7 +75,7 @@ impl Listener {
         self.is_too_long = false;
     }
 
-    /// What the answer has cost, where it tells.
+    /// The billed usage, if the answer reports it.
     fn end(mut self) -> Option<Billed> {
         self.read();
         self.meter.billed()

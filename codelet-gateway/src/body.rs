@@ -16,17 +16,17 @@ use tokio::time::{Instant, timeout, timeout_at};
 const MOST_READ: usize = 64 << 20;
 /// A body takes its room in steps of so many bytes.
 pub(crate) const ROOM_STEP: usize = 64 << 10;
-/// Why a body is not read.
+/// Reasons why a body is not read.
 const TOO_LONG: &str = "the request is longer than 64 MB";
 const NO_ROOM: &str = "too many requests were being read at once";
-/// How long a client may pause within a body, and how long all of it may take.
+/// The maximum pause of a client within a body, and the maximum time for the whole body.
 const PAUSE: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_secs(300);
 /// A refusal is read up to so many bytes, and for so long.
 const MOST_REFUSAL: usize = 1 << 20;
 const REFUSAL: Duration = Duration::from_secs(2);
 
-/// Why a request is answered here.
+/// The status and message of a request that is answered here.
 type Refused = (StatusCode, &'static str);
 
 /// The body of a request.
@@ -100,7 +100,7 @@ pub(crate) struct Begun<B> {
 }
 
 impl<B> Begun<B> {
-    /// What was read, if anything was, and the rest.
+    /// Creates a body from the bytes that were read, if any, and the rest.
     pub fn new(begun: Bytes, rest: B) -> Self {
         Begun {
             begun: Some(begun).filter(|begun| !begun.is_empty()),
@@ -144,7 +144,7 @@ pub(crate) enum Passed {
 
 pub(crate) struct Refusal {
     pub answer: reqwest::Response,
-    /// What was read of it.
+    /// The bytes read so far.
     pub begun: Bytes,
     fault: Option<reqwest::Error>,
 }

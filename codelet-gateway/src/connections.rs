@@ -96,7 +96,7 @@ impl Connection {
         Question(self.clone())
     }
 
-    /// Whether anything was ever asked through it.
+    /// Returns whether a request ever came through it.
     pub fn was_asked(&self) -> bool {
         self.lock().was_asked
     }

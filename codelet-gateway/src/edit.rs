@@ -29,10 +29,10 @@ const UNREAD: &str = "the conversation is not in the form of its interface";
 /// A refused conversation is edited for a window this much smaller, or for the same again until it fits.
 const SHRINK: f64 = 0.9;
 
-/// How requests are edited.
+/// Settings for edits.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How readily; `Off` edits nothing before the window is full.
+    /// The preset; `Off` edits nothing before the window is full.
     pub preset: Preset,
     /// The window in tokens; without it, the model's own.
     pub window: Option<Tokens>,
@@ -50,7 +50,7 @@ pub struct Editor {
     memory: Memory,
 }
 
-/// How a request was asked, beside its body.
+/// The parts of a request that matter for an edit, except its body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Asked {
     /// The interface.
@@ -70,7 +70,7 @@ impl Asked {
 }
 
 impl From<Api> for Asked {
-    /// Nothing but the interface.
+    /// A request of which only the interface is known.
     fn from(api: Api) -> Self {
         Asked {
             api,
@@ -80,16 +80,16 @@ impl From<Api> for Asked {
     }
 }
 
-/// What became of a request.
+/// The outcome for a request.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Edited {
     /// The body to send, in slices that together are its bytes; `None` where the request goes on as it came.
     pub body: Option<Vec<Bytes>>,
-    /// What is known of it, for the ledger and the page.
+    /// Facts for the ledger and the page.
     pub facts: Facts,
 }
 
-/// What is known of a request that was looked at.
+/// Facts about a request.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Facts {
     /// Tells conversations apart: the same for all requests of one, in this process. None where the body is no conversation.
@@ -100,13 +100,13 @@ pub struct Facts {
     pub window: Tokens,
     /// Requests of this conversation so far, as its replies tell.
     pub step: usize,
-    /// What the request weighs as the agent sent it, in tokens, as far as bytes tell.
+    /// The weight of the request as the agent sent it, in tokens, estimated from bytes.
     pub before: Tokens,
-    /// What it weighs as it is sent on, by the same estimate.
+    /// The weight of the request as it is sent on, by the same estimate.
     pub after: Tokens,
     /// Edits that were made in this conversation so far.
     pub edits: usize,
-    /// Why this request changes what the one before it held, where it does.
+    /// The reason why this request changes content of the one before it, if it does.
     pub edit: Option<&'static str>,
     /// Why the request goes on as it came although it is a conversation, where that is so: words of this program, and none of the
     /// conversation.
@@ -123,7 +123,7 @@ impl Facts {
     }
 }
 
-/// What makes requests smaller. [`Editor`] does; whatever goes wrong in it, the request goes on as it came.
+/// Makes requests smaller. [`Editor`] does; whatever goes wrong in it, the request goes on as it came.
 pub trait Edit: Send + Sync + 'static {
     /// Makes a request smaller, if that is due.
     fn edit(&self, asked: &Asked, body: &Bytes) -> Edited;
@@ -196,7 +196,7 @@ impl Editor {
         }
     }
 
-    /// The same with so much room for what it remembers, in bytes, about.
+    /// Sets the memory for conversations, in bytes, by estimate.
     pub fn remembering(mut self, bytes: usize) -> Self {
         self.memory = Memory::of(bytes);
         self
@@ -230,7 +230,7 @@ impl Editor {
         })
     }
 
-    /// What is to be known of the conversation: with an edit before each reply up to this item where one was due, and all of the request told.
+    /// Brings the conversation up to the end of the request, with every edit that was due up to item `end`, and passes it to `of`.
     fn told<T>(
         &self,
         request: &Request<'_>,

@@ -1,4 +1,4 @@
-//! Which headers go on, and which belong to one connection.
+//! The headers that go on, and those that belong to one connection.
 
 use codelet_context::tokens::Tokens;
 use http::header::{
@@ -71,7 +71,7 @@ fn without_hop(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
-/// Whether a body is JSON that can be read as it is.
+/// Returns whether a body is JSON that can be read as it is.
 pub(crate) fn is_plain_json(headers: &HeaderMap) -> bool {
     let is_json = |value: &HeaderValue| value.to_str().is_ok_and(|kind| kind.contains("json"));
     let is_coded = |value: &HeaderValue| value != "identity";

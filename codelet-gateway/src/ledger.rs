@@ -1,4 +1,4 @@
-//! What went through: figures of each request, and never a word of one.
+//! The ledger: figures of each request, and never a word of one.
 
 use crate::Api;
 use crate::edit::Facts;
@@ -13,41 +13,41 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// So many requests are kept, the newest; of those before them only what they come to.
+/// The number of newest requests that are kept; of those before them, only the sums.
 const MOST_ROWS: usize = 10_000;
 /// The longer of the two times that a vendor keeps a prompt.
 const HOUR: Duration = Duration::from_secs(3_600);
-/// So many conversations are kept, those that were longest silent leave first.
+/// The number of conversations that are kept; those that were silent for longest leave first.
 const MOST_CONVERSATIONS: usize = 500;
 
 /// One request.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Row {
-    /// When it came.
+    /// The time of arrival.
     pub at: SystemTime,
     /// The interface.
     pub api: Api,
-    /// What is known of its conversation.
+    /// Facts about its conversation.
     pub facts: Facts,
     /// The status of the answer; none where there was none.
     pub status: Option<u16>,
-    /// What it was billed at, where the answer tells.
+    /// The billed usage, if the answer reports it.
     pub usage: Option<Usage>,
-    /// What that costs in US dollars, where the model's prices are known.
+    /// Its cost in US dollars, if the model's prices are known.
     pub dollars: Option<f64>,
-    /// What the same request would have cost as the agent had sent it: an estimate.
+    /// An estimate of the cost of the same request as the agent sent it.
     pub passing: Option<f64>,
-    /// How long the request was held up here.
+    /// The latency added here.
     pub added: Duration,
-    /// What was answered is the edited request.
+    /// The edited request is the one that was answered.
     pub is_edited: bool,
-    /// Why it went on unedited although something was to be done, where that is so.
+    /// The failure because of which it went on unedited, if there was one.
     pub fail_open: Option<String>,
     /// It was refused as too long, made smaller and sent again.
     pub is_sent_again: bool,
 }
 
-/// What a conversation comes to.
+/// The sums of a conversation.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Conversation {
     /// The model that was asked last.
@@ -58,15 +58,15 @@ pub(crate) struct Conversation {
     pub edits: usize,
     /// The last request, in estimated tokens: as the agent had sent it, and as it went on.
     pub window: (Tokens, Tokens),
-    /// What was billed.
+    /// The billed usage.
     pub usage: Usage,
-    /// What that costs, in US dollars.
+    /// Its cost in US dollars.
     pub dollars: f64,
-    /// What it would have cost, estimated, in US dollars.
+    /// The estimated cost without the gateway, in US dollars.
     pub passing: f64,
-    /// When the last request came.
+    /// The time of the last request.
     pub last: Option<SystemTime>,
-    /// What the last request would have weighed had it been passed through, in the provider's tokens.
+    /// The weight of the last request if it had been passed through, in the provider's tokens.
     passed: Tokens,
 }
 
@@ -83,7 +83,7 @@ struct Books {
     totals: Totals,
 }
 
-/// What is shown of the books.
+/// The part of the ledger that is shown.
 pub(crate) struct Shown {
     /// All of it.
     pub totals: Totals,
@@ -152,7 +152,7 @@ impl Ledger {
         }
     }
 
-    /// What there is to show.
+    /// Returns the part that is shown.
     pub(crate) fn shown(&self, rows: usize) -> Shown {
         let books = self.books();
         let mut conversations: Vec<_> = books.conversations.iter().map(|(id, it)| (*id, it.clone())).collect();
@@ -165,7 +165,7 @@ impl Ledger {
         }
     }
 
-    /// What it all comes to.
+    /// Returns the sums of everything.
     pub fn totals(&self) -> Totals {
         self.with_unwritten(&self.books().totals)
     }

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-/// So many lines wait at most; what comes beyond is lost.
+/// The maximum number of waiting lines; more are lost.
 const WAITING: usize = 10_000;
-/// How long is waited for the last of them when all is over.
+/// The time limit for writing the last lines at the end.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 enum Told {
@@ -54,7 +54,7 @@ impl Lines {
         }
     }
 
-    /// How many lines are not in the file and will never be.
+    /// The number of lines that were lost.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

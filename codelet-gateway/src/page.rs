@@ -1,11 +1,11 @@
-//! What the gateway shows of itself: one page, its figures as JSON, and those that monitoring collects.
+//! The gateway's page, its figures as JSON, and those that monitoring collects.
 
 use crate::ledger::{Conversation, Ledger, Row, Shown, line, usage};
 use serde_json::json;
 use std::fmt::Write;
 use std::time::SystemTime;
 
-/// What a browser may do with the page: show it.
+/// The content security policy: a browser may only show the page.
 pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Conversations and requests on the page.

@@ -20,14 +20,14 @@ use hyper::body::{Body, Incoming};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long an edit may take, and how much longer for each megabyte. It takes some 5 ms, and 60 for each megabyte that nobody remembers; many
+/// The time limit of an edit, and its extension for each megabyte. An edit takes some 5 ms, and 60 for each megabyte that nobody remembers; many
 /// times that where a machine is busy. To give up a conversation that was edited before costs far more than the wait: nothing of it is in
 /// the provider's cache as it came, and it may not fit any more. So this is for an editor that hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_PER_MB: Duration = Duration::from_secs(5);
 /// Of more values than this no tree is built: ten times what is in the longest recorded conversations. Each may take 460 bytes.
 const MOST_VALUES: usize = 500_000;
-/// Why such a request goes on as it came.
+/// The reason why such a request goes on as it came.
 const TOO_MANY_VALUES: &str = "the request holds more than 500,000 JSON values";
 /// Passes a request on, and its answer back.
 pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request<Incoming>) -> Answer {
@@ -113,7 +113,7 @@ async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request
     }
 }
 
-/// What is the same of a request however often it is sent.
+/// The parts of a request that stay the same each time that it is sent.
 struct Onward {
     upstream: Upstream,
     method: Method,
@@ -175,7 +175,7 @@ impl Onward {
     }
 }
 
-/// What has happened in the end, in the words of whatever is lowest.
+/// The innermost error's message.
 fn cause(failure: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = failure;
     while let Some(lower) = cause.source() {

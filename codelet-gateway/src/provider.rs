@@ -1,4 +1,4 @@
-//! Which provider a request is for.
+//! The provider that a request is for.
 
 use crate::Api;
 use http::HeaderMap;
@@ -80,7 +80,7 @@ impl Provider {
     }
 }
 
-/// How keys begin, and who gives them out.
+/// The prefixes of keys, and the vendors that issue them.
 const KEYS: [(&str, &str); 12] = [
     ("sk-ant-", "anthropic"),
     ("sk-proj-", "openai"),

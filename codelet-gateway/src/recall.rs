@@ -5,7 +5,7 @@ use codelet_network::Network;
 use reqwest::Url;
 use std::time::Duration;
 
-/// How long a gateway may take.
+/// The time limit for a gateway's answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The text that a gateway remembers under a handle; `gateway` is where it [reads back](crate::Gateway::recalls_at) what it has removed.

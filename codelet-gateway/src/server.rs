@@ -35,34 +35,34 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 const MOST_CONNECTIONS: usize = 1_024;
 /// Bodies that are being read take at most so many bytes together; what comes beyond goes on unread.
 const MOST_READING: usize = 256 << 20;
-/// What is kept of a connection while nothing goes through it, in bytes: a head has to fit.
+/// The maximum buffer of a connection, in bytes: a head has to fit.
 const MOST_BUFFERED: usize = 64 << 10;
-/// How long a client may take for the head of a request.
+/// The time limit for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
-/// How long one that is to be closed may take for that, before another one is.
+/// The time that a connection has to close, before another one is closed.
 const CLOSING: Duration = Duration::from_millis(50);
-/// Why a request is not let in.
+/// The status and message for a request that is not let in.
 type Refusal = (StatusCode, &'static str);
-/// What cannot be passed on within a body.
+/// An error within a body.
 pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
 /// A body of an answer.
 pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Broken>>;
 
-/// What a gateway is made of.
+/// The parts of a gateway.
 pub struct Options {
-    /// Where requests of Anthropic's interface go on to.
+    /// The address for requests of Anthropic's interface.
     pub anthropic: Upstream,
-    /// Where those of OpenAI's interfaces do, and all that nothing tells apart.
+    /// The address for OpenAI's interfaces, and for all requests that nothing tells apart.
     pub openai: Upstream,
-    /// Where those of Gemini's interface do.
+    /// The address for Gemini's interface.
     pub gemini: Upstream,
-    /// What makes requests smaller.
+    /// The editor, which makes requests smaller.
     pub editor: Arc<dyn Edit>,
     /// Edits are made and told, and what the agent has sent goes on.
     pub is_dry_run: bool,
     /// The books.
     pub ledger: Ledger,
-    /// What clients have to show; demanded where others than this machine can connect.
+    /// The token that clients must show; required if other machines can connect.
     pub token: Option<String>,
 }
 
@@ -73,13 +73,13 @@ pub struct Gateway {
     most_connections: usize,
 }
 
-/// What all connections share.
+/// State shared by all connections.
 pub(crate) struct Shared {
     pub options: Options,
     pub address: SocketAddr,
     /// Tells it from other gateways that a request may come through.
     pub number: String,
-    /// What others on this machine do not know: what was said in a conversation is read back only with it.
+    /// A secret that other users of this machine do not know; removed text is read back only with it.
     secret: String,
     /// Room for bodies that are being read, in [`body::ROOM_STEP`]s.
     pub room: Semaphore,
@@ -113,18 +113,18 @@ impl Gateway {
         })
     }
 
-    /// The same with so many connections at once, in place of 1,024.
+    /// Sets the maximum number of connections, in place of 1,024.
     pub fn holding(mut self, connections: usize) -> Self {
         self.most_connections = connections;
         self
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.shared.address
     }
 
-    /// Where what was removed is read back: for the environment of agents.
+    /// The address at which removed text is read back, for the environment of agents.
     pub fn recalls_at(&self) -> String {
         format!("http://{}/codelet/recall/{}", self.shared.address, self.shared.secret)
     }
@@ -317,7 +317,7 @@ impl Shared {
         ))
     }
 
-    /// What is answered here.
+    /// Answers requests for the gateway's own pages.
     fn own(&self, path: &str) -> Option<Answer> {
         let ledger = &self.options.ledger;
         let (kind, text) = match path {
@@ -351,7 +351,7 @@ impl Shared {
     }
 }
 
-/// Whether an address, as a header has it, is one of this machine's own. Fewer than `codelet_network::is_own_machine` takes for one: that is told by
+/// Returns whether an address, as a header has it, is one of this machine's own. Fewer than `codelet_network::is_own_machine` takes for one: that is told by
 /// the user, and this by anybody's page, which may name `0.0.0.0`.
 fn is_this_machine(address: &str) -> bool {
     let address = address.split_once("://").map_or(address, |(_, rest)| rest);

@@ -1,4 +1,4 @@
-//! What everything that went through comes to.
+//! The sums of everything that went through.
 
 use codelet_context::usage::Usage;
 
@@ -19,16 +19,16 @@ pub struct Totals {
     pub unwritten: u64,
     /// Requests that were billed at prices that are not known.
     pub unpriced: u64,
-    /// What was billed.
+    /// The billed usage.
     pub usage: Usage,
-    /// What that costs, in US dollars, as far as prices are known.
+    /// Its cost in US dollars, as far as prices are known.
     pub dollars: f64,
-    /// What the same requests would have cost passed through, estimated, in US dollars.
+    /// The estimated cost of the same requests passed through, in US dollars.
     pub passing: f64,
 }
 
 impl Totals {
-    /// What it came to in one sentence, for whoever has run an agent through the gateway.
+    /// The result in one sentence, printed after an agent was run through the gateway.
     pub fn sentence(&self) -> String {
         let counted = |count: u64, one: &str| match count {
             1 => format!("1 {one}"),

@@ -1,4 +1,4 @@
-//! Where requests go on to: the providers' addresses.
+//! The providers' addresses.
 
 use crate::provider::Provider;
 use codelet_network::{Network, NetworkError};
@@ -7,7 +7,7 @@ use reqwest::{Client, Url};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How long a connection may take.
+/// The time limit for a connection.
 const CONNECT: Duration = Duration::from_secs(30);
 
 /// A provider's address, and the client that reaches it.
@@ -17,7 +17,7 @@ pub struct Upstream {
     address: Url,
 }
 
-/// Why an address cannot be used.
+/// The reason why an address cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum UpstreamError {
     /// It is none.
@@ -67,7 +67,7 @@ impl Upstream {
         &self.client
     }
 
-    /// Where a request to this path goes. The version of an interface stands there once, whether the address brings it or the request: vendors
+    /// The URL for a request to this path. The version of an interface stands there once, whether the address brings it or the request: vendors
     /// tell their base URLs with it.
     pub(crate) fn url(&self, path: &PathAndQuery) -> Url {
         let mut url = self.address.clone();
@@ -80,7 +80,7 @@ impl Upstream {
         url
     }
 
-    /// Whether a server may read this path as one that leads upwards, and out of the address's own. Blanks and signs may be written by their
+    /// Returns whether a server may read this path as one that leads upwards, and out of the address's own. Blanks and signs may be written by their
     /// numbers, a backslash stand for a slash, and something behind a semicolon: who reads it last decides.
     pub(crate) fn leads_upwards(path: &str) -> bool {
         let mut path = path.to_ascii_lowercase();
@@ -97,7 +97,7 @@ impl Upstream {
         names.any(|name| name.split(';').next() == Some(".."))
     }
 
-    /// Whether it is the vendor's own, and not one that the user has named.
+    /// Returns whether it is the vendor's own, and not one that the user has named.
     pub(crate) fn is_usual(&self, provider: Provider) -> bool {
         let usual = Url::parse(provider.usual_address()).ok();
         usual.is_some_and(|usual| usual.host_str() == self.address.host_str())
@@ -110,7 +110,7 @@ impl Upstream {
         format!("{host}{port}")
     }
 
-    /// Whether this is the gateway that listens here, which would ask itself for ever.
+    /// Returns whether this is the gateway that listens here, which would ask itself for ever.
     pub fn is_at(&self, listens: SocketAddr) -> bool {
         let is_port = self.address.port_or_known_default() == Some(listens.port());
         listens.port() != 0 && is_port && codelet_network::is_own_machine(&self.address)

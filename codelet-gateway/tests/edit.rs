@@ -167,12 +167,12 @@ fn twin(body: &Bytes) -> Bytes {
     swapped.collect::<Vec<u8>>().into()
 }
 
-/// Room for two conversations as they are without their texts, and for one, in bytes.
+/// Room for two conversations with the texts that they show, and for none, in bytes.
 const LITTLE: usize = 1_000_000;
 const LEAST: usize = 0;
 
 /// Two conversations in turn, some 300 requests in the longest case: each through an editor that sees nothing else, and both through three that are started anew now and
-/// then and get them as it comes; with room for all of it, for what is left without the texts, and for hardly anything. They are alike but for their words, or for where their clients put marks.
+/// then and get them as it comes; with room for all of it, for what is shown, and for hardly anything. They are alike but for their words, or for where their clients put marks.
 #[test]
 fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
     type Pair = fn(&Bytes) -> [Bytes; 2];

@@ -1,7 +1,7 @@
 //! Follows a conversation that is passed in full before each request: passes it to the engine message by message, edits
 //! it when the engine says so, and tracks which messages are sent unchanged and which the engine made.
 
-use codelet_context::conversation::{Conversation, Report, Signals};
+use codelet_context::conversation::{Conversation, Report, Signals, Texts};
 use codelet_context::message::Message;
 use codelet_context::policy::Reason;
 use codelet_context::recall::Archive;
@@ -97,9 +97,9 @@ impl<T> Fold<T> {
         (is_done && self.conversation.edits().len() > before).then(|| due.reason())
     }
 
-    /// [Drops most of what was said](Conversation::drop_texts). What is to be sent is to be [drawn](Self::draw) before.
-    pub fn drop_texts(&mut self) {
-        self.conversation.drop_texts();
+    /// [Drops texts](Conversation::drop_texts). What is to be sent is to be [drawn](Self::draw) before.
+    pub fn drop_texts(&mut self, left: Texts) {
+        self.conversation.drop_texts(left);
         self.drawn.clone_from(&self.conversation.view().messages);
         self.drawn.shrink_to_fit();
         self.shown.shrink_to_fit();

@@ -113,7 +113,8 @@ impl Archive {
         let first = |shelf: &'_ Arc<Shelf>| shelf.by_hash.get(&hash).copied();
         let (shelf, at) = self.shelves.iter().find_map(|shelf| Some((shelf, first(shelf)?)))?;
         let (handle, removed) = &shelf.kept[at as usize];
-        (removed.body == *body).then_some(handle)
+        // One with this hash that is empty was dropped.
+        (removed.body == *body || removed.body.is_empty()).then_some(handle)
     }
 
     /// Archives a text under a handle unless the handle exists.
@@ -173,14 +174,15 @@ impl Archive {
         false
     }
 
-    /// Drops the bytes under every handle. What was cloned from here keeps them.
-    pub(crate) fn forget_all(&mut self) {
-        let nothing = Body::new("");
+    /// Drops the bytes of these entries. If the same bytes are removed again, they have the same handle as before. Earlier
+    /// clones keep the bytes.
+    pub(crate) fn drop_texts(&mut self, is_dropped: impl Fn(&Removed) -> bool) {
+        let is_dropped = |removed: &Removed| !removed.body.is_empty() && is_dropped(removed);
         for shelf in &mut self.shelves {
-            let shelf = Arc::make_mut(shelf);
-            shelf.by_hash.clear();
-            for (_, removed) in &mut shelf.kept {
-                removed.body = nothing.clone();
+            if shelf.kept.iter().any(|(_, removed)| is_dropped(removed)) {
+                let kept = &mut Arc::make_mut(shelf).kept;
+                let dropped = kept.iter_mut().map(|(_, removed)| removed).filter(|it| is_dropped(it));
+                dropped.for_each(|removed| removed.body = removed.body.emptied());
             }
         }
     }

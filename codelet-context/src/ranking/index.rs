@@ -105,8 +105,10 @@ pub(crate) struct RankingIndex {
     scanned: Vec<u32>,
     /// The first block that no speech follows yet.
     unfollowed: u32,
-    /// Earlier segments, by the hash of their quoted form.
+    /// Hashes of the quoted forms of earlier segments; those from before texts were dropped are sorted and take half the
+    /// room.
     seen: ByHash<()>,
+    seen_before: Vec<u64>,
     /// Lines of tool output, by the hash of their text without numbers: the number of outputs with the line, and the
     /// last such block.
     shapes: ByHash<(u32, u32)>,
@@ -186,7 +188,37 @@ impl RankingIndex {
             (block.text, block.segments) = (nothing.clone(), 0..0);
         }
         (self.segments, self.segment_words) = Default::default();
-        (self.seen, self.shapes) = Default::default();
+        (self.seen, self.seen_before, self.shapes) = Default::default();
+    }
+
+    /// Drops the texts and lines of all outputs except those for which `stays` returns true. A repetition of their lines is
+    /// still recognised.
+    pub fn drop_outputs(&mut self, stays: impl Fn((u32, u32)) -> bool) {
+        let is_gone = |block: &Block| block.speaker == Speaker::Tool && !stays((block.message, block.part));
+        let nothing = Body::new("");
+        let (mut segments, mut words) = (Vec::new(), Vec::new());
+        for number in 0..self.blocks.len() {
+            let first = segments.len() as u32;
+            let is_gone = is_gone(&self.blocks[number]);
+            for segment in self.blocks[number].segments.clone().filter(|_| !is_gone) {
+                words.extend_from_slice(self.words_of(segment));
+                segments.push(Segment {
+                    words: words.len() as u32,
+                    ..self.segments[segment as usize]
+                });
+            }
+            let block = &mut self.blocks[number];
+            block.segments = first..segments.len() as u32;
+            if is_gone {
+                block.text = nothing.clone();
+            }
+        }
+        segments.shrink_to_fit();
+        words.shrink_to_fit();
+        (self.segments, self.segment_words) = (segments, words);
+        self.seen_before.extend(std::mem::take(&mut self.seen).into_keys());
+        self.seen_before.shrink_to_fit();
+        self.seen_before.sort_unstable();
     }
 
     /// The outputs, by message and part, that introduced words which the model used in the last message; with the
@@ -292,9 +324,10 @@ impl RankingIndex {
         mark(const { bit("fence") }, piece.fenced);
         mark(const { bit("tiny") }, count < TINY);
         let mut quoted = quoted(text);
-        let is_again = quoted
-            .as_ref()
-            .is_some_and(|quoted| self.seen.insert(hash::bytes(quoted.as_bytes()), ()).is_some());
+        let is_again = quoted.as_ref().is_some_and(|quoted| {
+            let hash = hash::bytes(quoted.as_bytes());
+            self.seen_before.binary_search(&hash).is_ok() || self.seen.insert(hash, ()).is_some()
+        });
         mark(const { bit("dup") }, is_again);
         // A repeated line without numbers is an exact duplicate.
         if block.speaker == Speaker::Tool && signs.has_digit() {

@@ -1,7 +1,7 @@
 //! The appearance of a segment: features of its characters, independent of its subject.
 
 /// The looks of a segment, as bits.
-pub(crate) type Looks = u64;
+pub(crate) type Looks = u32;
 
 /// The looks, in the order of their bits.
 #[rustfmt::skip]

@@ -39,6 +39,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use bare::Texts;
 pub use due::{Due, EditKind};
 pub use earlier::Earlier;
 pub use edits::{DoesNotFit, Edit, Refusal};
@@ -135,8 +136,8 @@ pub struct Conversation {
     refused: Vec<withdraw::Refused>,
     /// The instruction for reading back removed content; `None` if the model has the tool for it.
     reading_back: Option<&'static str>,
-    /// Its texts were dropped, and of the history those before this message.
-    is_bare: bool,
+    /// The texts that it still has, and the message of the history before which others were dropped.
+    texts: Texts,
     bare_until: usize,
 }
 
@@ -179,7 +180,7 @@ impl Conversation {
             told: None,
             refused: Vec::new(),
             reading_back: None,
-            is_bare: false,
+            texts: Texts::All,
             bare_until: 0,
         }
     }

@@ -49,6 +49,15 @@ impl Body {
         *self.0.hash.get_or_init(|| hash::bytes(self.0.text.as_bytes()))
     }
 
+    /// An empty text that still has the hash of this one.
+    pub(crate) fn emptied(&self) -> Body {
+        Body(Arc::new(Inner {
+            text: Box::default(),
+            hash: OnceLock::from(self.hash()),
+            squeezed: OnceLock::new(),
+        }))
+    }
+
     /// The text as shortened by `squeeze`, or `None` if it cannot be; cached, so all callers must pass the same
     /// function.
     pub(crate) fn squeezed(&self, squeeze: impl FnOnce(&str) -> Option<String>) -> Option<&Body> {

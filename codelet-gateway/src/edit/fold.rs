@@ -5,7 +5,7 @@ use super::handles;
 use super::mark::{self, Marks};
 use crate::Api;
 use bytes::Bytes;
-use codelet_context::conversation::{Conversation, Signals};
+use codelet_context::conversation::{Conversation, Signals, Texts};
 use codelet_context::economics::{Economics, Edges, Preset};
 use codelet_context::message::{Message, Role};
 use codelet_context::policy::CompactionConfig;
@@ -19,16 +19,17 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How many blocks before a mark the provider looks for what it has kept, the marked one among them (as Anthropic documents).
+/// The number of blocks before a mark in which the provider looks for a cached prefix, including the marked one (as Anthropic documents).
 const LOOK_BACK: usize = 20;
 
-/// What is known of a conversation takes about so many times its bytes, as measured on sources. Without its texts, it takes so many bytes for each
-/// message and each different word.
+/// The memory that a conversation takes, in bytes, as measured on sources: so many for each byte of the texts that it still has, for each message,
+/// for each different word, and, where it has those that are shown, for each byte of all (a hash for each line).
 const WHOLE: usize = 4;
 const BARE_MESSAGE: usize = 900;
 const WORD: usize = 45;
+const LINES: f64 = 0.5;
 
-/// What decides how a conversation is edited, beside what is said in it.
+/// The settings under which a conversation is edited.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Terms {
     pub api: Api,
@@ -46,7 +47,7 @@ pub(super) struct Terms {
     pub offers_recall: bool,
     /// The client leaves a mark over, for the place of the next edit.
     pub marks_edits: bool,
-    /// What the client marks is to be kept for an hour.
+    /// The client's marks ask for a cache of an hour.
     pub is_hour: bool,
 }
 
@@ -71,7 +72,7 @@ impl Terms {
 #[derive(Clone)]
 pub(super) struct Fold {
     terms: Terms,
-    /// What is made by the engine is shown as JSON; items with commas between them.
+    /// The engine's conversation. Messages that the engine made are JSON: items with commas between them.
     told: fold::Fold<Bytes>,
     /// Items of the request that were told.
     items: usize,
@@ -80,7 +81,7 @@ pub(super) struct Fold {
     /// Tokens of the last request that the next one finds in the provider's cache.
     cached: Tokens,
     last_edit: Option<&'static str>,
-    /// So many items were in the request before the first one that this is told of. Where that is not known: all but what comes last.
+    /// The number of items in the request before the first one that this was told of; if that is not known, all but the last step.
     before: usize,
     /// Of what is shown, so many come up to where the request bears a mark of the gateway's own, the most needed first.
     marks: Vec<usize>,
@@ -88,7 +89,7 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    /// Nothing was told yet.
+    /// Creates an empty one.
     pub fn new(terms: Terms) -> Self {
         let config = CompactionConfig::new(terms.window).reserving(terms.reserved);
         let mut card = price::find(&terms.model).cloned().unwrap_or_else(price::usual);
@@ -112,7 +113,7 @@ impl Fold {
         }
     }
 
-    /// The same conversation, of which nothing was told yet.
+    /// Creates an empty one for the same conversation.
     pub fn anew(&self) -> Self {
         Fold {
             before: self.before,
@@ -137,7 +138,8 @@ impl Fold {
             let (_, all) = fold::step(rest, self.terms.api.format());
             self.tell(&rest[..all])?;
             let conversation = self.told.conversation();
-            if conversation.is_bare() && conversation.decide(Signals::default()).is_some() {
+            let is_short_of = |due| !conversation.can_make(due);
+            if self.texts() < Texts::All && conversation.decide(Signals::default()).is_some_and(is_short_of) {
                 return Ok(false);
             }
             let edited = self.told.edit(Signals::default());
@@ -150,13 +152,14 @@ impl Fold {
         Ok(true)
     }
 
-    /// Lets go of all that only edits ask for, and reading back.
-    pub fn drop_texts(&mut self) {
-        self.told.drop_texts();
+    /// Drops texts, as far as that is possible.
+    pub fn drop_texts(&mut self, left: Texts) {
+        self.told.drop_texts(left);
     }
 
-    pub fn is_bare(&self) -> bool {
-        self.told.conversation().is_bare()
+    /// The texts that are left.
+    pub fn texts(&self) -> Texts {
+        self.told.conversation().texts()
     }
 
     /// Tells a reply that the request ends with, which the model is to go on with: nothing is edited in between.
@@ -181,7 +184,7 @@ impl Fold {
         Ok(())
     }
 
-    /// What a reply to a request of this weight was billed is what the rules of the cache say.
+    /// The usage of a reply to a request of this weight, by the rules of the cache.
     fn billed(&mut self, reply: &Message, prompt: Tokens) -> Usage {
         let read = self.cached.min(prompt);
         self.cached = prompt;
@@ -273,7 +276,7 @@ impl Fold {
         body.slice(listed.items[start].start..listed.items[end - 1].end)
     }
 
-    /// What is shown with a mark of the gateway's own, by its place.
+    /// The items with a mark of the gateway's own, by their place.
     fn marked(&self, body: &Bytes, listed: &Listed<'_>, marks: &Marks) -> HashMap<usize, Bytes> {
         let mut marked = HashMap::new();
         for &place in self.marks.iter().take(marks.free) {
@@ -300,19 +303,19 @@ impl Fold {
         self.told.conversation().recall(handle, None)
     }
 
-    /// What a request with what is shown weighs, in tokens.
+    /// The weight of the request as it is shown, in tokens.
     pub fn weight(&self) -> Tokens {
         self.terms
             .scale(self.terms.overhead + self.told.conversation().shown().tokens)
     }
 
-    /// What a request with all that was said weighs, in tokens.
+    /// The weight of the request with everything that was said, in tokens.
     fn weight_of_history(&self) -> Tokens {
         let estimates: Tokens = self.told.conversation().history().estimates().iter().sum();
         self.terms.scale(self.terms.overhead + estimates)
     }
 
-    /// What is known of the request that ends with this.
+    /// The facts about the request that ends with this.
     pub fn facts(&self, facts: &Facts) -> Facts {
         Facts {
             step: self.replies() + 1,
@@ -336,13 +339,17 @@ impl Fold {
 
     /// About how much memory this takes, in bytes.
     pub fn bytes(&self) -> usize {
-        if !self.is_bare() {
-            return self.bytes * WHOLE;
-        }
+        let texts = match self.texts() {
+            Texts::All => return self.bytes * WHOLE,
+            Texts::Shown => {
+                self.told.conversation().shown().bytes as usize * WHOLE + (self.bytes as f64 * LINES) as usize
+            }
+            Texts::Newest => 0,
+        };
         let made = self.told.shown().iter().map(|shown| match shown {
             Shown::Made(json) => json.len(),
             Shown::AsSaid(_) => 0,
         });
-        made.sum::<usize>() + self.spans.len() * BARE_MESSAGE + self.told.conversation().words() * WORD
+        texts + made.sum::<usize>() + self.spans.len() * BARE_MESSAGE + self.told.conversation().words() * WORD
     }
 }

@@ -3,12 +3,12 @@
 
 use codelet_context::recall::Archive;
 
-/// What the engine is to say of that in the notice of a summary.
+/// The sentence about it in the notice of a summary.
 pub(super) const COMMAND: &str = "In a shell, `codelet recall HANDLE` prints what it leaves out.";
-/// What stands before the handle in a marker.
+/// The words before the handle in a marker.
 const BEFORE: &str = " · recall ";
 
-/// What the engine wrote, as JSON, with markers that hold for the agent: they name the command, or where that is not offered nothing.
+/// Rewrites the markers in the engine's JSON for the agent: they name the command, or nothing if it is not offered.
 pub(super) fn told(json: &str, archive: &Archive, is_offered: bool) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;

@@ -11,10 +11,10 @@ const KEY: &[u8] = b"\"cache_control\"";
 /// A request may bear so many.
 const MOST: usize = 4;
 
-/// What the marks of a request leave to the gateway.
+/// The marks that a request leaves to the gateway.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Marks {
-    /// So many more may be put.
+    /// The number of marks that may still be put.
     pub free: usize,
     /// They ask for an hour.
     pub is_hour: bool,
@@ -42,13 +42,13 @@ impl Marks {
     }
 }
 
-/// How many fields of this name there are; quotes within a string are escaped.
+/// Counts the fields of this name; quotes within a string are escaped.
 fn keys(json: &[u8]) -> usize {
     let is_key = |at: &usize| json[at + KEY.len()..].trim_ascii_start().first() == Some(&b':');
     memmem::find_iter(json, KEY).filter(is_key).count()
 }
 
-/// Whether an item has a mark.
+/// Returns whether an item has a mark.
 pub(super) fn is_in(item: &[u8]) -> bool {
     keys(item) > 0
 }

@@ -1,17 +1,18 @@
-//! What is remembered of conversations between their requests. All of it may be lost at any time.
+//! A cache of conversations between their requests. All of it may be lost at any time.
 
 use super::fold::Fold;
+use codelet_context::conversation::Texts;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// As much of conversations is remembered as takes about so many bytes, if nobody says otherwise.
-const USUAL_BYTES: usize = 120 << 20;
-/// Texts are remembered as long as all takes no more than this share of it.
-const WHOLE_SHARE: f64 = 2.0 / 3.0;
-/// Of so many conversations it is remembered that they were refused.
+/// The memory for conversations by default, in bytes, by estimate.
+const USUAL_BYTES: usize = 240 << 20;
+/// The share of it up to which texts are kept that are no longer shown and that only reading back needs.
+const WHOLE_SHARE: f64 = 1.0 / 3.0;
+/// The maximum number of refused conversations that are remembered.
 const MOST_SHRUNK: usize = 10_000;
 
-/// What a conversation is known by: under which terms it is edited, and all its items up to some one.
+/// The key of a conversation: the terms under which it is edited, and all its items up to some one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub identity: u64,
@@ -41,16 +42,31 @@ impl Remembered {
         Some(fold)
     }
 
-    /// Leaves a conversation without its texts, or forgets it where that cannot be.
+    /// Leaves a conversation with fewer texts, or forgets it where that cannot be.
     fn drop_texts(&mut self, place: Place) {
-        if let Some((_, fold)) = self.folds.get_mut(&place) {
-            self.bytes -= fold.bytes();
-            fold.drop_texts();
-            self.bytes += fold.bytes();
-            if !fold.is_bare() {
-                self.remove(place);
-            }
+        let Some((_, fold)) = self.folds.get_mut(&place) else {
+            return;
+        };
+        let before = fold.texts();
+        self.bytes -= fold.bytes();
+        if before == Texts::All {
+            fold.drop_texts(Texts::Shown);
         }
+        if fold.texts() == before {
+            fold.drop_texts(Texts::Newest);
+        }
+        let is_same = fold.texts() == before;
+        self.bytes += fold.bytes();
+        if is_same {
+            self.remove(place);
+        }
+    }
+
+    /// The conversation with these texts that was longest not asked for.
+    fn oldest(&self, texts: Texts) -> Option<Place> {
+        let others = self.folds.iter();
+        let others = others.filter(|(_, (put, fold))| *put < self.clock && fold.texts() == texts);
+        others.min_by_key(|(_, (put, _))| *put).map(|(place, _)| *place)
     }
 }
 
@@ -80,12 +96,10 @@ impl Memory {
         all.remove(place)
     }
 
-    /// Remembers a conversation. Where there is no room, those that were longest not asked for are left without their texts, and where that is
-    /// not enough, forgotten.
+    /// Remembers a conversation. Where there is no room, those that were longest not asked for are left with the texts that are shown, then without
+    /// texts, and at last forgotten.
     pub fn put(&self, place: Place, mut fold: Fold) {
-        if fold.is_bare() {
-            fold.drop_texts();
-        }
+        fold.drop_texts(fold.texts());
         let mut all = self.lock();
         all.clock += 1;
         let clock = all.clock;
@@ -94,25 +108,19 @@ impl Memory {
             all.bytes -= other.bytes();
         }
         let most_whole = (self.most_bytes as f64 * WHOLE_SHARE) as usize;
-        while all.bytes > most_whole {
-            let oldest = |is_bare: bool| {
-                let others = all
-                    .folds
-                    .iter()
-                    .filter(|(_, (put, fold))| *put < clock && fold.is_bare() == is_bare);
-                others.min_by_key(|(_, (put, _))| *put).map(|(place, _)| *place)
-            };
-            if let Some(whole) = oldest(false) {
-                all.drop_texts(whole);
-            } else if all.folds.len() == 1 {
-                // The one that was asked for last keeps its texts as long as there is anything else to let go of.
-                all.drop_texts(place);
+        while all.bytes > most_whole
+            && let Some(whole) = all.oldest(Texts::All)
+        {
+            all.drop_texts(whole);
+        }
+        while all.bytes > self.most_bytes {
+            // The one that was asked for last keeps its texts as long as there is anything else to let go of.
+            let next = all.oldest(Texts::Shown).or_else(|| all.oldest(Texts::Newest));
+            let is_least = |(_, fold): &(u64, Fold)| fold.texts() == Texts::Newest;
+            if next.is_none() && all.folds.get(&place).is_none_or(is_least) {
                 break;
-            } else if all.bytes <= self.most_bytes {
-                break;
-            } else if let Some(bare) = oldest(true) {
-                all.remove(bare);
             }
+            all.drop_texts(next.unwrap_or(place));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Requests by which an agent compacts a conversation itself.
 
-/// What only such a request ends with.
+/// Sentences that only such a request ends with.
 ///
 /// In this order: Claude Code, Codex (`codex-rs/core/templates/compact/prompt.md`), OpenCode and what was made from it (two), Gemini CLI and what was
 /// made from it, Cline. As public repositories quote them, in November 2026; not as the newest versions were seen to send them.
@@ -13,7 +13,7 @@ const REQUESTS: &[&str] = &[
     "The current conversation is rapidly running out of context",
 ];
 
-/// Whether the last item of a request asks for a summary of everything before it.
+/// Returns whether the last item of a request asks for a summary of everything before it.
 pub(super) fn asks_for_summary(last: &[u8]) -> bool {
     REQUESTS
         .iter()

@@ -16,9 +16,9 @@ use std::ops::Range;
 
 /// A model's name is told up to so many characters.
 const LONGEST_NAME: usize = 100;
-/// What a model's window is taken to be where nobody knows it, in tokens.
+/// The window of an unknown model, in tokens.
 const USUAL_WINDOW: Tokens = 200_000;
-/// What a reply may have where the request does not say it, in tokens.
+/// The maximum length of a reply if the request does not say it, in tokens.
 const USUAL_REPLY: Tokens = 16_000;
 /// Room for the reply is counted in steps: so many tokens, or four times as many, and so on. A client that asks for a shorter reply now and then,
 /// where it falls back to an answer without a stream for example, would have the conversation edited anew for that.
@@ -87,7 +87,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Why the request is not to be touched, where that is so.
+    /// The reason why the request must not be changed, if there is one.
     pub fn stays(&self) -> Option<&'static str> {
         let kept = self.listed.kept_by_vendor();
         kept.map(|_| "the provider keeps a part of the conversation")
@@ -112,7 +112,7 @@ impl<'a> Request<'a> {
         Edited { body, facts }
     }
 
-    /// How many items stand before the last reply that something came of.
+    /// The number of items before the last reply that was followed by others.
     pub fn last_step(&self) -> usize {
         let is_reply = |at: &usize| is_reply_item(&self.items[*at], self.terms.api.format());
         let last = (0..self.last_boundary()).rev().find(is_reply);
@@ -127,7 +127,7 @@ impl<'a> Request<'a> {
         self.hashes[self.items.iter().rposition(is_reply).unwrap_or(0)]
     }
 
-    /// How many items stand before a reply that the request ends with and that the model is to go on with; all where it ends with none.
+    /// The number of items before the reply that the request ends with, for the model to continue; all if it ends with none.
     pub fn last_boundary(&self) -> usize {
         let format = self.terms.api.format();
         let is_said = |item: &Cow<[u8]>| !is_reply_item(item, format);

@@ -1,13 +1,24 @@
-//! A conversation without its texts: what is left decides when an edit is due, and nothing that an edit reads is.
+//! A conversation without some of its texts: what is left decides when an edit is due, and may be enough for a light one.
 
-use super::Conversation;
-use super::undo::Before;
-use crate::compact::Archived;
+use super::undo::{Before, Snapshot};
+use super::{Conversation, Due, EditKind};
+use crate::compact::{Archived, trim};
 use crate::message::{Action, Extra, Message, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
 use crate::text::body::Body;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// The texts that a conversation still has, fewest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Texts {
+    /// Those from the last reply on.
+    Newest,
+    /// Those that the view shows.
+    Shown,
+    /// All.
+    All,
+}
 
 /// Messages that lost their texts, by what they were: a message that several lists show stays one.
 #[derive(Default)]
@@ -42,32 +53,56 @@ impl Bare {
 }
 
 impl Conversation {
-    /// Drops what was said before the last reply, what was removed, and what is known of the lines of both. That is nearly all that a
-    /// conversation takes. It can go on: what is appended from here on is weighed as before, and it is [decided](Self::decide) as before
-    /// whether an edit is due. To be edited, to go back or to read something back, it has to be told again from its beginning.
-    pub fn drop_texts(&mut self) {
+    /// Drops texts, with what is known of their lines, so that these are left. That is most of what a conversation takes. It
+    /// can go on: what is appended from here on is weighed as before, and it is [decided](Self::decide) as before whether an
+    /// edit is due. If that edit [cannot be made](Self::can_make) any more, or to go back, or to read back something that was
+    /// dropped, it has to be told again from its beginning. `Texts::Shown` has no effect if it was ever edited other than
+    /// lightly.
+    pub fn drop_texts(&mut self, left: Texts) {
         // What a provider has refused is compared with what is said.
         if self.told.is_some() {
             return;
         }
-        let last = |messages: &[Arc<Message>]| messages.iter().rposition(|message| message.role == Role::Assistant);
-        let (said, shown) = (self.history.messages(), &mut self.view.messages);
-        // What was appended since texts were dropped last stands at the end of both.
-        let since = said.len() - self.bare_until;
-        let until = last(said).unwrap_or(0).max(self.bare_until);
-        let mut bare = Bare::default();
-        let said = bare.of(&said[self.bare_until..until]);
-        let first = if self.is_bare {
-            shown.len().saturating_sub(since)
-        } else {
-            0
+        match left {
+            Texts::All => {}
+            Texts::Shown => self.drop_removed(),
+            Texts::Newest => self.drop_most(),
+        }
+    }
+
+    /// Returns whether an edit can be made with the texts that are left. If not, the conversation must not be compacted.
+    pub fn can_make(&self, due: Due) -> bool {
+        match self.texts {
+            Texts::All => true,
+            Texts::Shown => due.kind() == EditKind::Light,
+            Texts::Newest => false,
+        }
+    }
+
+    /// Drops the outputs that light edits removed.
+    fn drop_removed(&mut self) {
+        let is_light = |snapshot: &Snapshot| matches!(snapshot.before, Before::Messages(_));
+        let is_new = |snapshot: &Snapshot| matches!(&snapshot.before, Before::Messages(old) if !old.is_empty());
+        if self.texts < Texts::Shown || !self.snapshots.iter().all(is_light) || !self.snapshots.iter().any(is_new) {
+            return;
+        }
+        let shown: HashSet<*const Message> = self.view.messages.iter().map(Arc::as_ptr).collect();
+        let nothing = Nothing::default();
+        let bare = |message: &Arc<Message>| {
+            let has_output = message.tool_results().any(|result| !result.output.is_empty());
+            let is_gone = has_output && !shown.contains(&Arc::as_ptr(message));
+            is_gone.then(|| Arc::new(nothing.instead_of_outputs(message)))
         };
-        let places = first..last(shown).unwrap_or(0).max(first);
-        let fresh = bare.of(&shown[places.clone()]);
-        shown.splice(places, fresh);
-        self.history.drop_texts(self.bare_until, said);
+        let bulk = self.economy.bulk();
+        self.history.drop_outputs(bare, |place| bulk.is_shown(place));
         self.economy.drop_texts();
-        self.view.archive.forget_all();
+        self.view.archive.drop_texts(|removed| removed.reason == trim::REASON);
+        self.forget_views();
+        self.texts = Texts::Shown;
+    }
+
+    /// Drops what only undoing an edit and rebuilding the view ask for.
+    fn forget_views(&mut self) {
         for snapshot in &mut self.snapshots {
             match &mut snapshot.before {
                 Before::Whole { messages, .. } => *messages = Arc::default(),
@@ -76,7 +111,29 @@ impl Conversation {
         }
         (self.masks, self.removed_by) = Default::default();
         (self.archived, self.valid) = (Archived::default(), None);
-        (self.is_bare, self.bare_until) = (true, until);
+    }
+
+    /// Drops what was said before the last reply, and what was removed.
+    fn drop_most(&mut self) {
+        let last = |messages: &[Arc<Message>]| messages.iter().rposition(|message| message.role == Role::Assistant);
+        let (said, shown) = (self.history.messages(), &mut self.view.messages);
+        // What was appended since texts were dropped last stands at the end of both.
+        let since = said.len() - self.bare_until;
+        let until = last(said).unwrap_or(0).max(self.bare_until);
+        let mut bare = Bare::default();
+        let said = bare.of(&said[self.bare_until..until]);
+        let first = match self.texts {
+            Texts::Newest => shown.len().saturating_sub(since),
+            Texts::Shown | Texts::All => 0,
+        };
+        let places = first..last(shown).unwrap_or(0).max(first);
+        let fresh = bare.of(&shown[places.clone()]);
+        shown.splice(places, fresh);
+        self.history.drop_texts(self.bare_until, said);
+        self.economy.drop_texts();
+        self.view.archive.drop_texts(|_| true);
+        self.forget_views();
+        (self.texts, self.bare_until) = (Texts::Newest, until);
     }
 
     /// Number of different words that were said, numbers among them: with the messages most of what is left without the texts.
@@ -84,9 +141,9 @@ impl Conversation {
         self.history.ranking().known.len()
     }
 
-    /// True once [texts were dropped](Self::drop_texts).
-    pub fn is_bare(&self) -> bool {
-        self.is_bare
+    /// The texts that are left.
+    pub fn texts(&self) -> Texts {
+        self.texts
     }
 }
 
@@ -125,18 +182,7 @@ impl Nothing {
                 spoken: None,
                 extra: Extra::default(),
             }),
-            Part::ToolResult(result) => Part::ToolResult(ToolResult {
-                call_id: result.call_id.clone(),
-                success: result.success,
-                pipe: Box::default(),
-                output: Vec::new(),
-                bare: true,
-                error: None,
-                refusal: None,
-                is_apart: result.is_apart,
-                head: None,
-                extra: Extra::default(),
-            }),
+            Part::ToolResult(result) => Part::ToolResult(self.instead_of(result)),
             Part::Opaque(opaque) => {
                 let json = same(opaque.json());
                 let bare = Opaque::new(opaque.kind.clone(), Value::from(json.as_str()));
@@ -147,6 +193,32 @@ impl Nothing {
             role: message.role,
             parts: message.parts.iter().map(bare).collect(),
             bare: message.bare,
+            extra: Extra::default(),
+        }
+    }
+
+    /// The same message without its outputs.
+    fn instead_of_outputs(&self, message: &Message) -> Message {
+        let mut bare = message.clone();
+        for part in &mut bare.parts {
+            if let Part::ToolResult(result) = part {
+                *part = Part::ToolResult(self.instead_of(result));
+            }
+        }
+        bare
+    }
+
+    fn instead_of(&self, result: &ToolResult) -> ToolResult {
+        ToolResult {
+            call_id: result.call_id.clone(),
+            success: result.success,
+            pipe: Box::default(),
+            output: Vec::new(),
+            bare: true,
+            error: None,
+            refusal: None,
+            is_apart: result.is_apart,
+            head: None,
             extra: Extra::default(),
         }
     }
@@ -248,28 +320,79 @@ mod tests {
             let card = price::find("claude-opus-4-5").cloned().unwrap_or_else(price::usual);
             let config = CompactionConfig::new(40_000).reserving(2_000);
             let mut whole = Conversation::new(config, 500).under(Economics::new(card));
-            let mut bare = whole.clone();
             whole.append(Message::system("You are careful."));
-            bare.append(Message::system("You are careful."));
+            let (mut bare, mut shown) = (whole.clone(), whole.clone());
             for (number, step) in steps.into_iter().enumerate() {
                 for message in self::step(step, number) {
                     tell(&mut whole, &message);
                     tell(&mut bare, &message);
+                    tell(&mut shown, &message);
                 }
                 if step.1 % 3 > 0 {
-                    bare.drop_texts();
+                    bare.drop_texts(Texts::Newest);
+                    shown.drop_texts(Texts::Shown);
                 }
                 prop_assert_eq!(bare.pressure(Signals::default()), whole.pressure(Signals::default()));
                 prop_assert_eq!(bare.shown(), whole.shown());
                 let due = whole.decide(Signals::default());
                 prop_assert_eq!(bare.decide(Signals::default()), due);
+                prop_assert_eq!(shown.decide(Signals::default()), due);
                 if let Some(due) = due {
-                    let _ = whole.compact(due);
+                    let notice = whole.compact(due);
                     bare = whole.clone();
+                    if shown.can_make(due) {
+                        prop_assert_eq!(shown.compact(due), notice);
+                    } else {
+                        shown = whole.clone();
+                    }
                 }
-                prop_assert_eq!(bare.sending(false), whole.sending(false));
+                prop_assert_eq!(&shown.view().messages, &whole.view().messages);
+                prop_assert!(shown.archive().newest().map(|it| it.0).eq(whole.archive().newest().map(|it| it.0)));
+                let edges = whole.sending(false);
+                prop_assert_eq!(bare.sending(false), edges);
+                prop_assert_eq!(shown.sending(false), edges);
             }
         }
+    }
+
+    #[test]
+    fn light_edits_are_made_with_what_is_shown_and_what_they_removed_is_gone() {
+        let card = price::find("claude-opus-4-5").cloned().unwrap_or_else(price::usual);
+        let mut whole = Conversation::new(CompactionConfig::new(200_000), 0).under(Economics::new(card));
+        whole.append(Message::user("Look at all parts."));
+        let mut shown = whole.clone();
+        let mut made = 0;
+        for number in 0..150 {
+            // The same file is read again now and then.
+            let kind = if number % 9 == 8 { number - 5 } else { number };
+            let mut messages = step((8, 0, 3_000), kind);
+            for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
+                match part {
+                    Part::ToolCall(call) => call.id = format!("id_{number}").into(),
+                    Part::ToolResult(result) => result.call_id = format!("id_{number}").into(),
+                    _ => {}
+                }
+            }
+            for message in messages {
+                tell(&mut whole, &message);
+                tell(&mut shown, &message);
+            }
+            let due = whole.decide(Signals::default());
+            assert_eq!(shown.decide(Signals::default()), due);
+            if let Some(due) = due {
+                assert_eq!(due.kind(), EditKind::Light);
+                made += usize::from(shown.texts() == Texts::Shown);
+                whole.compact(due).unwrap();
+                shown.compact(due).unwrap();
+                shown.drop_texts(Texts::Shown);
+            }
+            assert_eq!(shown.view().messages, whole.view().messages);
+            assert_eq!(shown.sending(false), whole.sending(false));
+        }
+        assert!(made > 2, "{made} edits");
+        let handle = whole.archive().newest().last().unwrap().0.as_str();
+        assert!(whole.recall(handle, None).is_some_and(|text| text.len() > 1_000));
+        assert_eq!(shown.recall(handle, None), Some(""));
     }
 
     #[test]
@@ -285,7 +408,7 @@ mod tests {
         }
         let handle = conversation.archive().newest().next().unwrap().0.clone();
         assert_ne!(conversation.recall(handle.as_str(), None), Some(""));
-        conversation.drop_texts();
+        conversation.drop_texts(Texts::Newest);
         assert_eq!(conversation.recall(handle.as_str(), None), Some(""));
         let said = format!("{conversation:?}");
         assert!(said.contains(&lines(390_000, 30)[..25]), "the last step is there");

@@ -40,7 +40,7 @@ impl Conversation {
                 refusals: self.refusals,
                 is_refused: self.is_refused,
                 reading_back: self.reading_back,
-                is_bare: self.is_bare,
+                texts: self.texts,
                 bare_until: self.bare_until,
                 must_shrink: self.must_shrink,
                 was_close: self.was_close,
