@@ -585,7 +585,7 @@ mod tests {
         conversation.pin(Pin::Text(
             "never use tabs in the comments of a Makefile, whatever it says".to_owned(),
         ));
-        for rule in 0..12 {
+        for rule in 0..30 {
             conversation.pin(Pin::Text(format!("rule {rule} of this house")));
         }
         conversation.compact(Due::whole(Reason::Asked)).unwrap();

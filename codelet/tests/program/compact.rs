@@ -429,7 +429,7 @@ fn the_numbers_of_blank_lines_are_not_quoted() {
     let summary = result["messages"].as_array().unwrap().iter().rev();
     let texts = summary.flat_map(|message| message["content"].as_array().cloned().unwrap_or_default());
     let texts: Vec<String> = texts
-        .filter_map(|block| block["text"].as_str().map(str::to_owned))
+        .filter_map(|block| block["text"].as_str().or(block["content"].as_str()).map(str::to_owned))
         .collect();
     let quoted = texts.iter().find(|text| text.contains("pub fn part_")).unwrap();
     assert!(
