@@ -83,7 +83,10 @@ async fn whatever_a_call_comes_to_it_has_an_answer() {
         answers[0],
         (false, "Internal error in the tool: out of paper.".to_owned())
     );
-    assert!(answers[1].1.starts_with("Refused: no command is permitted without"), "{answers:?}");
+    assert!(
+        answers[1].1.starts_with("Refused: no command is permitted without"),
+        "{answers:?}"
+    );
     assert_eq!(answers[2], (false, "no luck".to_owned()));
     assert_eq!(answers[3], (true, "fine".to_owned()));
     assert_eq!(answers[4].1, "There is no tool Fly. The tools are: Look, Do.");
