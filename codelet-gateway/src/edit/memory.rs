@@ -2,7 +2,7 @@
 
 use super::fold::Fold;
 use codelet_context::conversation::Texts;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The memory for conversations by default, in bytes, by estimate.
@@ -28,8 +28,10 @@ pub(super) struct Memory {
 #[derive(Default)]
 struct Remembered {
     folds: HashMap<Place, (u64, Fold)>,
+    /// The same by their texts, and by the clock when they were put here: the oldest first.
+    ages: BTreeMap<(Texts, u64), Place>,
     bytes: usize,
-    /// Counts what was put here, to tell what is oldest.
+    /// Counts what was put here.
     clock: u64,
     /// By the hash of all up to the last reply of the request that was refused.
     shrinks: HashMap<u64, i32>,
@@ -37,36 +39,38 @@ struct Remembered {
 
 impl Remembered {
     fn remove(&mut self, place: Place) -> Option<Fold> {
-        let (_, fold) = self.folds.remove(&place)?;
+        let (put, fold) = self.folds.remove(&place)?;
+        self.ages.remove(&(fold.texts(), put));
         self.bytes -= fold.bytes();
         Some(fold)
     }
 
+    fn insert(&mut self, place: Place, put: u64, fold: Fold) {
+        self.bytes += fold.bytes();
+        self.ages.insert((fold.texts(), put), place);
+        self.folds.insert(place, (put, fold));
+    }
+
     /// Leaves a conversation with fewer texts, or forgets it where that cannot be.
     fn drop_texts(&mut self, place: Place) {
-        let Some((_, fold)) = self.folds.get_mut(&place) else {
-            return;
-        };
+        let put = self.folds.get(&place).map_or(0, |(put, _)| *put);
+        let Some(mut fold) = self.remove(place) else { return };
         let before = fold.texts();
-        self.bytes -= fold.bytes();
         if before == Texts::All {
             fold.drop_texts(Texts::Shown);
         }
         if fold.texts() == before {
             fold.drop_texts(Texts::Newest);
         }
-        let is_same = fold.texts() == before;
-        self.bytes += fold.bytes();
-        if is_same {
-            self.remove(place);
+        if fold.texts() != before {
+            self.insert(place, put, fold);
         }
     }
 
     /// The conversation with these texts that was longest not asked for.
     fn oldest(&self, texts: Texts) -> Option<Place> {
-        let others = self.folds.iter();
-        let others = others.filter(|(_, (put, fold))| *put < self.clock && fold.texts() == texts);
-        others.min_by_key(|(_, (put, _))| *put).map(|(place, _)| *place)
+        let mut oldest = self.ages.range((texts, 0)..(texts, self.clock));
+        oldest.next().map(|(_, place)| *place)
     }
 }
 
@@ -103,10 +107,8 @@ impl Memory {
         let mut all = self.lock();
         all.clock += 1;
         let clock = all.clock;
-        all.bytes += fold.bytes();
-        if let Some((_, other)) = all.folds.insert(place, (clock, fold)) {
-            all.bytes -= other.bytes();
-        }
+        all.remove(place);
+        all.insert(place, clock, fold);
         let most_whole = (self.most_bytes as f64 * WHOLE_SHARE) as usize;
         while all.bytes > most_whole
             && let Some(whole) = all.oldest(Texts::All)
