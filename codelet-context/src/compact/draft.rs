@@ -275,7 +275,7 @@ fn shorten_part(part: &mut Part, cap: Tokens, tool: Option<&str>, archive: &mut 
 /// The text of an output that was cut, if it is a single one.
 pub(crate) fn cut_output(part: &Part) -> Option<&Text> {
     match part {
-        Part::ToolResult(result) => match &result.output[..] {
+        Part::ToolResult(result) if result.error.is_none() => match &result.output[..] {
             [Part::Text(text)] if text.cut.is_some() => Some(text),
             _ => None,
         },

@@ -15,6 +15,7 @@ use crate::summary::state;
 use crate::text::body::Body;
 use crate::text::hash::{self, QuickMap};
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// The minimum share of a budget for the summary, before kept content gives way.
 pub(super) const SUMMARY_SHARE: f64 = 0.05;
@@ -156,21 +157,21 @@ impl<'a> Work<'a> {
                     shown.extend(block.segments.clone());
                     continue;
                 }
-                let text = match (part, draft::cut_output(part)) {
-                    (_, Some(text)) => text,
-                    (Part::Text(text), _) => text,
-                    // What is left out of a call below is not quoted above it: it would be taken for earlier.
-                    _ => {
-                        open[number] = false;
-                        continue;
+                match (part, draft::cut_output(part)) {
+                    (_, Some(text)) => {
+                        kept[number] = true;
+                        shown.extend(index.segments_outside(number as u32, hidden(&block.text, &text.body)));
                     }
-                };
-                kept[number] = block.speaker == Speaker::Tool;
-                let left = text.body.as_str().lines();
-                let left: HashSet<u64> = left.map(|line| hash::bytes(line.trim().as_bytes())).collect();
-                shown.extend(index.segments_in_lines(number as u32, |line| {
-                    left.contains(&hash::bytes(line.trim().as_bytes()))
-                }));
+                    (Part::Text(text), _) => {
+                        let left = text.body.as_str().lines();
+                        let left: HashSet<u64> = left.map(|line| hash::bytes(line.trim().as_bytes())).collect();
+                        shown.extend(index.segments_in_lines(number as u32, |line| {
+                            left.contains(&hash::bytes(line.trim().as_bytes()))
+                        }));
+                    }
+                    // What is left out of a call below is not quoted above it: it would be taken for earlier.
+                    _ => open[number] = false,
+                }
             }
         }
         let handles = index
@@ -305,6 +306,19 @@ impl<'a> Work<'a> {
         }
         text
     }
+}
+
+/// The range of a text that its cut form leaves out: what is between the beginning and the end that both have.
+fn hidden(whole: &Body, cut: &Body) -> Range<usize> {
+    let (whole, cut) = (whole.as_str().as_bytes(), cut.as_str().as_bytes());
+    let start = whole.iter().zip(cut).take_while(|(a, b)| a == b).count();
+    let end = whole[start..]
+        .iter()
+        .rev()
+        .zip(cut.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    start..whole.len() - end
 }
 
 /// The mark for omitted text, with its line break.

@@ -70,9 +70,16 @@ impl Excerpts {
     }
 }
 
-/// The selected segments of a cut output, one per line, with a marker for omitted ones before and between them.
-pub(crate) fn lines(index: &RankingIndex, number: u32, segments: &[u32]) -> String {
-    [GAP, &quoted(index, number, segments, usize::MAX)].concat()
+/// The selected segments of a cut output, one per line, with a marker for omitted ones between them, and before them
+/// unless the one before the first is shown.
+pub(crate) fn lines(index: &RankingIndex, number: u32, segments: &[u32], is_shown: impl Fn(u32) -> bool) -> String {
+    let first = segments.first().copied().unwrap_or(0);
+    let follows = first == index.blocks[number as usize].segments.start || is_shown(first - 1);
+    [
+        if follows { "" } else { GAP },
+        &quoted(index, number, segments, usize::MAX),
+    ]
+    .concat()
 }
 
 /// The selected segments of a block, one per line, with a marker for omitted ones between them; at most `most` bytes.

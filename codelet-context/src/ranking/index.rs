@@ -441,6 +441,15 @@ impl RankingIndex {
         &self.blocks[block as usize].text.as_str()[start as usize..end as usize]
     }
 
+    /// The segments of a block that are not completely in this range of its text.
+    pub fn segments_outside(&self, block: u32, hidden: Range<usize>) -> impl Iterator<Item = u32> {
+        let segments = self.blocks[block as usize].segments.clone();
+        segments.filter(move |&segment| {
+            let Segment { start, end, .. } = self.segments[segment as usize];
+            (start as usize) < hidden.start || end as usize > hidden.end
+        })
+    }
+
     /// The segments of a block in lines for which `holds` returns true.
     pub fn segments_in_lines(&self, block: u32, mut holds: impl FnMut(&str) -> bool) -> Vec<u32> {
         let block = &self.blocks[block as usize];

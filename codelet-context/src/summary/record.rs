@@ -226,7 +226,8 @@ impl Record<'_> {
             let (here, behind) = rest.split_at(rest.partition_point(|&segment| segment < block.segments.end));
             rest = behind;
             if self.kept[number as usize] {
-                excerpts.push((number, excerpt::lines(index, number, here)));
+                let is_shown = |segment| self.shown.binary_search(&segment).is_ok();
+                excerpts.push((number, excerpt::lines(index, number, here, is_shown)));
                 continue;
             }
             blocks.push((block.call.unwrap_or(number), number, here));

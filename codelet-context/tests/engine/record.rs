@@ -5,6 +5,7 @@ use codelet_context::history::History;
 use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use codelet_context::refusal::Refusal;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 /// A conversation in the making.
 #[derive(Default)]
@@ -224,6 +225,36 @@ fn what_frames_every_output_is_not_quoted_and_rows_of_one_output_are() {
         .summary(900);
     assert!(!summary.contains("Chunk ID: 30a"), "{summary}");
     assert!(summary.contains("failed: pressure"), "{summary}");
+}
+
+#[test]
+fn what_a_kept_output_leaves_out_is_quoted_in_it_and_nothing_of_it_twice() {
+    let line = |number: usize| match number {
+        40 => "error: the belt of the walnut press is torn at link 40\n".to_owned(),
+        _ => format!("the press is at link {number} of its belt, and turns\n"),
+    };
+    let log: String = (0..400).map(line).collect();
+    let talk = Talk::default()
+        .asks("Why does the walnut press stand still?")
+        .works()
+        .runs("./press --belt", &log)
+        .says("The walnut press has an error: its belt is torn.");
+    let history: History = talk.messages.into_iter().collect();
+    let view = compact(&history, Target::Budget(2_000)).view;
+    let outputs = view.messages.iter().flat_map(|message| message.tool_results());
+    let kept: Vec<&str> = outputs
+        .flat_map(|result| result.texts())
+        .map(|text| text.body.as_str())
+        .collect();
+    let cut = kept.iter().find(|text| text.contains("cut here")).unwrap();
+    assert!(cut.contains(line(40).trim()), "{cut}");
+    let mut seen = HashSet::new();
+    let quoted = cut.lines().filter(|line| line.contains("link"));
+    assert!(quoted.clone().all(|line| seen.insert(line)), "{cut}");
+    assert!(
+        cut.contains("link 0 of") && cut.contains("link 399 of") && quoted.count() < 200,
+        "{cut}"
+    );
 }
 
 #[test]
