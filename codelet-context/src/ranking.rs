@@ -10,7 +10,7 @@
 //! Features that are known as soon as a segment is appended are computed then, in time linear in its bytes; those that
 //! depend on the whole history are computed at a compaction.
 
-mod block;
+pub(crate) mod block;
 mod cut;
 pub(crate) mod excerpt;
 mod features;

@@ -3,7 +3,10 @@
 use crate::message::cut;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, PART_TOKENS, Tokens};
-use crate::message::{ActionKind, Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, Words};
+use crate::message::{
+    ActionKind, Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult, Words,
+};
+use crate::ranking::block;
 use crate::strategy::thinking_prune;
 use crate::text::body::Body;
 use serde_json::Value;
@@ -272,13 +275,17 @@ fn shorten_part(part: &mut Part, cap: Tokens, tool: Option<&str>, archive: &mut 
     }
 }
 
-/// The text of an output that was cut, if it is a single one.
-pub(crate) fn cut_output(part: &Part) -> Option<&Text> {
+/// The index of the text of an output that was cut, if it is a single one among its blocks.
+fn cut_text_of(result: &ToolResult) -> Option<usize> {
+    let is_cut = |block: &Part| matches!(block, Part::Text(text) if text.cut.is_some());
+    let mut cut = (0..result.output.len()).filter(|&at| is_cut(&result.output[at]));
+    cut.next().filter(|_| cut.next().is_none())
+}
+
+/// The texts of an output, if lines of what was left out [can be shown](show_lines) in it.
+pub(crate) fn cut_output(part: &Part) -> Option<Body> {
     match part {
-        Part::ToolResult(result) if result.error.is_none() => match &result.output[..] {
-            [Part::Text(text)] if text.cut.is_some() => Some(text),
-            _ => None,
-        },
+        Part::ToolResult(result) if cut_text_of(result).is_some() => block::output(result),
         _ => None,
     }
 }
@@ -286,7 +293,8 @@ pub(crate) fn cut_output(part: &Part) -> Option<&Text> {
 /// Inserts lines of what was left out of an output before its marker.
 pub(crate) fn show_lines(part: &mut Part, lines: &str) {
     if let Part::ToolResult(result) = part
-        && let [Part::Text(text)] = &mut result.output[..]
+        && let Some(at) = cut_text_of(result)
+        && let Part::Text(text) = &mut result.output[at]
         && let Some(handle) = &text.cut
     {
         let body = text.body.as_str();

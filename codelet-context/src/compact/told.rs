@@ -158,9 +158,9 @@ impl<'a> Work<'a> {
                     continue;
                 }
                 match (part, draft::cut_output(part)) {
-                    (_, Some(text)) => {
+                    (_, Some(left)) => {
                         kept[number] = true;
-                        shown.extend(index.segments_outside(number as u32, hidden(&block.text, &text.body)));
+                        shown.extend(index.segments_outside(number as u32, hidden(&block.text, &left)));
                     }
                     (Part::Text(text), _) => {
                         let left = text.body.as_str().lines();

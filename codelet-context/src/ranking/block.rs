@@ -97,7 +97,7 @@ fn speaker(role: Role, text: &Text) -> Option<Speaker> {
 }
 
 /// The output of a tool as one text.
-fn output(result: &ToolResult) -> Option<Body> {
+pub(crate) fn output(result: &ToolResult) -> Option<Body> {
     let mut texts = result
         .texts()
         .map(|text| without_reminders(&text.body))

@@ -6,6 +6,7 @@
 use crate::history::History;
 use crate::message::cut;
 use crate::message::recall::Handle;
+use crate::message::tokens;
 use crate::message::{Part, Words};
 use crate::ranking::excerpt;
 use crate::ranking::labels;
@@ -81,8 +82,10 @@ pub(crate) struct Quoted {
 }
 
 impl Quoted {
+    /// The bytes of all of it; an output's tokens are rounded up, so each excerpt may take one more token.
     fn bytes(&self) -> usize {
-        self.record.len() + self.excerpts.iter().map(|(_, lines)| lines.len()).sum::<usize>()
+        let excerpts = self.excerpts.iter().map(|(_, lines)| lines.len() + tokens::bytes_in(1));
+        self.record.len() + excerpts.sum::<usize>()
     }
 }
 

@@ -234,27 +234,38 @@ fn what_a_kept_output_leaves_out_is_quoted_in_it_and_nothing_of_it_twice() {
         _ => format!("the press is at link {number} of its belt, and turns\n"),
     };
     let log: String = (0..400).map(line).collect();
-    let talk = Talk::default()
-        .asks("Why does the walnut press stand still?")
-        .works()
-        .runs("./press --belt", &log)
-        .says("The walnut press has an error: its belt is torn.");
-    let history: History = talk.messages.into_iter().collect();
-    let view = compact(&history, Target::Budget(2_000)).view;
-    let outputs = view.messages.iter().flat_map(|message| message.tool_results());
-    let kept: Vec<&str> = outputs
-        .flat_map(|result| result.texts())
-        .map(|text| text.body.as_str())
-        .collect();
-    let cut = kept.iter().find(|text| text.contains("cut here")).unwrap();
-    assert!(cut.contains(line(40).trim()), "{cut}");
-    let mut seen = HashSet::new();
-    let quoted = cut.lines().filter(|line| line.contains("link"));
-    assert!(quoted.clone().all(|line| seen.insert(line)), "{cut}");
-    assert!(
-        cut.contains("link 0 of") && cut.contains("link 399 of") && quoted.count() < 200,
-        "{cut}"
-    );
+    for beside in [vec![], vec![Part::text("The belt was looked at.")]] {
+        let output = [beside, vec![Part::text(log.as_str())]].concat();
+        let talk = Talk::default()
+            .asks("Why does the walnut press stand still?")
+            .works()
+            .calls(
+                "Bash",
+                &json!({"command": "./press"}),
+                Action::command("./press"),
+                |result| result.output = output,
+            )
+            .says("The walnut press has an error: its belt is torn.");
+        let history: History = talk.messages.into_iter().collect();
+        let view = compact(&history, Target::Budget(2_000)).view;
+        let outputs = view.messages.iter().flat_map(|message| message.tool_results());
+        let kept: Vec<&str> = outputs
+            .flat_map(|result| result.texts())
+            .map(|text| text.body.as_str())
+            .collect();
+        let cut = kept
+            .iter()
+            .find(|text| text.contains("link") && text.contains(" · recall "))
+            .unwrap();
+        assert!(cut.contains(line(40).trim()), "{cut}");
+        let mut seen = HashSet::new();
+        let quoted = cut.lines().filter(|line| line.contains("link"));
+        assert!(quoted.clone().all(|line| seen.insert(line)), "{cut}");
+        assert!(
+            cut.contains("link 0 of") && cut.contains("link 399 of") && quoted.count() < 200,
+            "{cut}"
+        );
+    }
 }
 
 #[test]
