@@ -312,8 +312,7 @@ fn cut_text(
     what: &str,
     archive: &mut Archive,
 ) -> Option<(Body, crate::message::recall::Handle)> {
-    let why = "cut here";
-    let room = bytes.saturating_sub(cut::marker_bound(what, body.len(), why) + 16);
+    let room = bytes.saturating_sub(cut::marker_bound(what, body.len(), cut::CUT) + 16);
     if room >= 64 {
         cut::in_the_middle(body, (room / 2, room / 2), what, REASON, archive)
     } else {
@@ -396,7 +395,7 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
             }
             // Only the first string that is cut has the handle.
             let marker = if first {
-                cut::marker("parameters", whole.len(), "cut here", &handle)
+                cut::marker("parameters", whole.len(), cut::CUT, &handle)
             } else {
                 String::from("[…]")
             };

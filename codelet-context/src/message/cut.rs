@@ -7,6 +7,8 @@ use codelet_text::short;
 
 pub(crate) use codelet_text::short::grouped;
 
+/// The reason in the marker of a text of which parts are left.
+pub(crate) const CUT: &str = "cut here";
 /// The maximum bytes of a handle, barring collisions of the full 64-bit hash.
 const LONGEST_HANDLE: usize = 16;
 
@@ -88,13 +90,12 @@ pub(crate) fn in_the_middle(
         false => (head, tail),
     };
     let gone = body.len() - head.len() - tail.len();
-    let why = "cut here";
     // Two line breaks may be needed around the marker.
-    if marker_bound(what, body.len(), why) + 2 >= gone {
+    if marker_bound(what, body.len(), CUT) + 2 >= gone {
         return None;
     }
     let handle = archive.keep(body, tool_of(what), reason);
-    let marker = marker(what, body.len(), why, &handle);
+    let marker = marker(what, body.len(), CUT, &handle);
     let gap = if head.is_empty() || head.ends_with('\n') {
         ""
     } else {
