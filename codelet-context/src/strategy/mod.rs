@@ -251,6 +251,36 @@ fn part_bytes(part: &Part) -> usize {
     }
 }
 
+/// Calls `each` with every body of a part that is not blank, the tool or the kind of content that it comes from, and its
+/// handle if its whole is archived already. `tool` is that of a result, if known.
+fn contents(part: &Part, tool: Option<&str>, each: &mut dyn FnMut(&str, &Body, Option<&Handle>)) {
+    let mut each = |what: &str, body: &Body, cut: Option<&Handle>| {
+        if !body.is_blank() {
+            each(what, body, cut);
+        }
+    };
+    match part {
+        Part::Text(text) => each(tool.unwrap_or("text"), &text.body, text.cut.as_ref()),
+        Part::Thinking(thinking) => {
+            each("thinking", &thinking.body, None);
+            if let Some(data) = &thinking.redacted {
+                each("thinking", &Body::from(&**data), None);
+            }
+        }
+        Part::Image(image) => each("image", &image.data, None),
+        Part::ToolCall(call) => each(&call.tool, call.parameters.json(), call.cut.as_ref()),
+        Part::ToolResult(result) => {
+            for part in &result.output {
+                contents(part, tool, &mut each);
+            }
+            if let Some(error) = &result.error {
+                each("error", error, None);
+            }
+        }
+        Part::Opaque(opaque) => each("block", opaque.json(), None),
+    }
+}
+
 /// The start of the recent window: the recent turns, or the last steps with calls if those turns are longer. Only steps
 /// with calls count, since `pairing` never adds, drops or splits them.
 pub fn recent_window(messages: &[Arc<Message>], limits: &Limits) -> usize {

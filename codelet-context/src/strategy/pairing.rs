@@ -18,12 +18,12 @@
 //! Linear in the number of parts. A conversation that is in order is not copied.
 
 use super::order::Order;
-use super::{Limits, StrategyCount, bytes, thinking_prune};
+use super::{Limits, StrategyCount, bytes, contents};
 use crate::message::pending;
 use crate::message::recall::Archive;
 use crate::message::validate::{LONGEST_TOOL, is_id, is_tool, may_be_output, may_be_said, says_something};
 use crate::message::view::View;
-use crate::message::{Extra, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
+use crate::message::{Extra, Message, Origin, Part, Role, ToolCall, ToolResult};
 use crate::text::hash::{QuickMap, QuickSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -530,30 +530,9 @@ fn all_fields(first: &Extra, more: &[Arc<Message>]) -> Extra {
 
 /// Archives the content of a removed part. A marker or an excerpt is already archived, and blank text has no content.
 fn keep(archive: &mut Archive, part: &Part) {
-    match part {
-        Part::Text(Text { body, cut: None, .. }) if !body.is_blank() => {
-            archive.keep(body, "text", NAME);
+    contents(part, None, &mut |what, body, cut| {
+        if cut.is_none() {
+            archive.keep(body, what, NAME);
         }
-        Part::Text(_) => {}
-        Part::Thinking(thinking) => thinking_prune::keep(archive, thinking, NAME),
-        Part::Image(image) => {
-            archive.keep(&image.data, "image", NAME);
-        }
-        Part::ToolCall(call) => {
-            if call.cut.is_none() {
-                archive.keep(call.parameters.json(), &call.tool, NAME);
-            }
-        }
-        Part::ToolResult(result) => {
-            for part in &result.output {
-                keep(archive, part);
-            }
-            if let Some(error) = result.error.as_ref().filter(|error| !error.is_blank()) {
-                archive.keep(error, "error", NAME);
-            }
-        }
-        Part::Opaque(opaque) => {
-            archive.keep(opaque.json(), "block", NAME);
-        }
-    }
+    });
 }
