@@ -2,8 +2,8 @@
 
 mod guard;
 
+pub(crate) use guard::Fixed;
 pub use guard::Stuck;
-pub(crate) use guard::{Fixed, Heaviest};
 #[doc(hidden)] // How a session keeps from compacting in a loop; nobody else needs them.
 pub use guard::{Guard, Progress};
 

@@ -76,8 +76,6 @@ impl TodoState {
 pub struct TodoList {
     items: Vec<(Option<String>, TodoItem)>,
     created: usize,
-    /// True if updates refer to items by id.
-    is_by_id: bool,
 }
 
 impl TodoList {
@@ -99,17 +97,14 @@ impl TodoList {
             *self = TodoList {
                 created: items.len(),
                 items,
-                ..TodoList::default()
             };
         } else if let Some(id) = id(map) {
-            self.is_by_id = true;
             self.alter(&id, map);
         } else if let Some(text) = text(map)
             && self.items.len() < MOST
         {
             // Tools that add one item at a time number them from 1.
             self.created += 1;
-            self.is_by_id = true;
             let item = TodoItem {
                 text,
                 state: state(map),

@@ -61,40 +61,21 @@ impl std::fmt::Display for Violation {
 }
 
 /// The rules in which providers differ. The spelling of ids and tool names is left to the writer of the request.
-struct Rules {
-    /// True if each call id must be unique. A provider that matches answers by their order ignores ids.
-    unique_ids: bool,
-    /// True if the conversation must begin with a user message.
-    user_first: bool,
-    /// True if a failed result must not be empty.
-    failure_speaks: bool,
-    /// True if operations of the provider's own tools must finish before anything else follows.
-    finishes_own: bool,
-}
-
 impl Vendor {
-    fn rules(self) -> Rules {
-        let strict = Rules {
-            unique_ids: true,
-            user_first: true,
-            failure_speaks: true,
-            finishes_own: true,
-        };
-        match self {
-            Vendor::Anthropic => strict,
-            Vendor::OpenaiChat | Vendor::OpenaiResponses => Rules {
-                user_first: false,
-                failure_speaks: false,
-                finishes_own: false,
-                ..strict
-            },
-            Vendor::Gemini => Rules {
-                unique_ids: false,
-                failure_speaks: false,
-                finishes_own: false,
-                ..strict
-            },
-        }
+    /// Returns whether each call id must be unique. A provider that matches answers by their order ignores ids.
+    fn wants_unique_ids(self) -> bool {
+        self != Vendor::Gemini
+    }
+
+    /// Returns whether the conversation must begin with a user message.
+    fn wants_user_first(self) -> bool {
+        matches!(self, Vendor::Anthropic | Vendor::Gemini)
+    }
+
+    /// Returns whether a failed result must not be empty, and operations of the provider's own tools must finish before
+    /// anything else follows.
+    fn is_strict(self) -> bool {
+        self == Vendor::Anthropic
     }
 }
 
@@ -147,7 +128,7 @@ pub(crate) fn may_be_said(role: Role, part: &Part) -> bool {
 /// The provider's rules that the view breaks, in the order of messages. Linear in the view's size.
 pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
     let mut check = Check {
-        rules: vendor.rules(),
+        vendor,
         found: Vec::new(),
         ids: QuickSet::default(),
         open: VecDeque::new(),
@@ -156,7 +137,7 @@ pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
     for (index, message) in view.messages.iter().enumerate() {
         check.message(index, message);
     }
-    if check.rules.finishes_own {
+    if vendor.is_strict() {
         for index in pending::left_open(&view.messages) {
             check.found(
                 index,
@@ -169,7 +150,7 @@ pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
 }
 
 struct Check<'a> {
-    rules: Rules,
+    vendor: Vendor,
     found: Vec<Violation>,
     ids: QuickSet<&'a str>,
     /// Unanswered calls of the newest assistant message.
@@ -195,7 +176,7 @@ impl<'a> Check<'a> {
         }
         if message.role != Role::System && self.first.is_none() {
             self.first = Some(message.role);
-            if message.role == Role::Assistant && self.rules.user_first {
+            if message.role == Role::Assistant && self.vendor.wants_user_first() {
                 self.found(index, "The conversation begins with the assistant.");
             }
         }
@@ -267,7 +248,7 @@ impl<'a> Check<'a> {
                 ),
             );
         }
-        if self.rules.failure_speaks && result.success == Some(false) && !says_something(result) {
+        if self.vendor.is_strict() && result.success == Some(false) && !says_something(result) {
             self.found(
                 index,
                 format!("The result of {:?} failed and says nothing.", result.call_id),
@@ -282,7 +263,7 @@ impl<'a> Check<'a> {
         if id.len() > LONGEST_ID {
             self.found(index, format!("The id {id:?} is longer than {LONGEST_ID} bytes."));
         }
-        if self.rules.unique_ids && !self.ids.insert(id) {
+        if self.vendor.wants_unique_ids() && !self.ids.insert(id) {
             self.found(index, format!("The id {id:?} was used before."));
         }
     }

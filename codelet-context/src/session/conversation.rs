@@ -86,7 +86,8 @@ pub struct Removal<'a> {
 /// [`undo_compact`](Self::undo_compact), and [`append`](Self::append) after a reply that the provider has not finished.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    history: History,
+    /// Shared, so that an earlier state is cheap to keep; see [`Earlier`].
+    history: Arc<History>,
     view: View,
     shown: Size,
     config: CompactionConfig,
@@ -100,15 +101,7 @@ pub struct Conversation {
     tracker: TokenTracker,
     occupancy: Occupancy,
     doubted: Option<(Tokens, Tokens)>,
-    guard: Guard,
-    stuck: Option<Stuck>,
-    /// The number of refusals since the last reply.
-    refusals: u32,
-    is_refused: bool,
-    /// True if the refused request would be refused again: reserving less output is not enough.
-    must_shrink: bool,
-    /// True if the user was warned that the last compaction left little room.
-    was_close: bool,
+    attempts: Attempts,
     /// The cut of standing texts in the last compaction, and its trigger.
     cut: Option<(Tokens, Cut)>,
     pins: Pins,
@@ -125,13 +118,13 @@ pub struct Conversation {
     /// The messages that are completely in the view's archive.
     archived: Archived,
     /// The repaired history of the last compaction, if the history is invalid.
-    valid: Option<History>,
+    valid: Option<Arc<History>>,
     /// The focus of the next compactions.
     focus: Option<String>,
     /// Replacements for messages of the history, by index: without the parts that a provider refused.
     withdrawn: BTreeMap<usize, Arc<Message>>,
     /// The history with these replacements; `None` if nothing was refused.
-    told: Option<Box<History>>,
+    told: Option<Arc<History>>,
     /// Pictures that the current model refused.
     refused: Vec<withdraw::Refused>,
     /// The instruction for reading back removed content; `None` if the model has the tool for it.
@@ -141,6 +134,20 @@ pub struct Conversation {
     bare_until: usize,
 }
 
+/// The attempts to make the conversation fit, which begin anew once the user changes something or a part is withdrawn.
+#[derive(Clone, Copy, Debug, Default)]
+struct Attempts {
+    guard: Guard,
+    stuck: Option<Stuck>,
+    /// The number of refusals since the last reply.
+    refusals: u32,
+    is_refused: bool,
+    /// True if the refused request would be refused again: reserving less output is not enough.
+    must_shrink: bool,
+    /// True if the user was warned that the last compaction left little room.
+    was_close: bool,
+}
+
 impl Conversation {
     /// Creates an empty conversation. `overhead` estimates the tokens of each request besides its messages: tool
     /// definitions, and the system prompt if it is not a message.
@@ -148,7 +155,7 @@ impl Conversation {
         let mut occupancy = Occupancy::new();
         occupancy.appended(overhead);
         Conversation {
-            history: History::new(),
+            history: Arc::default(),
             view: View::default(),
             shown: Size::default(),
             config,
@@ -159,12 +166,7 @@ impl Conversation {
             tracker: TokenTracker::new(),
             occupancy,
             doubted: None,
-            guard: Guard::new(),
-            stuck: None,
-            refusals: 0,
-            is_refused: false,
-            must_shrink: false,
-            was_close: false,
+            attempts: Attempts::default(),
             cut: None,
             pins: Pins::default(),
             snapshots: Vec::new(),
@@ -250,9 +252,9 @@ impl Conversation {
         }
         let (tried, reserved) = (self.occupancy.next_request(), self.config.reserved());
         self.config.refused(named, tried);
-        self.must_shrink = self.config.reserved() >= reserved || tried > self.config.limit();
-        self.refusals = self.refusals.saturating_add(1);
-        self.is_refused = true;
+        self.attempts.must_shrink = self.config.reserved() >= reserved || tried > self.config.limit();
+        self.attempts.refusals = self.attempts.refusals.saturating_add(1);
+        self.attempts.is_refused = true;
     }
 
     /// Returns whether this token count is implausible for the request with the first `held` messages, whose estimate
@@ -284,11 +286,11 @@ impl Conversation {
         if !pending::goes_on(&message) {
             self.close_last_reply();
         }
-        self.history.append(message.clone());
+        Arc::make_mut(&mut self.history).append(message.clone());
         let number = self.history.messages().len() - 1;
         let message = self.without_refused(message, number);
         if let Some(told) = self.told.as_mut().filter(|told| told.messages().len() == number) {
-            told.append(message.clone());
+            Arc::make_mut(told).append(message.clone());
         }
         let tokens = self.standing().estimates().last().copied().unwrap_or(0);
         if message.is_prompt() {
@@ -327,8 +329,8 @@ impl Conversation {
                 // The implausible count must not cause an edit for its price, either.
                 self.tracker.rebuilt(occupancy);
             }
-            self.refusals = 0;
-            self.is_refused = false;
+            self.attempts.refusals = 0;
+            self.attempts.is_refused = false;
         }
     }
 
@@ -374,7 +376,7 @@ impl Conversation {
         self.refused.clear();
         let economics = self.economy.economics().clone();
         self.economy.configure(economics, self.config.window());
-        self.begin_attempts_anew();
+        self.attempts = Attempts::default();
     }
 
     /// Changes the prices or the preset.
@@ -482,7 +484,7 @@ impl Conversation {
     pub fn unpin(&mut self, pin: &Pin) -> bool {
         let was_there = self.pins.remove(pin);
         if was_there {
-            self.begin_attempts_anew();
+            self.attempts = Attempts::default();
         }
         was_there
     }

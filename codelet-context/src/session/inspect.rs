@@ -338,9 +338,8 @@ fn count_tools(tools: &mut HashMap<Arc<str>, ToolShare>, part: &Part, tokens: To
 
 /// The structure of a conversation: the call of each result, and the turn and step of each message.
 struct Ground<'a> {
-    /// By message and part of a result: the message of its call, and the call.
-    answered: HashMap<(usize, usize), (usize, &'a ToolCall)>,
-    tools: HashMap<(usize, usize), Arc<str>>,
+    /// By message and part: the call, and for a result the call that it answers.
+    calls: HashMap<(usize, usize), &'a ToolCall>,
     places: Vec<Option<Place>>,
     turns: Vec<(Range<usize>, usize)>,
 }
@@ -362,8 +361,7 @@ impl<'a> Ground<'a> {
             turns.push((range, steps.len()));
         }
         let mut ground = Ground {
-            answered: HashMap::new(),
-            tools: HashMap::new(),
+            calls: HashMap::new(),
             places,
             turns,
         };
@@ -373,19 +371,19 @@ impl<'a> Ground<'a> {
 
     /// Assigns each result to the newest call before it with the same id, or else to the first one after it.
     fn match_results(&mut self, messages: &'a [Arc<Message>]) {
-        let mut before: Calls<&str, (usize, &ToolCall)> = Calls::default();
+        let mut before: Calls<&str, &ToolCall> = Calls::default();
         let mut early = Vec::new();
-        let mut first: HashMap<&str, (usize, &ToolCall)> = HashMap::new();
+        let mut first: HashMap<&str, &ToolCall> = HashMap::new();
         for (index, message) in messages.iter().enumerate() {
             for (number, part) in message.parts.iter().enumerate() {
                 match part {
                     Part::ToolCall(call) => {
-                        before.called(&call.id, (index, call));
-                        first.entry(&call.id).or_insert((index, call));
-                        self.tools.insert((index, number), call.tool.clone());
+                        before.called(&call.id, call);
+                        first.entry(&call.id).or_insert(call);
+                        self.calls.insert((index, number), call);
                     }
                     Part::ToolResult(result) => match before.of(result) {
-                        Some(&call) => self.answer((index, number), call),
+                        Some(&call) => drop(self.calls.insert((index, number), call)),
                         None => early.push(((index, number), &*result.call_id)),
                     },
                     _ => {}
@@ -394,33 +392,25 @@ impl<'a> Ground<'a> {
         }
         for (at, id) in early {
             if let Some(&call) = first.get(id) {
-                self.answer(at, call);
+                self.calls.insert(at, call);
             }
         }
     }
 
-    fn answer(&mut self, at: (usize, usize), call: (usize, &'a ToolCall)) {
-        self.tools.insert(at, call.1.tool.clone());
-        self.answered.insert(at, call);
-    }
-
     fn tool_at(&self, message: usize, part: usize) -> Option<&Arc<str>> {
-        self.tools.get(&(message, part))
+        self.calls.get(&(message, part)).map(|call| &call.tool)
     }
 
     fn item(&self, messages: &[Arc<Message>], message: usize, part: usize) -> Item {
         let role = messages[message].role;
         let it = &messages[message].parts[part];
-        let label = match (it, self.answered.get(&(message, part))) {
-            (Part::ToolResult(_), Some((_, call))) => call_label(call),
-            _ => part_label(it),
-        };
+        let label = self.calls.get(&(message, part)).map(|call| call_label(call));
         Item {
             message,
             part,
             kind: Kind::of(role, it),
             tool: self.tool_at(message, part).cloned(),
-            label,
+            label: label.unwrap_or_else(|| part_label(it)),
             tokens: tokens::estimate_part(it),
             place: self.places[message],
         }
@@ -561,7 +551,7 @@ fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded>
     let mut current: HashMap<u64, Vec<usize>> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
         for (number, part) in message.parts.iter().enumerate() {
-            let (Part::ToolResult(result), Some(&(_, call))) = (part, ground.answered.get(&(index, number))) else {
+            let (Part::ToolResult(result), Some(&call)) = (part, ground.calls.get(&(index, number))) else {
                 continue;
             };
             if result.success == Some(false) {

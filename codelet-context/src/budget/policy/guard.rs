@@ -42,17 +42,8 @@ pub struct Stuck {
     pub(crate) after: Tokens,
     /// The occupancy that triggers a compaction.
     pub(crate) trigger: Tokens,
-    /// The largest part that stays.
-    pub(crate) heaviest: Heaviest,
-}
-
-/// A part that every compaction keeps, with its tokens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Heaviest {
-    /// The part.
-    pub(crate) part: Fixed,
-    /// Its tokens.
-    pub(crate) tokens: Tokens,
+    /// The largest part that stays, with its tokens.
+    pub(crate) heaviest: (Fixed, Tokens),
 }
 
 /// The parts that every compaction keeps, whole or shortened.
@@ -92,7 +83,7 @@ impl fmt::Display for Stuck {
             before,
             after,
             trigger,
-            heaviest: Heaviest { part, tokens },
+            heaviest: (part, tokens),
         } = self;
         let (what, advice) = part.words();
         write!(
@@ -219,12 +210,11 @@ mod tests {
     #[test]
     fn the_heaviest_of_what_stays_is_named_with_what_to_do_about_it() {
         let told = |part| {
-            let heaviest = Heaviest { part, tokens: 4_321 };
             let stuck = Stuck {
                 before: 196_000,
                 after: 195_000,
                 trigger: 180_000,
-                heaviest,
+                heaviest: (part, 4_321),
             };
             stuck.to_string()
         };

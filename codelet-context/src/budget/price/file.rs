@@ -1,6 +1,6 @@
 //! The file format of price cards: one card per line.
 
-use super::{DOLLARS, Lifetime, MARKS, PriceCard, Rates, Tier, is_rate, is_times};
+use super::{Lifetime, MOST_DOLLARS, PriceCard, Rates, Tier};
 use crate::message::tokens::Tokens;
 use std::fmt;
 use std::time::Duration;
@@ -117,7 +117,7 @@ fn card(line: &str) -> Result<PriceCard, (&str, &'static str)> {
                     "none" => None,
                     _ => match value.parse() {
                         Ok(marks @ 1..) => Some(marks),
-                        _ => return Err((value, MARKS)),
+                        _ => return Err((value, "a number of marks, 1 or more, or none")),
                     },
                 }
             }
@@ -147,12 +147,15 @@ fn card(line: &str) -> Result<PriceCard, (&str, &'static str)> {
 }
 
 fn dollars(value: &str) -> Result<f64, (&str, &'static str)> {
-    number(value).filter(|&rate| is_rate(rate)).ok_or((value, DOLLARS))
+    const EXPECTED: &str = "US dollars per million tokens, 0 to 1,000,000";
+    let dollars = number(value).filter(|dollars| (0.0..=MOST_DOLLARS).contains(dollars));
+    dollars.ok_or((value, EXPECTED))
 }
 
 fn tier(value: &str) -> Result<Tier, (&str, &'static str)> {
     const EXPECTED: &str = "tokens:times or tokens:times:times, such as 200000:2:1.5, with times of 1 to 1,000";
-    let times = |field| number(field).filter(|&times| is_times(times));
+    // No tier lowers prices.
+    let times = |field| number(field).filter(|times| (1.0..=1e3).contains(times));
     let mut fields = value.split(':');
     let above = fields.next().and_then(|field| field.parse().ok());
     let above = above.filter(|&above: &Tokens| above > 0);

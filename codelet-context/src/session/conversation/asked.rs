@@ -2,7 +2,7 @@
 
 use super::Conversation;
 use super::due::Aim;
-use super::edits::{Built, Gain};
+use super::edits::Gain;
 use crate::budget::policy::AIM;
 use crate::compact::{Compaction, Target};
 use crate::message::tokens::Tokens;
@@ -18,26 +18,26 @@ impl Conversation {
     /// Removes everything before the newest anchor. If that is hardly anything, reduces the view by the same share as
     /// an edit at the trigger. If that is not possible either, quotes the user's focus in the same space, if there is
     /// one, and otherwise keeps the view.
-    pub(super) fn build_below_aim(&self, written: Option<&str>, without_fates: bool) -> Built {
+    pub(super) fn build_below_aim(&self, written: Option<&str>, without_fates: bool) -> (Compaction, Gain) {
         let build = |target| self.build_with(Aim::from(target), written, &[], without_fates);
         let selected = build(Target::Select);
         if self.is_of_use(&selected) {
-            return Gain::Room.with(selected);
+            return (selected, Gain::Room);
         }
         let smaller = build(Target::Budget(self.clearly_smaller()));
         if self.is_of_use(&smaller) && self.shown.tokens - smaller.after.tokens >= LEAST_TOKENS {
-            return Gain::Room.with(smaller);
+            return (smaller, Gain::Room);
         }
         match self.focus {
             Some(_) => self.build_in_same_room(written, without_fates),
-            None => Gain::None.with(selected),
+            None => (selected, Gain::None),
         }
     }
 
     /// Builds a view of the current size with other quoted lines.
-    pub(super) fn build_in_same_room(&self, written: Option<&str>, without_fates: bool) -> Built {
+    pub(super) fn build_in_same_room(&self, written: Option<&str>, without_fates: bool) -> (Compaction, Gain) {
         let room = Target::Budget(self.shown.tokens);
-        Gain::Focus.with(self.build_with(room.into(), written, &[], without_fates))
+        (self.build_with(room.into(), written, &[], without_fates), Gain::Focus)
     }
 
     fn is_of_use(&self, done: &Compaction) -> bool {

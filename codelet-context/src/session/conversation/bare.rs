@@ -94,7 +94,7 @@ impl Conversation {
             is_gone.then(|| Arc::new(nothing.instead_of_outputs(message)))
         };
         let bulk = self.economy.bulk();
-        self.history.drop_outputs(bare, |place| bulk.is_shown(place));
+        Arc::make_mut(&mut self.history).drop_outputs(bare, |place| bulk.is_shown(place));
         self.economy.drop_texts();
         self.view.archive.drop_texts(|removed| removed.reason == trim::REASON);
         self.forget_views();
@@ -129,7 +129,7 @@ impl Conversation {
         let places = first..last(shown).unwrap_or(0).max(first);
         let fresh = bare.of(&shown[places.clone()]);
         shown.splice(places, fresh);
-        self.history.drop_texts(self.bare_until, said);
+        Arc::make_mut(&mut self.history).drop_texts(self.bare_until, said);
         self.economy.drop_texts();
         self.view.archive.drop_texts(|_| true);
         self.forget_views();

@@ -2,7 +2,7 @@
 
 use super::{Conversation, Signals};
 use crate::budget::economy::Way;
-use crate::budget::policy::{AIM, CLEARLY_BELOW, CompactAt, Fixed, Heaviest, Pressure, Reason, UNSEEN_PROMPT};
+use crate::budget::policy::{AIM, CLEARLY_BELOW, CompactAt, Fixed, Pressure, Reason, UNSEEN_PROMPT};
 use crate::compact::{Rise, Target, UNSEEN_SHARE};
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn;
@@ -114,7 +114,7 @@ impl Conversation {
             is_cold: signals.is_cold,
             is_asked: signals.is_asked,
             is_wished: signals.is_wished,
-            is_refused: self.is_refused,
+            is_refused: self.attempts.is_refused,
         };
         (pressure, way.or(cold.map(Way::Trim)))
     }
@@ -173,7 +173,7 @@ impl Conversation {
     pub fn decide(&self, signals: Signals) -> Option<Due> {
         let (pressure, way) = self.pressing(signals);
         let reason = self.config.decide(&pressure)?;
-        let is_of_use = self.stuck.is_none() && !self.guard.is_in_vain();
+        let is_of_use = self.attempts.stuck.is_none() && !self.attempts.guard.is_in_vain();
         let may = is_of_use || reason.is_forced() || reason == Reason::Asked;
         let way = match reason {
             // Above the threshold, no lighter edit is enough.
@@ -212,7 +212,7 @@ impl Conversation {
         let trigger = self.config.trigger();
         let up_to = |part: f64| self.in_estimate((trigger as f64 * part) as Tokens);
         let cut = self.cut.filter(|(limit, _)| *limit == trigger);
-        (self.refusals <= 1).then(|| Rise {
+        (self.attempts.refusals <= 1).then(|| Rise {
             standing: up_to(CLEARLY_BELOW),
             fresh: up_to(UNSEEN_PROMPT),
             cut: cut.map(|(_, cut)| cut),
@@ -240,7 +240,7 @@ impl Conversation {
 
     /// The same, for this much fixed content in a room of this size.
     fn budget_beside(&self, stays: Tokens, room: Tokens) -> Tokens {
-        let halvings = self.refusals.saturating_sub(1).min(63);
+        let halvings = self.attempts.refusals.saturating_sub(1).min(63);
         let aim = self.in_estimate(self.config.target() >> halvings);
         let least = match halvings {
             0 => stays + (self.unseen() as f64 / UNSEEN_SHARE) as Tokens,
@@ -274,8 +274,8 @@ impl Conversation {
         }
     }
 
-    /// The largest part of the content that always stays.
-    pub(super) fn heaviest(&self) -> Heaviest {
+    /// The largest part of the content that always stays, with its tokens.
+    pub(super) fn heaviest(&self) -> (Fixed, Tokens) {
         let shown = self.view.messages.iter();
         let parts = shown.flat_map(|message| message.parts.iter().map(move |part| (message.role, part)));
         let (mut system, mut reminders, mut prompts) = (0, 0, 0);
@@ -309,7 +309,7 @@ impl Conversation {
             Fixed::Tools | Fixed::System | Fixed::Reminders => self.occupancy.weigh(estimate),
             Fixed::LastStep | Fixed::Prompts | Fixed::Pins => (estimate as f64 * self.occupancy.slope()) as Tokens,
         };
-        Heaviest { part, tokens }
+        (part, tokens)
     }
 
     /// Converts tokens of the window to an estimate of messages.

@@ -2,7 +2,6 @@
 
 use super::{Conversation, Edit};
 use crate::compact::Archived;
-use crate::history::History;
 use crate::message::Message;
 use crate::message::pin::Pin;
 use std::sync::Arc;
@@ -21,45 +20,13 @@ pub struct Earlier {
 impl Conversation {
     /// The current state. Takes time linear in the number of messages, whatever their length.
     pub fn earlier(&self) -> Earlier {
+        let mut rest = Box::new(self.clone());
+        (rest.history, rest.told, rest.valid) = Default::default();
+        // A history that is appended again has nothing recorded as archived.
+        rest.archived = Archived::default();
         Earlier {
             messages: self.history.messages().to_vec(),
-            rest: Box::new(Conversation {
-                history: History::new(),
-                view: self.view.clone(),
-                shown: self.shown,
-                config: self.config,
-                overhead: self.overhead,
-                system: self.system,
-                reminders: self.reminders,
-                newest_prompt: self.newest_prompt,
-                tracker: self.tracker,
-                occupancy: self.occupancy,
-                doubted: self.doubted,
-                guard: self.guard,
-                stuck: self.stuck,
-                refusals: self.refusals,
-                is_refused: self.is_refused,
-                reading_back: self.reading_back,
-                texts: self.texts,
-                bare_until: self.bare_until,
-                must_shrink: self.must_shrink,
-                was_close: self.was_close,
-                cut: self.cut,
-                pins: self.pins.clone(),
-                snapshots: self.snapshots.clone(),
-                edits: self.edits.clone(),
-                revision: self.revision,
-                removed_by: self.removed_by.clone(),
-                economy: self.economy.clone(),
-                masks: self.masks.clone(),
-                // A history that is appended again has nothing recorded as archived.
-                archived: Archived::default(),
-                valid: None,
-                focus: self.focus.clone(),
-                withdrawn: self.withdrawn.clone(),
-                told: None,
-                refused: self.refused.clone(),
-            }),
+            rest,
         }
     }
 
@@ -76,7 +43,8 @@ impl Conversation {
 
     /// Restores a history that was left out of a copy.
     pub(super) fn say_again(&mut self, messages: &[Arc<Message>]) {
-        messages.iter().for_each(|message| self.history.append(message.clone()));
+        let history = Arc::make_mut(&mut self.history);
+        messages.iter().for_each(|message| history.append(message.clone()));
         if !self.withdrawn.is_empty() {
             self.tell_again();
         }

@@ -17,6 +17,7 @@ use crate::strategy;
 use crate::summary::summary_request::{self, Answer, Failure, SummaryRequest};
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 /// The number of consecutive refusals, each followed by a compaction, after which another compaction would be a loop.
 const REFUSALS: u32 = 3;
@@ -103,12 +104,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The result of a build, and its benefit.
-pub(super) struct Built {
-    pub(super) done: Compaction,
-    pub(super) gain: Gain,
-}
-
+/// The benefit of a compaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Gain {
     /// A smaller view, if possible.
@@ -117,12 +113,6 @@ pub(super) enum Gain {
     Focus,
     /// Too little for the cost of an edit.
     None,
-}
-
-impl Gain {
-    pub(super) fn with(self, done: Compaction) -> Built {
-        Built { done, gain: self }
-    }
 }
 
 impl Conversation {
@@ -214,7 +204,7 @@ impl Conversation {
             },
             Known {
                 archived: Some(&self.archived),
-                valid: self.valid.as_ref(),
+                valid: self.valid.as_deref(),
                 spared,
                 rise: aim.rise,
                 without_fates,
@@ -231,7 +221,7 @@ impl Conversation {
         written: Option<Result<String, Failure>>,
         most: Option<Tokens>,
     ) -> Result<Notice, Refusal> {
-        if let Some(stuck) = self.stuck {
+        if let Some(stuck) = self.attempts.stuck {
             return Err(Refusal::Stuck(stuck));
         }
         let open = self.open_calls();
@@ -245,12 +235,12 @@ impl Conversation {
         }
         // The figure that caused the edit: a provider's count, if there is one.
         let before = self.occupancy.next_request();
-        if self.is_refused && self.refusals > REFUSALS {
+        if self.attempts.is_refused && self.attempts.refusals > REFUSALS {
             return Err(self.give_up(before, before));
         }
         let text = written.as_ref().and_then(|written| written.as_deref().ok());
-        let Built { mut done, gain } = self.build_for(reason, aim, text);
-        if self.is_refused && self.must_shrink {
+        let (mut done, gain) = self.build_for(reason, aim, text);
+        if self.attempts.is_refused && self.attempts.must_shrink {
             // Sending the refused request again would be useless.
             let mut budget = self.shown.tokens;
             for _ in 0..HALVINGS {
@@ -264,7 +254,7 @@ impl Conversation {
                 return Err(self.give_up(before, before));
             }
         }
-        self.valid = done.valid.take();
+        self.valid = done.valid.take().map(Arc::new);
         let mut notice = Notice::of(&done);
         // In an empty conversation, nothing can be removed, and nothing could be sent.
         let is_empty = self.view.messages.iter().all(|message| message.role == Role::System);
@@ -286,7 +276,7 @@ impl Conversation {
         if most.is_some_and(|most| after > most) {
             return Ok(unchanged(notice, before));
         }
-        let progress = self.guard.after_compaction(before, after, &self.config);
+        let progress = self.attempts.guard.after_compaction(before, after, &self.config);
         if progress == Progress::Stop {
             return Err(self.give_up(before, after));
         }
@@ -298,7 +288,7 @@ impl Conversation {
             is_refocused,
             progress,
         );
-        self.is_refused = false;
+        self.attempts.is_refused = false;
         if notice.changed {
             self.archived = done.archived.unwrap_or_default();
             if aim.rise.is_some() {
@@ -309,8 +299,8 @@ impl Conversation {
         Ok(notice)
     }
 
-    /// Builds the view for `reason`.
-    pub(super) fn build_for(&self, reason: Reason, aim: Aim, written: Option<&str>) -> Built {
+    /// Builds the view for `reason`; also returns the benefit.
+    pub(super) fn build_for(&self, reason: Reason, aim: Aim, written: Option<&str>) -> (Compaction, Gain) {
         if aim.target == Target::Select {
             return self.build_below_aim(written, true);
         }
@@ -323,7 +313,7 @@ impl Conversation {
         if reason == Reason::Asked && self.focus.is_some() && done.after.tokens >= self.shown.tokens {
             return self.build_in_same_room(written, true);
         }
-        Gain::Room.with(done)
+        (done, Gain::Room)
     }
 
     /// Completes a built view with the parts that all views of this conversation have; fails if a provider would refuse
@@ -382,16 +372,8 @@ impl Conversation {
             trigger: self.config.trigger(),
             heaviest: self.heaviest(),
         };
-        self.stuck = Some(stuck);
+        self.attempts.stuck = Some(stuck);
         Refusal::Stuck(stuck)
-    }
-
-    pub(super) fn begin_attempts_anew(&mut self) {
-        self.guard.reset();
-        self.stuck = None;
-        self.refusals = 0;
-        self.is_refused = false;
-        self.was_close = false;
     }
 
     /// The number of unanswered calls in the last step. After a new prompt, they can no longer be answered.

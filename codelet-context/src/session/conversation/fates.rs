@@ -11,7 +11,7 @@ impl Conversation {
     pub fn fates(&self) -> Vec<Fate> {
         let aim = self.aim(Reason::Asked);
         let done = match aim.target {
-            Target::Select => self.build_below_aim(None, false).done,
+            Target::Select => self.build_below_aim(None, false).0,
             _ => self.build_with(aim, None, &[], false),
         };
         let mut fates = done.fates;

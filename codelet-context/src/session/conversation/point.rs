@@ -1,6 +1,6 @@
 //! Points in a conversation to go back to, one per prompt.
 
-use super::Conversation;
+use super::{Conversation, Earlier};
 use crate::budget::occupancy::Occupancy;
 use crate::budget::tracker::TokenTracker;
 use std::sync::Arc;
@@ -16,16 +16,8 @@ pub struct Point {
     /// The occupancy and the usage at this point.
     occupancy: Occupancy,
     tracker: TokenTracker,
-    base: Arc<SharedState>,
-}
-
-/// The state of a conversation at the first point after an edit.
-#[derive(Debug)]
-struct SharedState {
-    said: usize,
-    revision: u64,
-    /// Everything but the history.
-    rest: Conversation,
+    /// The state at the first point after an edit.
+    base: Arc<Earlier>,
 }
 
 impl Point {
@@ -41,14 +33,8 @@ impl Conversation {
     pub fn point(&self, before: Option<&Point>) -> Point {
         let said = self.history.messages().len();
         let shared = before.map(|before| &before.base);
-        let shared = shared.filter(|base| base.revision == self.revision && base.said <= said);
-        let base = shared.cloned().unwrap_or_else(|| {
-            Arc::new(SharedState {
-                said,
-                revision: self.revision,
-                rest: *self.earlier().rest,
-            })
-        });
+        let shared = shared.filter(|base| base.rest.revision == self.revision && base.messages.len() <= said);
+        let base = shared.cloned().unwrap_or_else(|| Arc::new(self.earlier()));
         Point {
             said,
             occupancy: self.occupancy,
@@ -65,8 +51,9 @@ impl Conversation {
             return false;
         };
         let messages = messages.to_vec();
-        let later = std::mem::replace(self, point.base.rest.clone());
-        let (before, since) = messages.split_at(point.base.said.min(messages.len()));
+        let Earlier { messages: known, rest } = &*point.base;
+        let later = std::mem::replace(self, (**rest).clone());
+        let (before, since) = messages.split_at(known.len().min(messages.len()));
         self.say_again(before);
         for message in since {
             self.append(message.clone());

@@ -1,7 +1,7 @@
 //! Snapshots of the view before edits, and undo.
 
-use super::Conversation;
 use super::edits::Edit;
+use super::{Attempts, Conversation};
 use crate::compact::Size;
 use crate::compact::draft;
 use crate::message::Message;
@@ -117,7 +117,7 @@ impl Conversation {
         let removed = now as i64 - self.occupancy.next_request() as i64;
         self.economy
             .rebuilt(None, &self.view.messages, (same, removed), self.occupancy.slope());
-        self.begin_attempts_anew();
+        self.attempts = Attempts::default();
         true
     }
 

@@ -43,11 +43,11 @@ impl Conversation {
         }
         // Warn once, until a compaction has helped: otherwise each step would repeat it.
         let is_close = progress != Progress::Clear;
-        if is_close && !std::mem::replace(&mut self.was_close, is_close) {
+        if is_close && !std::mem::replace(&mut self.attempts.was_close, is_close) {
             let trigger = self.config.trigger();
             warnings.push(Warning::StillClose { after, trigger });
         }
-        self.was_close = is_close;
+        self.attempts.was_close = is_close;
     }
 
     /// Converts the estimates in a warning to tokens of the window.

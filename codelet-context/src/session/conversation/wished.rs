@@ -1,7 +1,7 @@
 //! Compactions requested by the model, when it considers a piece of work finished.
 
-use super::Conversation;
 use super::edits::Gain;
+use super::{Attempts, Conversation};
 use crate::budget::economics::Preset;
 use crate::budget::policy::{CompactAt, Reason};
 use std::fmt;
@@ -43,9 +43,10 @@ impl Conversation {
         if !self.economy.is_far_from_edit_and_beginning() {
             return Err(Declined::TooSoon);
         }
-        let built = self.build_for(Reason::Wished, self.aim(Reason::Wished), None);
-        let (before, after) = (self.occupancy(), self.weigh(built.done.after.tokens));
-        if built.gain == Gain::None || after >= before || self.stuck.is_some() || self.guard.is_in_vain() {
+        let (built, gain) = self.build_for(Reason::Wished, self.aim(Reason::Wished), None);
+        let (before, after) = (self.occupancy(), self.weigh(built.after.tokens));
+        let Attempts { guard, stuck, .. } = self.attempts;
+        if gain == Gain::None || after >= before || stuck.is_some() || guard.is_in_vain() {
             return Err(Declined::TooLittle);
         }
         match self.economy.pays(before, after, self.config.trigger()) {

@@ -5,7 +5,7 @@
 //! the history without these parts; otherwise the next one would quote or show them again.
 
 use super::undo::{Before, common};
-use super::{Conversation, Earlier};
+use super::{Attempts, Conversation, Earlier};
 use crate::budget::policy::Reason;
 use crate::compact::draft;
 use crate::compact::{Archived, Size};
@@ -92,6 +92,15 @@ impl Refused {
             *block = Part::Text(left.clone());
         }
     }
+
+    /// Replaces the messages that contain this part.
+    fn leave(&self, messages: &mut [Arc<Message>]) {
+        for message in messages {
+            if let Some(without) = self.leaves(message) {
+                *message = without;
+            }
+        }
+    }
 }
 
 impl Conversation {
@@ -162,11 +171,7 @@ impl Conversation {
         self.view.messages.clone_from(&rest.view.messages);
         // Parts refused since then do not come back.
         for refused in &self.refused {
-            for message in &mut self.view.messages {
-                if let Some(without) = refused.leaves(message) {
-                    *message = without;
-                }
-            }
+            refused.leave(&mut self.view.messages);
         }
         self.view.messages.push(marker);
         pending::close_all(&mut self.view.messages, &mut self.view.archive);
@@ -210,31 +215,23 @@ impl Conversation {
     /// Replaces a refused part with its marker: in the view, in the snapshots for undo, and in the history that
     /// compactions read.
     fn leave(&mut self, refused: &Refused, at: usize) {
-        let shown = |messages: &mut [Arc<Message>]| {
-            for message in messages {
-                if let Some(without) = refused.leaves(message) {
-                    *message = without;
-                }
-            }
-        };
         match refused.is_everywhere() {
-            true => shown(&mut self.view.messages),
-            false => shown(&mut self.view.messages[at..=at]),
+            true => refused.leave(&mut self.view.messages),
+            false => refused.leave(&mut self.view.messages[at..=at]),
         }
         for snapshot in &mut self.snapshots {
             match &mut snapshot.before {
-                Before::Whole { messages, .. } => shown(&mut Arc::make_mut(messages)[..]),
+                Before::Whole { messages, .. } => refused.leave(&mut Arc::make_mut(messages)[..]),
                 Before::Messages(messages) => messages
                     .iter_mut()
-                    .for_each(|(_, message)| shown(std::slice::from_mut(message))),
+                    .for_each(|(_, message)| refused.leave(std::slice::from_mut(message))),
             }
         }
-        let most = if refused.is_everywhere() { usize::MAX } else { 1 };
         for number in (0..self.history.messages().len()).rev() {
             let message = self.withdrawn.get(&number).unwrap_or(&self.history.messages()[number]);
             if let Some(without) = refused.leaves(message) {
                 self.withdrawn.insert(number, without);
-                if most == 1 {
+                if !refused.is_everywhere() {
                     break;
                 }
             }
@@ -263,7 +260,7 @@ impl Conversation {
             for (number, message) in self.history.messages().iter().enumerate() {
                 told.append(self.withdrawn.get(&number).unwrap_or(message).clone());
             }
-            Box::new(told)
+            Arc::new(told)
         });
         self.archived = Archived::default();
         self.valid = None;
@@ -290,7 +287,7 @@ impl Conversation {
             (same, removed),
             self.occupancy.slope(),
         );
-        self.begin_attempts_anew();
+        self.attempts = Attempts::default();
     }
 }
 
