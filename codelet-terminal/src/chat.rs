@@ -511,7 +511,7 @@ impl<F: Front> Chat<F> {
         let model = self.session.model().profile().name.clone();
         self.front.stands(Standing {
             tokens: conversation.state(&model, 0),
-            is_estimate: conversation.tokens().is_estimate(),
+            is_estimate: conversation.tokens().is_estimate,
             bill: *self.session.bill(),
             model,
         });

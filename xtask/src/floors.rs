@@ -110,7 +110,8 @@ pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
                 let mut rest = text[at + TESTS.len()..]
                     .lines()
                     .skip_while(|line| line.starts_with("#["));
-                rest.next() == Some("mod tests {")
+                // Tests whose helpers other tests use are `pub(crate)`.
+                rest.next().is_some_and(|line| line.ends_with("mod tests {"))
             };
             let at = text.match_indices(TESTS).map(|(at, _)| at).find(is_tests);
             &text[..at.unwrap_or(text.len())]
@@ -169,6 +170,8 @@ mod tests {
         assert_eq!(shipped(Path::new("a.rs"), text), "fn a() {}\n");
         let allowed = "fn a() {}\n\n#[cfg(test)]\n#[allow(clippy::unwrap_used)]\nmod tests {\n}\n";
         assert_eq!(shipped(Path::new("a.rs"), allowed), "fn a() {}\n");
+        let shared = "fn a() {}\n\n#[cfg(test)]\npub(crate) mod tests {\n}\n";
+        assert_eq!(shipped(Path::new("a.rs"), shared), "fn a() {}\n");
         let only = "#[cfg(test)]\nmod tests;\nfn a() {}\n";
         assert_eq!(shipped(Path::new("a.rs"), only), only);
         assert_eq!(shipped(Path::new("a/tests.rs"), "x"), "");

@@ -47,7 +47,7 @@ async fn retry_sends_the_last_prompt_again_from_where_things_stood_and_can_be_ta
     );
     // The discarded part stays on the bill.
     assert_eq!(stage.session.bill().usage.prompt(), 600);
-    assert_eq!(stage.session.conversation().tokens().billed().prompt(), 600);
+    assert_eq!(stage.session.conversation().tokens().billed.prompt(), 600);
     assert_eq!(
         stage.session.last_turn().map(|turn| (turn.steps, turn.calls)),
         Some((1, 0))

@@ -1,6 +1,4 @@
-//! The occupancy of the window at the next request: the last count plus an estimate of everything appended since. For
-//! callers that hold the messages without a [`Conversation`](crate::session::conversation::Conversation) and use
-//! [`policy`](crate::budget::policy) alone.
+//! The occupancy of the window at the next request: the last count plus an estimate of everything appended since.
 
 use crate::budget::usage::Usage;
 use crate::message::tokens::Tokens;
@@ -227,10 +225,9 @@ impl Occupancy {
 }
 
 #[cfg(test)]
-mod recordings;
-
-#[cfg(test)]
 mod tests {
+    mod recordings;
+
     use super::*;
     use proptest::prelude::*;
 

@@ -7,7 +7,7 @@ pub use guard::Stuck;
 #[doc(hidden)] // How a session keeps from compacting in a loop; nobody else needs them.
 pub use guard::{Guard, Progress};
 
-use crate::budget::usage::{DISCOUNT, Usage};
+use crate::budget::usage::DISCOUNT;
 use crate::message::tokens::Tokens;
 
 /// The share of the trigger below which a compaction has clearly helped; above it, the next steps would compact again.
@@ -175,7 +175,7 @@ impl CompactionConfig {
 pub struct Pressure {
     /// Tokens that the next request will occupy.
     pub occupancy: Tokens,
-    /// The price of the last prompt in effective tokens; see [`Usage::effective_tokens`].
+    /// The price of the last prompt in effective tokens; see [`Usage::effective_tokens`](crate::budget::usage::Usage::effective_tokens).
     pub effective: Tokens,
     /// Tokens that an edit could remove.
     pub removable: Tokens,
@@ -189,17 +189,6 @@ pub struct Pressure {
     pub is_wished: bool,
     /// True if the provider has just refused the request as too long.
     pub is_refused: bool,
-}
-
-impl Pressure {
-    /// The pressure after a request with this usage, before anything is appended after its reply.
-    pub fn after(usage: Usage, discount: f64) -> Self {
-        Pressure {
-            occupancy: usage.total(),
-            effective: usage.effective_tokens(discount),
-            ..Pressure::default()
-        }
-    }
 }
 
 /// The reason for changing history that was already sent.

@@ -7,14 +7,21 @@ use crate::message::tokens::Tokens;
 /// only [`TokenTracker::billed`] accumulates, and it never decreases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TokenTracker {
-    input: Tokens,
-    output: Tokens,
-    cache_read: Tokens,
-    cache_creation: Tokens,
-    reasoning: Tokens,
-    is_estimate: bool,
-    billed: Usage,
-    requests: u64,
+    /// The whole prompt of the last request, cached parts included.
+    pub input: Tokens,
+    /// The output tokens of the last reply.
+    pub output: Tokens,
+    /// The tokens that the last request read from the cache.
+    pub cache_read: Tokens,
+    /// The tokens that the last request wrote to the cache.
+    pub cache_creation: Tokens,
+    /// The thinking share of the last reply.
+    pub reasoning: Tokens,
+    /// True if the figures were recomputed after a compaction and no request has confirmed them yet; the cache figures
+    /// are then stale.
+    pub is_estimate: bool,
+    /// The billed usage of all requests so far.
+    pub billed: Usage,
 }
 
 impl TokenTracker {
@@ -26,14 +33,15 @@ impl TokenTracker {
     /// Records the usage report of a request; `reasoning` is the thinking share of the output. An interrupted reply is
     /// reported like any other.
     pub fn report(&mut self, usage: Usage, reasoning: Tokens) {
-        self.input = usage.prompt();
-        self.output = usage.output;
-        self.cache_read = usage.cache_read;
-        self.cache_creation = usage.cache_write;
-        self.reasoning = reasoning.min(usage.output);
-        self.is_estimate = false;
-        self.billed = self.billed.plus(usage);
-        self.requests = self.requests.saturating_add(1);
+        *self = TokenTracker {
+            input: usage.prompt(),
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_creation: usage.cache_write,
+            reasoning: reasoning.min(usage.output),
+            is_estimate: false,
+            billed: self.billed.plus(usage),
+        };
     }
 
     /// Sets the estimate of a rebuilt conversation, which holds until the next report. The cache figures are kept but
@@ -45,56 +53,9 @@ impl TokenTracker {
         self.is_estimate = true;
     }
 
-    /// Takes over the bill of a later state of the same session: billed tokens stay billed, whatever is undone.
-    pub(crate) fn keep_bill(&mut self, later: &TokenTracker) {
-        self.billed = later.billed;
-        self.requests = later.requests;
-    }
-
-    /// The whole prompt of the last request, cached parts included.
-    pub fn input(&self) -> Tokens {
-        self.input
-    }
-
-    /// The output tokens of the last reply.
-    pub fn output(&self) -> Tokens {
-        self.output
-    }
-
     /// The last prompt plus its reply.
     pub fn total(&self) -> Tokens {
         self.input.saturating_add(self.output)
-    }
-
-    /// The tokens that the last request read from the cache.
-    pub fn cache_read(&self) -> Tokens {
-        self.cache_read
-    }
-
-    /// The tokens that the last request wrote to the cache.
-    pub fn cache_creation(&self) -> Tokens {
-        self.cache_creation
-    }
-
-    /// The thinking share of the last reply.
-    pub fn reasoning(&self) -> Tokens {
-        self.reasoning
-    }
-
-    /// Returns whether the figures were recomputed after a compaction and no request has confirmed them yet; the cache
-    /// figures are then stale.
-    pub fn is_estimate(&self) -> bool {
-        self.is_estimate
-    }
-
-    /// The billed usage of all requests so far.
-    pub fn billed(&self) -> Usage {
-        self.billed
-    }
-
-    /// The number of billed requests.
-    pub fn requests(&self) -> u64 {
-        self.requests
     }
 
     /// The last prompt in effective tokens, a measure of its price. Stale cache figures save nothing, because the next
@@ -160,26 +121,25 @@ mod tests {
         let mut tracker = TokenTracker::new();
         tracker.report(usage(1_000, 0, 500, 100), 60);
         tracker.report(usage(10, 1_500, 90, 20), 500);
-        assert_eq!((tracker.input(), tracker.output(), tracker.total()), (1_600, 20, 1_620));
-        assert_eq!((tracker.cache_read(), tracker.cache_creation()), (1_500, 90));
-        assert_eq!(tracker.reasoning(), 20, "thinking is a share of the output");
-        assert_eq!(tracker.billed(), usage(1_010, 1_500, 590, 120));
-        assert_eq!(tracker.requests(), 2);
+        assert_eq!((tracker.input, tracker.output, tracker.total()), (1_600, 20, 1_620));
+        assert_eq!((tracker.cache_read, tracker.cache_creation), (1_500, 90));
+        assert_eq!(tracker.reasoning, 20, "thinking is a share of the output");
+        assert_eq!(tracker.billed, usage(1_010, 1_500, 590, 120));
     }
 
     #[test]
     fn after_a_compaction_the_figures_are_an_estimate_until_the_next_report() {
         let mut tracker = TokenTracker::new();
         tracker.report(usage(2_000, 180_000, 300, 900), 0);
-        let billed = tracker.billed();
+        let billed = tracker.billed;
         tracker.rebuilt(41_900);
-        assert!(tracker.is_estimate());
-        assert_eq!((tracker.input(), tracker.cache_read()), (41_900, 180_000));
+        assert!(tracker.is_estimate);
+        assert_eq!((tracker.input, tracker.cache_read), (41_900, 180_000));
         assert_eq!(tracker.effective_tokens(0.9), 41_900, "a stale cache saves nothing");
-        assert_eq!(tracker.billed(), billed, "a compaction costs nothing");
+        assert_eq!(tracker.billed, billed, "a compaction costs nothing");
         tracker.report(usage(100, 0, 42_000, 10), 0);
-        assert!(!tracker.is_estimate());
-        assert_eq!(tracker.input(), 42_100);
+        assert!(!tracker.is_estimate);
+        assert_eq!(tracker.input, 42_100);
     }
 
     #[test]
@@ -197,14 +157,14 @@ mod tests {
         )) {
             let mut tracker = TokenTracker::new();
             for (fresh, read, write, output, rebuild) in reports {
-                let before = tracker.billed();
+                let before = tracker.billed;
                 if rebuild { tracker.rebuilt(fresh) } else { tracker.report(usage(fresh, read, write, output), read) }
-                let after = tracker.billed();
+                let after = tracker.billed;
                 prop_assert!(after.fresh >= before.fresh && after.cache_read >= before.cache_read);
                 prop_assert!(after.cache_write >= before.cache_write && after.output >= before.output);
-                prop_assert!(tracker.total() >= tracker.input());
-                prop_assert!(tracker.reasoning() <= tracker.output());
-                prop_assert!(tracker.effective_tokens(0.9) <= tracker.input());
+                prop_assert!(tracker.total() >= tracker.input);
+                prop_assert!(tracker.reasoning <= tracker.output);
+                prop_assert!(tracker.effective_tokens(0.9) <= tracker.input);
             }
         }
     }

@@ -90,21 +90,21 @@ impl Archive {
             return handle.clone();
         }
         let full = spell(body.hash());
-        for length in LENGTH..=full.len() {
-            match self.get(&full[..length]) {
-                Some(other) if other.body != *body => {}
-                _ => return self.keep_as(Handle::new(&full[..length]), body, tool, reason),
-            }
+        let short = (LENGTH..=full.len()).map(|length| full[..length].to_owned());
+        // Two texts with the same 64-bit hash are numbered.
+        let numbered = (1..).map(|number: u32| format!("{full}{number}"));
+        let is_free = |name: &String| self.get(name).is_none_or(|other| other.body == *body);
+        let name = short.chain(numbered).find(is_free).unwrap_or_default();
+        let handle = Handle::new(&name);
+        if self.get(&name).is_none() {
+            // Most entries come from a few tools in turn, so their names are shared.
+            let recent = self.newest().take(8).map(|(_, removed)| &removed.tool);
+            let known = recent.into_iter().find(|name| ***name == *tool).cloned();
+            let tool = known.unwrap_or_else(|| Arc::from(tool));
+            let body = body.clone();
+            self.insert(handle.clone(), Removed { body, tool, reason });
         }
-        // Two texts with the same 64-bit hash: number them.
-        let mut number = 1;
-        loop {
-            let handle = Handle(Arc::from(format!("{full}{number}")));
-            match self.get(handle.as_str()) {
-                Some(other) if other.body != *body => number += 1,
-                _ => return self.keep_as(handle, body, tool, reason),
-            }
-        }
+        handle
     }
 
     /// The handle of a text, if it is archived.
@@ -115,21 +115,6 @@ impl Archive {
         let (handle, removed) = &shelf.kept[at as usize];
         // One with this hash that is empty was dropped.
         (removed.body == *body || removed.body.is_empty()).then_some(handle)
-    }
-
-    /// Archives a text under a handle unless the handle exists.
-    fn keep_as(&mut self, handle: Handle, body: &Body, tool: &str, reason: &'static str) -> Handle {
-        if self.get(handle.as_str()).is_none() {
-            // Most entries come from a few tools in turn, so their names are shared.
-            let recent = self.newest().take(8).map(|(_, removed)| &removed.tool);
-            let tool = recent
-                .into_iter()
-                .find(|name| ***name == *tool)
-                .map_or_else(|| Arc::from(tool), Arc::clone);
-            let body = body.clone();
-            self.insert(handle.clone(), Removed { body, tool, reason });
-        }
-        handle
     }
 
     fn insert(&mut self, handle: Handle, removed: Removed) {

@@ -25,6 +25,7 @@ use crate::message::validate::{LONGEST_TOOL, is_id, is_tool, may_be_output, may_
 use crate::message::view::View;
 use crate::message::{Extra, Message, Origin, Part, Role, ToolCall, ToolResult};
 use crate::text::hash::{QuickMap, QuickSet};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -299,54 +300,48 @@ impl Mend<'_> {
         for index in range {
             let old = Arc::clone(&self.old[index]);
             for (part, piece) in old.parts.iter().enumerate() {
-                match self.piece(old.role, (index, part), piece) {
-                    Treatment::Stays => parts.push(piece.clone()),
-                    Treatment::Becomes(other) => {
-                        changed = true;
-                        parts.push(other);
-                    }
-                    Treatment::Goes => changed = true,
-                }
+                let treated = self.piece(old.role, (index, part), piece);
+                changed |= !matches!(treated, Some(Cow::Borrowed(_)));
+                parts.extend(treated.map(Cow::into_owned));
             }
             changed |= old.parts.is_empty();
         }
         changed.then_some(parts)
     }
 
-    fn piece(&mut self, role: Role, place: Position, part: &Part) -> Treatment {
-        match part {
-            Part::ToolCall(call) if role == Role::Assistant => self.call(place, call),
-            Part::ToolResult(result) if result.is_apart && role == Role::User => match self.spoken(result) {
-                Some(result) => Treatment::Becomes(Part::ToolResult(result)),
-                None => Treatment::Stays,
-            },
+    /// The part in a form that can be sent here; `None` if it does not stay here.
+    fn piece<'p>(&mut self, role: Role, place: Position, part: &'p Part) -> Option<Cow<'p, Part>> {
+        let changed = match part {
+            Part::ToolCall(call) if role == Role::Assistant => self.call(place, call).map(Part::ToolCall),
+            Part::ToolResult(result) if result.is_apart && role == Role::User => {
+                self.spoken(result).map(Part::ToolResult)
+            }
             Part::ToolResult(result) => match self.calls.answered_by.get(&place) {
-                Some(&call) if self.stay.contains(&place) => match self.result(call, result) {
-                    Some(result) => Treatment::Becomes(Part::ToolResult(result)),
-                    None => Treatment::Stays,
-                },
+                Some(&call) if self.stay.contains(&place) => self.result(call, result).map(Part::ToolResult),
                 // It is moved to its call.
-                Some(_) => Treatment::Goes,
-                None => self.remove(part),
+                Some(_) => return None,
+                None => return self.remove(part),
             },
-            Part::ToolCall(_) => self.remove(part),
-            other if may_be_said(role, other) => Treatment::Stays,
-            other => self.remove(other),
-        }
+            Part::ToolCall(_) => return self.remove(part),
+            other if may_be_said(role, other) => None,
+            other => return self.remove(other),
+        };
+        Some(changed.map_or(Cow::Borrowed(part), Cow::Owned))
     }
 
-    fn remove(&mut self, part: &Part) -> Treatment {
+    fn remove<'p>(&mut self, part: &Part) -> Option<Cow<'p, Part>> {
         self.hits += 1;
         keep(self.archive, part);
-        Treatment::Goes
+        None
     }
 
-    fn call(&mut self, (message, part): Position, call: &ToolCall) -> Treatment {
+    /// The call under its id, with a tool name that can be sent; `None` if no change is needed.
+    fn call(&mut self, (message, part): Position, call: &ToolCall) -> Option<ToolCall> {
         let calls = self.calls.in_message(message);
         let at = calls.start + self.calls.calls[calls].partition_point(|call| call.place.1 < part);
         let id = self.calls.calls[at].id.clone();
         if *id == *call.id && is_tool(&call.tool) {
-            return Treatment::Stays;
+            return None;
         }
         self.hits += 1;
         let tool = if is_tool(&call.tool) {
@@ -354,11 +349,11 @@ impl Mend<'_> {
         } else {
             plain(&call.tool, LONGEST_TOOL, "tool").into()
         };
-        Treatment::Becomes(Part::ToolCall(ToolCall {
+        Some(ToolCall {
             id,
             tool,
             ..call.clone()
-        }))
+        })
     }
 
     /// The result in a form that can be sent; `None` if no change is needed.
@@ -496,13 +491,6 @@ impl Mend<'_> {
             self.out.push(Arc::new(notice(CLOSING)));
         }
     }
-}
-
-/// The treatment of a part.
-enum Treatment {
-    Stays,
-    Becomes(Part),
-    Goes,
 }
 
 fn notice(text: &str) -> Message {

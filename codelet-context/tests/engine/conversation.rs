@@ -564,9 +564,9 @@ fn the_figures_after_a_compaction_are_an_estimate_on_the_basis_of_the_notice() {
     conversation.replied(Message::assistant("well"), report);
     let notice = conversation.compact(Due::whole(Reason::Full)).unwrap();
     let tokens = conversation.tokens();
-    assert!(tokens.is_estimate());
-    assert_eq!((tokens.input(), tokens.cache_read()), (notice.after, 50_000));
-    assert_eq!(tokens.billed(), report.usage);
+    assert!(tokens.is_estimate);
+    assert_eq!((tokens.input, tokens.cache_read), (notice.after, 50_000));
+    assert_eq!(tokens.billed, report.usage);
     assert_eq!(conversation.state("a model", 0).current, notice.after);
     let words = notice.took(Duration::from_millis(3)).to_string();
     assert!(
@@ -876,7 +876,7 @@ fn keeps_its_promises(source: &[Arc<Message>], ops: Vec<Op>, is_exact: bool) {
                     assert_eq!(conversation.edits().len(), edits + 1);
                     earlier.push((before.clone(), conversation.view().messages.len()));
                     assert_valid(conversation.view());
-                    assert_eq!(conversation.tokens().input(), notice.after);
+                    assert_eq!(conversation.tokens().input, notice.after);
                     if is_exact {
                         pins_are_there(conversation, &before);
                     }

@@ -46,7 +46,12 @@ fn a_cached_prompt_is_cheap_and_still_full() {
     let usage = Usage::from_inclusive(190_000, 180_000, 0);
     assert_eq!(usage.effective_tokens(DISCOUNT), 28_000);
     assert!(!config.should_compact(usage.effective_tokens(DISCOUNT)));
-    assert_eq!(config.decide(&Pressure::after(usage, DISCOUNT)), Some(Reason::Full));
+    let now = Pressure {
+        occupancy: usage.total(),
+        effective: usage.effective_tokens(DISCOUNT),
+        ..Pressure::default()
+    };
+    assert_eq!(config.decide(&now), Some(Reason::Full));
 }
 
 #[test]
@@ -82,9 +87,9 @@ fn figures_after_a_compaction_are_an_estimate_with_a_stale_cache() {
     let mut tracker = TokenTracker::new();
     tracker.report(Usage::from_exclusive(2_300, 0, 180_000, 700), 0);
     tracker.rebuilt(41_900);
-    assert_eq!((tracker.input(), tracker.is_estimate()), (41_900, true));
-    assert_eq!((tracker.cache_read(), tracker.is_estimate()), (180_000, true));
-    assert_eq!(tracker.billed().prompt(), 182_300);
+    assert_eq!((tracker.input, tracker.is_estimate), (41_900, true));
+    assert_eq!((tracker.cache_read, tracker.is_estimate), (180_000, true));
+    assert_eq!(tracker.billed.prompt(), 182_300);
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &L
     let shares = shares(&found, tools, scale, look);
     let free = state.remaining;
     let reserved = window.saturating_sub(state.capacity);
-    let mut out = head(&state, window, conversation.tokens().is_estimate(), look);
+    let mut out = head(&state, window, conversation.tokens().is_estimate, look);
     out.push(Line::default());
     // Read aloud cell by cell, the grid says nothing that the figures below do not.
     if !look.is_plain() {

@@ -3,7 +3,7 @@
 use super::undo::{Before, Snapshot};
 use super::{Conversation, Due, EditKind};
 use crate::compact::{Archived, trim};
-use crate::message::{Action, Extra, Message, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
+use crate::message::{Extra, Message, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
 use crate::text::body::Body;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -174,13 +174,8 @@ impl Nothing {
                 Part::Image(bare)
             }
             Part::ToolCall(call) => Part::ToolCall(ToolCall {
-                id: call.id.clone(),
-                tool: call.tool.clone(),
                 parameters: self.parameters.clone(),
-                action: Action::default(),
-                cut: None,
-                spoken: None,
-                extra: Extra::default(),
+                ..ToolCall::new(call.id.clone(), call.tool.clone(), Map::new())
             }),
             Part::ToolResult(result) => Part::ToolResult(self.instead_of(result)),
             Part::Opaque(opaque) => {
@@ -210,16 +205,9 @@ impl Nothing {
 
     fn instead_of(&self, result: &ToolResult) -> ToolResult {
         ToolResult {
-            call_id: result.call_id.clone(),
-            success: result.success,
-            pipe: Box::default(),
             output: Vec::new(),
-            bare: true,
-            error: None,
-            refusal: None,
             is_apart: result.is_apart,
-            head: None,
-            extra: Extra::default(),
+            ..ToolResult::new(result.call_id.clone(), result.success, "")
         }
     }
 }
@@ -231,6 +219,7 @@ mod tests {
     use crate::budget::policy::CompactionConfig;
     use crate::budget::price;
     use crate::budget::usage::Usage;
+    use crate::message::Action;
     use crate::message::{ActionKind, Image, Nature, Origin, ReminderKind, ToolResult};
     use crate::session::conversation::{Report, Signals};
     use proptest::prelude::*;

@@ -54,7 +54,8 @@ impl Conversation {
     pub(super) fn settle_as(&mut self, later: Conversation) {
         // A revision number is never reused for another view.
         self.revision = self.revision.max(later.revision) + 1;
-        self.tracker.keep_bill(&later.tracker);
+        // Billed tokens stay billed, whatever is undone.
+        self.tracker.billed = later.tracker.billed;
         self.economy.keep_breaks(&later.economy, &self.view.messages);
         self.config = later.config;
         if self.overhead != later.overhead {

@@ -175,10 +175,6 @@ impl Conversation {
         done
     }
 
-    fn build(&self, aim: Aim, written: Option<&str>, spared: &[usize]) -> Compaction {
-        self.build_with(aim, written, spared, true)
-    }
-
     pub(super) fn build_with(
         &self,
         aim: Aim,
@@ -248,7 +244,7 @@ impl Conversation {
                     break;
                 }
                 budget /= 2;
-                done = self.build(Target::Budget(budget).into(), text, &[]);
+                done = self.build_with(Target::Budget(budget).into(), text, &[], true);
             }
             if done.after.tokens >= self.shown.tokens {
                 return Err(self.give_up(before, before));
@@ -309,7 +305,7 @@ impl Conversation {
             Reason::Price | Reason::Cold | Reason::Wished => self.untouchable(),
             Reason::Full | Reason::Asked | Reason::Refused | Reason::Rejected => Vec::new(),
         };
-        let done = self.build(aim, written, &spared);
+        let done = self.build_with(aim, written, &spared, true);
         if reason == Reason::Asked && self.focus.is_some() && done.after.tokens >= self.shown.tokens {
             return self.build_in_same_room(written, true);
         }
