@@ -248,20 +248,20 @@ impl Inspection {
 /// linear in the size of the conversation, apart from sorting.
 pub fn inspect(messages: &[Arc<Message>], anchors: &[Anchor], largest: usize) -> Inspection {
     let ground = Ground::survey(messages);
+    let kinds = by_kind(messages);
     let mut found = Inspection {
         messages: messages.len(),
+        tokens: kinds.values().map(|share| share.tokens).sum(),
+        kinds,
         turns: turn_shares(messages, anchors, &ground),
         ..Inspection::default()
     };
     let mut tools: HashMap<Arc<str>, ToolShare> = HashMap::new();
     let mut weights = Vec::new();
     for (index, message) in messages.iter().enumerate() {
-        found.tokens += count_unread(&mut found.kinds, message);
         for (number, part) in message.parts.iter().enumerate() {
             let tokens = tokens::estimate_part(part);
             weights.push((tokens, index, number));
-            found.tokens += tokens;
-            count_kinds(&mut found.kinds, message.role, part, tokens);
             count_tools(&mut tools, part, tokens, ground.tool_at(index, number));
         }
     }
@@ -282,23 +282,17 @@ pub fn inspect(messages: &[Arc<Message>], anchors: &[Anchor], largest: usize) ->
 
 /// The share of each kind of content; kinds that do not occur are absent.
 pub fn by_kind(messages: &[Arc<Message>]) -> BTreeMap<Kind, Share> {
-    let mut kinds = BTreeMap::new();
+    let mut kinds: BTreeMap<Kind, Share> = BTreeMap::new();
     for message in messages {
-        count_unread(&mut kinds, message);
+        let unread = tokens::unread(&message.extra);
+        if unread > 0 {
+            kinds.entry(Kind::Other).or_default().add(1, unread);
+        }
         for part in &message.parts {
             count_kinds(&mut kinds, message.role, part, tokens::estimate_part(part));
         }
     }
     kinds
-}
-
-/// Counts the unread fields of a message, if they are long.
-fn count_unread(kinds: &mut BTreeMap<Kind, Share>, message: &Message) -> Tokens {
-    let tokens = tokens::unread(&message.extra);
-    if tokens > 0 {
-        kinds.entry(Kind::Other).or_default().add(1, tokens);
-    }
-    tokens
 }
 
 fn count_kinds(kinds: &mut BTreeMap<Kind, Share>, role: Role, part: &Part, tokens: Tokens) {
