@@ -8,7 +8,7 @@ pub mod scripted;
 pub(crate) mod text_tool_calls;
 
 use crate::model::effort::{CacheAfter, Effort};
-use codelet_context::conversation::Place;
+use codelet_context::conversation::PartPosition;
 use codelet_context::message::Message;
 use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
@@ -225,7 +225,7 @@ pub enum Suspects {
     /// Any image.
     AllPictures,
     /// These parts of the request's messages.
-    Parts(Vec<Place>),
+    Parts(Vec<PartPosition>),
 }
 
 /// The reason for a failed request. `said` is the provider's error message, without any API key.

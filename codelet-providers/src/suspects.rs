@@ -5,7 +5,7 @@
 //! conversation, so no knowledge of the wire's message numbering is needed.
 
 use codelet_agent::model::Suspects;
-use codelet_context::conversation::Place;
+use codelet_context::conversation::PartPosition;
 use codelet_context::message::{Message, Part, Role};
 use serde_json::Value;
 use std::sync::Arc;
@@ -40,14 +40,14 @@ pub(crate) fn find(said: &str, body: &str, messages: &[Arc<Message>]) -> Suspect
     let named = named(said, &sent)
         .map(|node| places(node, messages))
         .unwrap_or_default();
-    let is_picture = |place: &Place| matches!(at(messages, *place), Some(Part::Image(_)));
+    let is_picture = |place: &PartPosition| matches!(at(messages, *place), Some(Part::Image(_)));
     if !is_about_pictures {
         return match named.is_empty() {
             true => Suspects::Unknown,
             false => Suspects::Parts(named),
         };
     }
-    let pictures: Vec<Place> = named.into_iter().filter(is_picture).collect();
+    let pictures: Vec<PartPosition> = named.into_iter().filter(is_picture).collect();
     if !pictures.is_empty() {
         return Suspects::Parts(pictures);
     }
@@ -120,7 +120,7 @@ fn follow<'a, 'b>(list: &'a Value, steps: impl Iterator<Item = &'b str>) -> Opti
 
 /// Returns the parts of the conversation that are in a block or message as it was sent. Tool calls are excluded, since
 /// they cannot be removed without their results.
-fn places(node: &Value, messages: &[Arc<Message>]) -> Vec<Place> {
+fn places(node: &Value, messages: &[Arc<Message>]) -> Vec<PartPosition> {
     let mut leaves = Vec::new();
     collect(node, &mut leaves);
     let holds = |text: &str| !text.trim().is_empty() && leaves.contains(&text);
@@ -144,13 +144,13 @@ fn places(node: &Value, messages: &[Arc<Message>]) -> Vec<Place> {
             match it {
                 Part::ToolResult(result) => {
                     let blocks = result.output.iter().enumerate().filter(|(_, block)| is_there(block));
-                    places.extend(blocks.map(|(within, _)| Place {
+                    places.extend(blocks.map(|(within, _)| PartPosition {
                         message,
                         part,
                         within: Some(within),
                     }));
                 }
-                it if is_there(it) => places.push(Place {
+                it if is_there(it) => places.push(PartPosition {
                     message,
                     part,
                     within: None,
@@ -161,13 +161,13 @@ fn places(node: &Value, messages: &[Arc<Message>]) -> Vec<Place> {
     }
     // The same text may occur in earlier messages: the newest is meant.
     if let Some(newest) = places.last().map(|place| place.message) {
-        let is_picture = |place: &Place| matches!(at(messages, *place), Some(Part::Image(_)));
+        let is_picture = |place: &PartPosition| matches!(at(messages, *place), Some(Part::Image(_)));
         places.retain(|place| place.message == newest || is_picture(place));
     }
     places
 }
 
-fn at(messages: &[Arc<Message>], place: Place) -> Option<&Part> {
+fn at(messages: &[Arc<Message>], place: PartPosition) -> Option<&Part> {
     let part = messages.get(place.message)?.parts.get(place.part)?;
     match (part, place.within) {
         (Part::ToolResult(result), Some(within)) => result.output.get(within),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     fn place(message: usize, part: usize, within: impl Into<Option<usize>>) -> Suspects {
-        Suspects::Parts(vec![Place {
+        Suspects::Parts(vec![PartPosition {
             message,
             part,
             within: within.into(),

@@ -5,7 +5,7 @@ use crate::model::picture;
 use crate::run::Run;
 use crate::session::Session;
 use crate::tool::event::{Event, Listen};
-use codelet_context::conversation::{Earlier, Place, Withdrawn};
+use codelet_context::conversation::{Earlier, PartPosition, Withdrawn};
 use codelet_context::message::{Image, Part, Role};
 
 /// Removes what the provider has rejected from the conversation, and tells the user. Returns false if nothing is left
@@ -57,7 +57,7 @@ pub(crate) fn take_turn_back(session: &mut Session, before: &Earlier, listener: 
 }
 
 /// Returns the images after the last answer, which are in no answered request; all images if there are none.
-fn newest(session: &Session) -> Vec<Place> {
+fn newest(session: &Session) -> Vec<PartPosition> {
     let messages = &session.conversation.view().messages;
     let answered = messages.iter().rposition(|message| message.role == Role::Assistant);
     let since = answered.map_or(0, |answered| answered + 1);
@@ -69,7 +69,7 @@ fn newest(session: &Session) -> Vec<Place> {
 }
 
 /// Returns the images of the view that satisfy the predicate.
-fn pictures(session: &Session, is_meant: impl Fn(usize, &Image) -> bool) -> Vec<Place> {
+fn pictures(session: &Session, is_meant: impl Fn(usize, &Image) -> bool) -> Vec<PartPosition> {
     let mut places = Vec::new();
     for (message, said) in session.conversation.view().messages.iter().enumerate() {
         for (part, it) in said.parts.iter().enumerate() {
@@ -77,7 +77,7 @@ fn pictures(session: &Session, is_meant: impl Fn(usize, &Image) -> bool) -> Vec<
                 if let Part::Image(image) = block
                     && is_meant(message, image)
                 {
-                    places.push(Place { message, part, within });
+                    places.push(PartPosition { message, part, within });
                 }
             };
             match it {

@@ -6,7 +6,7 @@ use codelet_agent::model::{ModelError, Request, Stop, Suspects};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Prompt, Settings};
-use codelet_context::conversation::Place;
+use codelet_context::conversation::PartPosition;
 use codelet_context::message::Image;
 
 /// A grey square of 30 by 30 pixels.
@@ -73,7 +73,7 @@ async fn a_picture_that_is_refused_leaves_and_the_request_is_made_once_more() {
         |_: &Request| Suspects::NewestPictures,
         |request: &Request| {
             let message = request.messages.len() - 1;
-            Suspects::Parts(vec![Place {
+            Suspects::Parts(vec![PartPosition {
                 message,
                 part: 1,
                 within: None,

@@ -34,7 +34,7 @@ const USUAL_GROWTH: f64 = 1_300.0;
 
 /// The start of a light edit and its effect.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Cut {
+pub(crate) struct TrimPlan {
     /// The first message of the view that may change.
     pub from: usize,
     /// Tokens removed.
@@ -49,7 +49,7 @@ pub(crate) struct Cut {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Way {
     /// Replace the removable outputs from this cut on with markers.
-    Trim(Cut),
+    Trim(TrimPlan),
     /// Compact to `target` tokens of the window, because markers alone would not get below the price tier that begins
     /// above `tier` tokens.
     Below { target: Tokens, tier: Tokens },
@@ -104,7 +104,7 @@ pub(crate) struct Economy {
     growth: f64,
     requests: u64,
     has_read: bool,
-    plan: Option<Cut>,
+    plan: Option<TrimPlan>,
     /// An upper bound of any cut's excess until the next look.
     bound: f64,
     /// The index in `breaks` of the break that tokens rewritten before the next report are attributed to.
@@ -270,7 +270,7 @@ impl Economy {
 
     /// Records that messages of the view from the cut on were edited; `messages` is the view now. Returns the tokens
     /// removed.
-    pub fn trimmed(&mut self, reason: Reason, cut: &Cut, messages: &[Arc<Message>]) -> Tokens {
+    pub fn trimmed(&mut self, reason: Reason, cut: &TrimPlan, messages: &[Arc<Message>]) -> Tokens {
         let before: f64 = self.weights.iter().sum();
         let mut first = None;
         for (at, message) in messages.iter().enumerate().skip(cut.from) {

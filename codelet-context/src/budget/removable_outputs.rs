@@ -41,7 +41,7 @@ enum State {
 
 /// The output of one call.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub(crate) struct RemovableOutput {
     /// Its place in the history.
     pub place: Place,
     /// The index of its part in its message of the view.
@@ -61,7 +61,7 @@ pub(crate) struct Item {
 /// The tool outputs of a conversation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RemovableOutputs {
-    items: Vec<Item>,
+    items: Vec<RemovableOutput>,
     by_place: QuickMap<Place, u32>,
     by_call: QuickMap<Arc<str>, u32>,
     /// Calls without a result so far, and their actions.
@@ -157,7 +157,7 @@ impl RemovableOutputs {
         }
         let number = self.items.len() as u32;
         let saves = savings(result);
-        self.items.push(Item {
+        self.items.push(RemovableOutput {
             place,
             part: place.1,
             at: Some(at),
@@ -256,7 +256,7 @@ impl RemovableOutputs {
     }
 
     /// The output of a candidate.
-    pub fn item(&self, candidate: &Candidate) -> &Item {
+    pub fn item(&self, candidate: &Candidate) -> &RemovableOutput {
         &self.items[candidate.item as usize]
     }
 

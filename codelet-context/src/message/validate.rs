@@ -127,7 +127,7 @@ pub(crate) fn may_be_said(role: Role, part: &Part) -> bool {
 
 /// The provider's rules that the view breaks, in the order of messages. Linear in the view's size.
 pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
-    let mut check = Check {
+    let mut check = Validation {
         vendor,
         found: Vec::new(),
         ids: QuickSet::default(),
@@ -149,7 +149,7 @@ pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
     check.found
 }
 
-struct Check<'a> {
+struct Validation<'a> {
     vendor: Vendor,
     found: Vec<Violation>,
     ids: QuickSet<&'a str>,
@@ -159,7 +159,7 @@ struct Check<'a> {
     first: Option<Role>,
 }
 
-impl<'a> Check<'a> {
+impl<'a> Validation<'a> {
     fn found(&mut self, message: usize, sentence: impl Into<String>) {
         self.found.push(Violation {
             message,

@@ -45,7 +45,7 @@ pub use earlier::Earlier;
 pub use edits::{DoesNotFit, Edit, Refusal};
 pub use point::Point;
 pub use wished::Declined;
-pub use withdraw::{Place, Withdrawn};
+pub use withdraw::{PartPosition, Withdrawn};
 
 /// The reported cost of one reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -149,12 +149,12 @@ pub struct Item {
     /// The estimated tokens.
     pub tokens: Tokens,
     /// Its position; `None` before the first prompt.
-    pub place: Option<Place>,
+    pub place: Option<TurnPosition>,
 }
 
 /// A position in the conversation in terms of turns and steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct TurnPosition {
     /// The turn, counted from 0.
     pub turn: usize,
     /// The step of the turn, counted from 0; `None` for the prompt itself.
@@ -334,7 +334,7 @@ fn count_tools(tools: &mut HashMap<Arc<str>, ToolShare>, part: &Part, tokens: To
 struct Ground<'a> {
     /// By message and part: the call, and for a result the call that it answers.
     calls: HashMap<(usize, usize), &'a ToolCall>,
-    places: Vec<Option<Place>>,
+    places: Vec<Option<TurnPosition>>,
     turns: Vec<(Range<usize>, usize)>,
 }
 
@@ -345,11 +345,11 @@ impl<'a> Ground<'a> {
         for (turn, range) in turn::turns(messages).into_iter().map(|turn| turn.0).enumerate() {
             let steps = turn::steps(messages, range.clone());
             for index in range.clone() {
-                places[index] = Some(Place { turn, step: None });
+                places[index] = Some(TurnPosition { turn, step: None });
             }
             for (step, steps) in steps.iter().enumerate() {
                 for index in steps.0.clone() {
-                    places[index] = Some(Place { turn, step: Some(step) });
+                    places[index] = Some(TurnPosition { turn, step: Some(step) });
                 }
             }
             turns.push((range, steps.len()));

@@ -4,7 +4,7 @@
 //! overwritten, and runs of lines that report success or progress or are identical. Everything else stays unchanged, so
 //! prose, code, tables and indentation are never touched. A line that reports a failure is never folded.
 
-use super::status::{self, Class};
+use super::status::{self, LineClass};
 use super::{Limits, Replacement, StrategyCount, answers, make, shown};
 use crate::message::cut;
 use crate::message::view::View;
@@ -175,7 +175,7 @@ struct Folder<'a> {
 }
 
 struct Run<'a> {
-    class: Option<Class>,
+    class: Option<LineClass>,
     /// The newest line, for comparison with the next one.
     line: &'a str,
     start: usize,
@@ -189,8 +189,8 @@ impl<'a> Folder<'a> {
         let class = status::class(bare);
         let continues = self.run.as_ref().is_some_and(|run| match class {
             _ if run.class != class => false,
-            Some(Class::Passed(_)) => true,
-            Some(Class::Progress) => status::differ_by_numbers(run.line, bare),
+            Some(LineClass::Passed(_)) => true,
+            Some(LineClass::Progress) => status::differ_by_numbers(run.line, bare),
             None => run.line == bare && !bare.is_empty(),
         });
         if !continues {
@@ -212,8 +212,8 @@ impl<'a> Folder<'a> {
         let Some(run) = self.run.take() else { return };
         let [before, behind] = status::COUNTED;
         let note = match run.class {
-            Some(Class::Passed(label)) if run.count >= RUN => format!("{label}{before}{}{behind}", run.count),
-            Some(Class::Progress) if run.count >= RUN => format!("{}{before}{}{behind}", run.line, run.count),
+            Some(LineClass::Passed(label)) if run.count >= RUN => format!("{label}{before}{}{behind}", run.count),
+            Some(LineClass::Progress) if run.count >= RUN => format!("{}{before}{}{behind}", run.line, run.count),
             None if run.count >= SAME_RUN && status::may_repeat(run.line) => {
                 format!("{} (× {} identical lines)", run.line, run.count)
             }

@@ -5,7 +5,7 @@
 
 /// The class of a status line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Class {
+pub(super) enum LineClass {
     /// A passed test, with the label for a run of them.
     Passed(&'static str),
     /// A state of a progress display: of a run of lines that differ only in numbers and bars, the last one is shown.
@@ -23,14 +23,14 @@ const FAILURES: &[&str] = &[
 ];
 
 /// The class of a line (without its line end).
-pub(super) fn class(line: &str) -> Option<Class> {
+pub(super) fn class(line: &str) -> Option<LineClass> {
     if line.len() > LONGEST {
         return None;
     }
     let is_progress = || line.contains('%') && line.chars().any(is_bar) && !tells_of_failure(line);
     passed(line.trim_end())
-        .map(Class::Passed)
-        .or_else(|| is_progress().then_some(Class::Progress))
+        .map(LineClass::Passed)
+        .or_else(|| is_progress().then_some(LineClass::Progress))
 }
 
 /// The label for passed tests with lines like this one: of Rust and Python's unittest, of pytest, of Go.

@@ -2,7 +2,7 @@
 
 use crate::common::{answers, assert_valid, read, result, says};
 use codelet_context::breaks::Cause;
-use codelet_context::conversation::{Conversation, Due, Place, Report};
+use codelet_context::conversation::{Conversation, Due, PartPosition, Report};
 use codelet_context::message::{Image, Message, Part, Role, ToolResult};
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::usage::Usage;
@@ -40,7 +40,7 @@ fn looked() -> Conversation {
     conversation
 }
 
-const IN_THE_ANSWER: Place = Place {
+const IN_THE_ANSWER: PartPosition = PartPosition {
     message: 3,
     part: 0,
     within: Some(1),
@@ -109,7 +109,7 @@ fn a_compaction_that_is_taken_back_does_not_show_what_was_refused_since() {
     assert!(messages.len() < whole);
     let shows_it = |message: &std::sync::Arc<Message>| format!("{message:?}").contains(PIXELS);
     let message = messages.iter().position(shows_it).unwrap();
-    conversation.withdraw(&[Place {
+    conversation.withdraw(&[PartPosition {
         message,
         ..IN_THE_ANSWER
     }]);
@@ -191,7 +191,7 @@ fn a_compaction_within_a_refused_turn_is_taken_back_with_it() {
 fn nothing_leaves_from_a_place_at_which_nothing_can_go() {
     let mut conversation = looked();
     for (message, part, within) in [(0, 0, None), (2, 0, None), (3, 0, None), (3, 0, Some(7)), (99, 0, None)] {
-        let place = Place { message, part, within };
+        let place = PartPosition { message, part, within };
         assert!(conversation.withdraw(&[place]).is_empty(), "{place:?}");
     }
     assert!(conversation.edits().is_empty());
@@ -204,7 +204,7 @@ fn a_prompt_whose_picture_was_refused_is_still_a_prompt() {
         Role::User,
         vec![Part::text("What is this?"), picture(PIXELS)],
     ));
-    let place = Place {
+    let place = PartPosition {
         message: 0,
         part: 1,
         within: None,

@@ -514,7 +514,7 @@ fn what_a_vendor_names_of_the_conversation_is_found_in_it() {
         let ModelError::Rejected { suspects, .. } = found else {
             panic!("{wire:?}: {found:?}");
         };
-        let is_of_the_prompt = |place: &codelet_context::conversation::Place| place.message == 2;
+        let is_of_the_prompt = |place: &codelet_context::conversation::PartPosition| place.message == 2;
         let is_named = matches!(&suspects, Suspects::Parts(places) if places.iter().all(is_of_the_prompt));
         assert!(is_named || suspects == Suspects::Unknown, "{wire:?}: {suspects:?}");
     }

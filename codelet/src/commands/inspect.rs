@@ -7,7 +7,7 @@ use crate::input::{Input, InputContent};
 use crate::output::Output;
 use crate::paint::{self, Ink, Look, clean, clip, clip_path, count, fit, number, percent};
 use crate::progress::Progress;
-use codelet_context::inspect::{Inspection, Item, Kind, Place, Superseding, TurnShare};
+use codelet_context::inspect::{Inspection, Item, Kind, Superseding, TurnPosition, TurnShare};
 use codelet_context::tokens::Tokens;
 use codelet_offline::inspect as offline;
 use codelet_transcript::Format;
@@ -223,11 +223,11 @@ fn words(item: &Item, columns: usize) -> String {
 }
 
 /// Formats `turn 3, step 12` for a narrow column.
-fn place(place: Option<Place>) -> String {
+fn place(place: Option<TurnPosition>) -> String {
     match place {
         None => "head".to_owned(),
-        Some(Place { turn, step: None }) => turn.to_string(),
-        Some(Place { turn, step: Some(step) }) => format!("{turn}.{step}"),
+        Some(TurnPosition { turn, step: None }) => turn.to_string(),
+        Some(TurnPosition { turn, step: Some(step) }) => format!("{turn}.{step}"),
     }
 }
 

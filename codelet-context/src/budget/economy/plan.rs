@@ -1,6 +1,6 @@
 //! The decision when an edit pays, and where to cut.
 
-use super::{Cut, Economy, Way};
+use super::{Economy, TrimPlan, Way};
 use crate::budget::economics;
 use crate::message::tokens::Tokens;
 
@@ -63,7 +63,7 @@ impl Economy {
     /// no more can be relied on. If reading is free, it never pays for itself; then the test is whether the window is
     /// likely to fill up anyway, which it does at `trigger`.
     pub fn pays(&self, before: Tokens, after: Tokens, trigger: Tokens) -> bool {
-        let cut = Cut {
+        let cut = TrimPlan {
             from: 0,
             removed: before.saturating_sub(after) as f64,
             tail: after as f64,
@@ -79,7 +79,7 @@ impl Economy {
     }
 
     /// Returns whether the session can afford the cost of a cut and has room for enough steps to recover it.
-    fn is_worth(&self, cut: &Cut) -> bool {
+    fn is_worth(&self, cut: &TrimPlan) -> bool {
         let (read, write) = (self.read(), self.write());
         let cost = economics::break_cost(read, write, cut.tail);
         let factor = self.economics.card.factor(self.prompt as Tokens);
@@ -88,11 +88,11 @@ impl Economy {
     }
 
     /// The cut that can be made now: the best one if everything before it can be read, or one that is nearly as good.
-    fn readable_cut(&self, ideal: Cut, pinned: &[usize]) -> Option<Cut> {
+    fn readable_cut(&self, ideal: TrimPlan, pinned: &[usize]) -> Option<TrimPlan> {
         if self.economics.card.marks.is_none() || ideal.from >= self.sent {
             return Some(ideal);
         }
-        let near = |cut: &Cut| {
+        let near = |cut: &TrimPlan| {
             cut.excess >= 0.0 && (cut.tail <= ideal.tail * (1.0 + NEAR_SHARE) + NEAR_TOKENS || self.moves >= MOST_MOVES)
         };
         let marked = self
@@ -117,9 +117,9 @@ impl Economy {
     }
 
     /// The cut with the largest excess of rent over cost: anywhere, or with the cache read exactly up to `readable`.
-    fn best(&self, readable: Option<usize>, pinned: &[usize]) -> Option<Cut> {
+    fn best(&self, readable: Option<usize>, pinned: &[usize]) -> Option<TrimPlan> {
         let price = (self.write() - self.read()).max(0.0);
-        let mut best: Option<Cut> = None;
+        let mut best: Option<TrimPlan> = None;
         let (mut rent, mut removed) = (0.0, 0.0);
         // Sent tokens from message `from` on.
         let mut from = self.sent;
@@ -148,7 +148,7 @@ impl Economy {
                 let tail = (behind - removed).max(0.0);
                 let excess = rent - price * tail;
                 if best.is_none_or(|best| excess > best.excess) {
-                    best = Some(Cut {
+                    best = Some(TrimPlan {
                         from,
                         removed,
                         tail,
@@ -160,7 +160,7 @@ impl Economy {
         let Some(readable) = readable else { return best };
         (removed > 0.0).then(|| {
             let tail = (self.weights[readable.min(self.sent)..self.sent].iter().sum::<f64>() - removed).max(0.0);
-            Cut {
+            TrimPlan {
                 from: readable,
                 removed,
                 tail,
@@ -218,7 +218,7 @@ impl Economy {
     }
 
     /// The cut with the shortest tail that gets clearly below a tier.
-    fn lightest_below(&self, occupancy: Tokens, above: Tokens, pinned: &[usize]) -> Option<Cut> {
+    fn lightest_below(&self, occupancy: Tokens, above: Tokens, pinned: &[usize]) -> Option<TrimPlan> {
         let wanted = occupancy as f64 - above as f64 * BELOW_TIER;
         let mut removed = 0.0;
         for candidate in self.bulk.candidates(pinned) {
@@ -228,7 +228,7 @@ impl Economy {
                 let all: f64 = self.from(from, pinned).iter().map(|it| self.in_tokens(it)).sum();
                 let sent = self.sent.max(from);
                 let tail = (self.weights[from..sent].iter().sum::<f64>() - all).max(0.0);
-                return Some(Cut {
+                return Some(TrimPlan {
                     from,
                     removed: all,
                     tail,
@@ -240,12 +240,12 @@ impl Economy {
     }
 
     /// A cut of everything removable, if that is enough to make use of an expired cache.
-    pub fn cold_cut(&self, pinned: &[usize]) -> Option<Cut> {
+    pub fn cold_cut(&self, pinned: &[usize]) -> Option<TrimPlan> {
         self.economics.preset.left()?;
         let removed: f64 = self.bulk.candidates(pinned).map(|it| self.in_tokens(&it)).sum();
         let from = self.bulk.candidates(pinned).last()?.at;
         let tail: f64 = self.weights[..self.sent].iter().sum::<f64>() + self.overhead - removed;
-        (removed >= LEAST_COLD).then_some(Cut {
+        (removed >= LEAST_COLD).then_some(TrimPlan {
             from,
             removed,
             tail: tail.max(0.0),

@@ -14,14 +14,14 @@ pub(crate) enum Event {
     /// Another check succeeded.
     BuildPassed,
     /// A check failed.
-    CheckFailed(Failure),
+    CheckFailed(FailureKind),
     /// Something else succeeded or failed.
     Other { success: bool },
 }
 
 /// The failure before a change of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Failure {
+pub(crate) enum FailureKind {
     Build,
     Tests,
     /// Some other command or tool.
@@ -56,8 +56,8 @@ fn outcome(call: &ToolCall, checks: &[Check], result: &ToolResult) -> Option<Eve
             match passed(check, result)? {
                 true if is_test => Some(Event::TestsPassed),
                 true => Some(Event::BuildPassed),
-                false if is_test => Some(Event::CheckFailed(Failure::Tests)),
-                false => Some(Event::CheckFailed(Failure::Build)),
+                false if is_test => Some(Event::CheckFailed(FailureKind::Tests)),
+                false => Some(Event::CheckFailed(FailureKind::Build)),
             }
         }
         ActionKind::Other => other(),

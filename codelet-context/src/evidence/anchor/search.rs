@@ -2,7 +2,7 @@
 
 use super::AnchorKind;
 use super::describe::describe;
-use super::event::{Event, Failure};
+use super::event::{Event, FailureKind};
 use std::sync::Arc;
 
 /// The state of the search.
@@ -12,15 +12,15 @@ pub(super) struct Search {
     events: usize,
     /// The last unresolved failure of a step or turn. Passing tests resolve any failure; a passing build or another
     /// success resolves a failure of its own kind only.
-    broken: Option<Failure>,
+    broken: Option<FailureKind>,
     /// Files changed in this turn since its last success.
     changed: Vec<Arc<str>>,
     /// The failure that was unresolved when one of them was changed.
-    repaired: Option<Failure>,
+    repaired: Option<FailureKind>,
     /// True if a test run followed the last change.
     is_tested: bool,
     /// Untested changes of earlier turns, and the failure that was unresolved at the time.
-    waiting: (Vec<Arc<str>>, Option<Failure>),
+    waiting: (Vec<Arc<str>>, Option<FailureKind>),
     /// The newest success that nothing has invalidated.
     success: Option<(AnchorKind, String)>,
 }
@@ -59,7 +59,7 @@ impl Search {
             Event::Changed(paths) => self.change(paths),
             Event::CheckFailed(failure) => {
                 self.broken = Some(*failure);
-                if *failure == Failure::Tests {
+                if *failure == FailureKind::Tests {
                     self.success = None;
                     self.test();
                 }
@@ -73,15 +73,15 @@ impl Search {
                     self.success = Some(describe(repaired, &waiting));
                 }
             }
-            Event::BuildPassed if self.broken == Some(Failure::Build) => self.broken = None,
-            Event::Other { success: true } if self.broken == Some(Failure::Other) => self.broken = None,
-            Event::Other { success: false } => self.broken = self.broken.or(Some(Failure::Other)),
+            Event::BuildPassed if self.broken == Some(FailureKind::Build) => self.broken = None,
+            Event::Other { success: true } if self.broken == Some(FailureKind::Other) => self.broken = None,
+            Event::Other { success: false } => self.broken = self.broken.or(Some(FailureKind::Other)),
             Event::BuildPassed | Event::Other { .. } => {}
         }
     }
 
     /// Records a test run, which ends the wait of earlier turns' changes.
-    fn test(&mut self) -> (Vec<Arc<str>>, Option<Failure>) {
+    fn test(&mut self) -> (Vec<Arc<str>>, Option<FailureKind>) {
         self.is_tested = true;
         std::mem::take(&mut self.waiting)
     }

@@ -3,7 +3,7 @@
 use super::Conversation;
 use super::edits::Refusal;
 use super::undo::Snapshot;
-use crate::budget::economy::Cut;
+use crate::budget::economy::TrimPlan;
 use crate::budget::policy::Reason;
 use crate::compact::notice::Notice;
 use crate::compact::trim;
@@ -18,7 +18,7 @@ impl Conversation {
     /// Makes a light edit: from the cut on, replaces removable results with markers and the lines most likely to be
     /// referred to again, and drops the thinking of finished turns. Calls, prompts and other text stay, and so does
     /// everything before the cut.
-    pub(super) fn trim(&mut self, reason: Reason, mut cut: Cut) -> Result<Notice, Refusal> {
+    pub(super) fn trim(&mut self, reason: Reason, mut cut: TrimPlan) -> Result<Notice, Refusal> {
         // The view may have become shorter than the cut since the decision.
         cut.from = cut.from.min(self.view.messages.len());
         let open = self.open_calls();

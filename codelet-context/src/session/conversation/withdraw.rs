@@ -24,7 +24,7 @@ const REASON: &str = "rejected";
 
 /// The position of a part in the [view](crate::message::view::View).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub struct Place {
+pub struct PartPosition {
     /// The index of the message.
     pub message: usize,
     /// The index of the part in it.
@@ -123,7 +123,7 @@ impl Conversation {
     /// thinking). A picture is removed wherever it occurs. This is an edit and a recorded break of the prefix;
     /// [`undo_compact`](Self::undo_compact) does not restore refused parts. Returns the removed parts, without the
     /// positions at which nothing can be removed.
-    pub fn withdraw(&mut self, places: &[Place]) -> Vec<Withdrawn> {
+    pub fn withdraw(&mut self, places: &[PartPosition]) -> Vec<Withdrawn> {
         let before = self.view.messages.clone();
         let kept = self.view.archive.len();
         let mut withdrawn = Vec::new();
@@ -188,7 +188,7 @@ impl Conversation {
     }
 
     /// A part of the view that can be removed alone, and its name. A call cannot, since its result would remain.
-    fn part_at(&self, place: Place) -> Option<(&Part, String)> {
+    fn part_at(&self, place: PartPosition) -> Option<(&Part, String)> {
         let message = self.view.messages.get(place.message)?;
         let part = message.parts.get(place.part)?;
         if let (Part::ToolResult(result), Some(within)) = (part, place.within) {

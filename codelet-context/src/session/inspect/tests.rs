@@ -180,7 +180,7 @@ fn turns_carry_their_prompt_their_steps_and_their_anchors() {
     assert_eq!(told, [("first thing", 2, 1..5), ("second thing", 1, 5..7)]);
     assert_eq!(found.turns[1].anchors, [anchor]);
     let place = found.largest.iter().find(|item| item.message == 4).unwrap().place;
-    assert_eq!(place, Some(Place { turn: 0, step: Some(1) }));
+    assert_eq!(place, Some(TurnPosition { turn: 0, step: Some(1) }));
     assert!(
         found
             .largest
