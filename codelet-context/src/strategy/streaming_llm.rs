@@ -71,13 +71,12 @@ fn choose(messages: &[Arc<Message>], limits: &Limits, over: Tokens) -> Vec<bool>
             .0
             .clone()
             .find(|&at| removable(&messages[at]).count() < messages[at].parts.len());
-        for at in step.0.start..stays.map_or(step.0.end, |at| at + 1) {
-            bytes += removable(&messages[at]).map(part_bytes).sum::<usize>();
-            here += removable(&messages[at]).map(tokens::estimate_part).sum::<Tokens>();
-            if stays != Some(at) || removable(&messages[at]).next().is_some() {
-                gap.push(at);
-            }
-        }
+        let places = step.0.start..stays.map_or(step.0.end, |at| at + 1);
+        let parts = || messages[places.clone()].iter().flat_map(|message| removable(message));
+        bytes += parts().map(part_bytes).sum::<usize>();
+        here += parts().map(tokens::estimate_part).sum::<Tokens>();
+        let leaves_something = |at: &usize| stays != Some(*at) || removable(&messages[*at]).next().is_some();
+        gap.extend(places.clone().filter(leaves_something));
         let is_of_use = bytes > LONGEST_MARKER;
         if is_of_use {
             gap.drain(..).for_each(|at| leaves[at] = true);
