@@ -1,7 +1,7 @@
 //! The features of a segment, the input of the scorer.
 
 use super::block::{Block, Speaker};
-use super::index::{Known, RankingIndex, Segment};
+use super::index::{Known, RankingIndex, Segment, Word};
 use super::kind::CallKind;
 use super::look::{self, LOOKS};
 use super::word::{COMMON, LISTS};
@@ -183,13 +183,13 @@ impl<'a> Whole<'a> {
         sink.add(own, length);
     }
 
-    /// Adds the features of a segment that depend on its words in the whole history; the segment is in block `number`.
-    pub fn words(&self, sink: &mut impl Sink, number: u32, segment: u32) {
-        let words = self.index.words_of(segment);
+    /// Adds the features of a segment of block `number` that depend on its words in the whole history.
+    pub fn words(&self, sink: &mut impl Sink, number: u32, words: &[Word]) {
         let (mut all, mut reuse, mut of_user, mut follow, mut asked) = (0.0_f32, 0.0, 0.0, 0.0, 0.0);
         for word in words {
             let now = self.words[word.number()];
-            let share = |holds: bool| if holds { now.rarity } else { 0.0 };
+            // Runs for every word of a history, and no processor foresees which of these holds.
+            let share = |holds: bool| f32::from_bits(now.rarity.to_bits() & u32::from(holds).wrapping_neg());
             all += now.rarity;
             reuse += share(now.used & !Now::ASKED > number);
             of_user += share(word.is_of_user());

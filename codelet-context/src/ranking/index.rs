@@ -40,7 +40,7 @@ pub(crate) struct Segment {
     pub start: u32,
     pub end: u32,
     /// The end of its words in the list of all words; they begin at the end of those of the previous segment.
-    words: u32,
+    pub words: u32,
     /// The bytes of its quoted form; 0 if it is never quoted.
     pub bytes: u16,
     /// Its appearance, and the lists that contain its words.
@@ -404,11 +404,16 @@ impl RankingIndex {
 
     /// The words of a segment, without duplicates.
     pub fn words_of(&self, segment: u32) -> &[Word] {
-        &self.segment_words[self.words_before(segment)..self.words_before(segment + 1)]
+        self.words_in(self.words_before(segment)..self.words_before(segment + 1))
+    }
+
+    /// The words of segments in a range of the list of all words.
+    pub fn words_in(&self, range: Range<usize>) -> &[Word] {
+        &self.segment_words[range]
     }
 
     /// The number of words in the segments before this one.
-    fn words_before(&self, segment: u32) -> usize {
+    pub fn words_before(&self, segment: u32) -> usize {
         let before = segment.checked_sub(1);
         before.map_or(0, |before| self.segments[before as usize].words as usize)
     }

@@ -6,9 +6,9 @@
 
 use super::features::{self, Whole};
 use super::focus::Focus;
-use super::index::RankingIndex;
+use super::index::{RankingIndex, Word};
 use super::look::bit;
-use super::queue::{self, Queue, Waiting};
+use super::queue::{self, Candidate, Queue, Unseen, Waiting};
 use super::weights::{self, Score, Weights};
 use crate::text::hash::{self, ByHash};
 use std::sync::LazyLock;
@@ -105,26 +105,25 @@ pub(crate) struct Packing<'a> {
     words: Vec<Cover>,
     opened: Opened,
     queue: Queue,
-    worths: Worths<'a>,
     /// Hashes of selected lines that are repetitions.
     said: ByHash<()>,
     /// By block: the size of its frame, and the state from which that was computed.
     frames: Vec<(Open, u32)>,
+    /// By block: true if it belongs to a file in the user's focus; empty without a focus.
+    named: Vec<bool>,
     /// Segments in the order of selection.
     order: Vec<u32>,
 }
 
 impl<'a> Packing<'a> {
-    /// Computes the value of each segment; nothing is selected yet.
+    /// Computes the score of each segment; nothing is selected yet.
     pub fn new(task: &'a Task<'a>) -> Self {
         let index = task.index;
         let whole = Whole::of(index);
-        let (scores, waiting) = scored(task, &whole);
         let names_file = |focus: &Focus| {
             let blocks = 0..index.blocks.len() as u32;
             blocks.map(|block| focus.names_file_of(index, block)).collect()
         };
-        let named = task.focus.map_or_else(Vec::new, names_file);
         let mut packing = Packing {
             task,
             words: whole.rarities().map(Cover::of).collect(),
@@ -132,13 +131,13 @@ impl<'a> Packing<'a> {
                 blocks: vec![false; index.blocks.len()],
                 turns: vec![false; index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
             },
-            queue: Queue::of(&waiting),
-            worths: Worths { task, scores, named },
+            queue: Queue::of(scored(task, &whole)),
             said: ByHash::default(),
             frames: vec![(Open::Unknown, 0); index.blocks.len()],
+            named: task.focus.map_or_else(Vec::new, names_file),
             order: Vec::new(),
         };
-        task.shown.iter().for_each(|&segment| packing.cover(segment));
+        task.shown.iter().for_each(|&segment| packing.cover(index.words_of(segment)));
         for &word in task.beside {
             packing.words[word as usize].take();
         }
@@ -152,14 +151,13 @@ impl<'a> Packing<'a> {
         while self.peek().is_some()
             && let Some(mut next) = self.queue.pop()
         {
-            let cost = self.cost(&next);
-            let gain = self.gain(&next) / price(cost);
+            let (gain, cost) = self.gain(&next.candidate, next.worth);
             if gain < next.gain && self.peek().is_some_and(|other| gain < other.gain) {
                 next.gain = gain;
                 self.queue.push(next);
                 continue;
             }
-            if self.is_taken_again(&next) {
+            if self.is_taken_again(&next.candidate) {
                 continue;
             }
             if cost > room {
@@ -170,7 +168,7 @@ impl<'a> Packing<'a> {
                 continue;
             }
             room -= cost;
-            self.take(&next);
+            self.take(&next.candidate);
         }
         too_large.into_iter().for_each(|waiting| self.queue.push(waiting));
         self.order.len() > taken
@@ -196,35 +194,32 @@ impl<'a> Packing<'a> {
     /// The candidate with the highest gain.
     fn peek(&mut self) -> Option<&Waiting> {
         while self.queue.peek().is_none() {
-            for (segment, block) in self.queue.lower()? {
-                let worth = self.worths.of(segment, block);
-                let mut unseen = Waiting {
-                    gain: 0.0,
-                    segment,
-                    block,
-                    worth,
-                };
-                unseen.gain = self.gain(&unseen) / price(self.cost(&unseen));
-                self.queue.push(unseen);
+            for Unseen { score, candidate, .. } in self.queue.lower()? {
+                let worth = self.worth(&candidate, score);
+                let (gain, _) = self.gain(&candidate, worth);
+                self.queue.push(Waiting { gain, worth, candidate });
             }
         }
         self.queue.peek()
     }
 
-    fn cover(&mut self, segment: u32) {
-        for word in self.task.index.words_of(segment) {
-            self.words[word.number()].take();
-        }
+    fn words_of(&self, next: &Candidate) -> &'a [Word] {
+        let start = next.words as usize;
+        self.task.index.words_in(start..start + usize::from(next.count))
     }
 
-    fn take(&mut self, next: &Waiting) {
+    fn cover(&mut self, words: &[Word]) {
+        words.iter().for_each(|word| self.words[word.number()].take());
+    }
+
+    fn take(&mut self, next: &Candidate) {
         let block = &self.task.index.blocks[next.block as usize];
         self.opened.blocks[next.block as usize] = true;
         self.opened.turns[block.turn as usize] = true;
         if let Some(call) = block.call {
             self.opened.blocks[call as usize] = true;
         }
-        self.cover(next.segment);
+        self.cover(self.words_of(next));
         if self.comes_again(next) {
             self.said.insert(self.line(next), ());
         }
@@ -232,24 +227,45 @@ impl<'a> Packing<'a> {
     }
 
     /// The hash of a segment's quoted form.
-    fn line(&self, next: &Waiting) -> u64 {
+    fn line(&self, next: &Candidate) -> u64 {
         hash::bytes(self.task.index.quoted(next.block, next.segment).as_bytes())
     }
 
     /// Returns whether the same line occurred before.
-    fn comes_again(&self, next: &Waiting) -> bool {
+    fn comes_again(&self, next: &Candidate) -> bool {
         self.task.index.segments[next.segment as usize].looks & const { bit("dup") } != 0
     }
 
     /// Returns whether this is a repetition of which a copy was already selected.
-    fn is_taken_again(&self, next: &Waiting) -> bool {
+    fn is_taken_again(&self, next: &Candidate) -> bool {
         self.comes_again(next) && self.said.contains_key(&self.line(next))
+    }
+
+    /// The value of a segment with this score.
+    fn worth(&self, next: &Candidate, score: f32) -> f32 {
+        let factor = |focus: &Focus| {
+            let text = self.task.index.text_of(next.block, next.segment);
+            focus.factor(text, self.named[next.block as usize])
+        };
+        weights::worth(score) * self.task.focus.map_or(1.0, factor)
+    }
+
+    /// The value of a segment, scaled by the share of its words that is new, for what it costs; and that cost in bytes.
+    fn gain(&mut self, next: &Candidate, worth: f32) -> (f32, usize) {
+        let (mut new, mut all) = (0.0_f32, 0.0);
+        for word in self.words_of(next) {
+            let word = &self.words[word.number()];
+            all += word.rarity;
+            new += word.new;
+        }
+        let cost = self.cost(next);
+        (if all > 0.0 { worth * new / all } else { worth } / price(cost), cost)
     }
 
     /// The bytes that a segment adds: its own, with a line break and an omission marker, and those of the frame that it
     /// requires.
-    fn cost(&mut self, next: &Waiting) -> usize {
-        let own = usize::from(self.task.index.segments[next.segment as usize].bytes) + LINE;
+    fn cost(&mut self, next: &Candidate) -> usize {
+        let own = usize::from(next.bytes) + LINE;
         if self.opened.blocks[next.block as usize] {
             return own;
         }
@@ -264,68 +280,50 @@ impl<'a> Packing<'a> {
         }
         own + *frame as usize
     }
-
-    /// The value of a segment, scaled by the share of its words that is new.
-    fn gain(&self, next: &Waiting) -> f32 {
-        let (mut new, mut all) = (0.0_f32, 0.0);
-        for word in self.task.index.words_of(next.segment) {
-            let word = &self.words[word.number()];
-            all += word.rarity;
-            new += word.new;
-        }
-        if all > 0.0 { next.worth * new / all } else { next.worth }
-    }
 }
 
-/// Computes the scores by segment; and the candidates with their blocks and upper bounds of their levels.
-fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<(u32, u32, u16)>) {
+/// Computes the scores of the candidates, and upper bounds of their gains.
+fn scored(task: &Task<'_>, whole: &Whole<'_>) -> Vec<Unseen> {
     let index = task.index;
     let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
-    let mut scores = vec![0.0; index.segments.len()];
-    let mut waiting = Vec::with_capacity(index.segments.len());
+    let mut unseen = Vec::with_capacity(index.segments.len());
     let mut shown = task.shown.iter().peekable();
     for (number, block) in index.blocks.iter().enumerate().filter(|(number, _)| task.open[*number]) {
         let mut of_block = Score::new(task.weights);
         whole.block(&mut of_block, number);
+        let mut end = index.words_before(block.segments.start);
         for (place, segment) in block.segments.clone().enumerate() {
             while shown.next_if(|&&shown| shown < segment).is_some() {}
             let known = &index.segments[segment as usize];
+            let words = std::mem::replace(&mut end, known.words as usize)..known.words as usize;
             if known.bytes == 0 || shown.peek() == Some(&&segment) {
                 continue;
             }
+            let candidate = Candidate {
+                segment,
+                block: number as u32,
+                words: words.start as u32,
+                count: words.len() as u16,
+                bytes: known.bytes,
+            };
             let mut score = Score::new(task.weights);
             match is_built_in {
                 true => score.sum = known.score,
                 false => features::of_text(&mut score, block, place, known),
             }
             score.sum += of_block.sum;
-            whole.words(&mut score, number as u32, segment);
-            scores[segment as usize] = score.sum;
+            whole.words(&mut score, number as u32, index.words_in(words));
             let most = match task.focus {
                 // The user's focus may multiply the value without limit.
                 Some(_) => f32::MAX,
                 None => weights::worth_at_most(score.sum) / price(usize::from(known.bytes) + LINE),
             };
-            waiting.push((segment, number as u32, queue::level(most)));
+            unseen.push(Unseen {
+                level: queue::level(most),
+                score: score.sum,
+                candidate,
+            });
         }
     }
-    (scores, waiting)
-}
-
-/// The values of the candidates.
-struct Worths<'a> {
-    task: &'a Task<'a>,
-    /// Scores by segment.
-    scores: Vec<f32>,
-    /// By block: true if it belongs to a file in the user's focus; empty without a focus.
-    named: Vec<bool>,
-}
-
-impl Worths<'_> {
-    /// The value of a segment of a block.
-    fn of(&self, segment: u32, block: u32) -> f32 {
-        let worth = weights::worth(self.scores[segment as usize]);
-        let factor = |focus: &Focus| focus.factor(self.task.index.text_of(block, segment), self.named[block as usize]);
-        worth * self.task.focus.map_or(1.0, factor)
-    }
+    unseen
 }

@@ -3,17 +3,38 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// A candidate with the gain it had when last examined; the gain is not negative.
-pub(crate) struct Waiting {
-    pub gain: f32,
+/// A candidate, with everything that its gain is computed from: in a long history, each list that is asked for one more
+/// segment is a wait for the memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Candidate {
     pub segment: u32,
     pub block: u32,
+    /// The beginning of its words in the list of all words, and their number.
+    pub words: u32,
+    pub count: u16,
+    /// The bytes of its quoted form.
+    pub bytes: u16,
+}
+
+/// A candidate that was not examined yet: its score, and the level of an upper bound of its gain.
+#[derive(Clone, Copy)]
+pub(crate) struct Unseen {
+    pub level: u16,
+    pub score: f32,
+    pub candidate: Candidate,
+}
+
+/// A candidate with its value, and the gain that it had when last examined; the gain is not negative.
+pub(crate) struct Waiting {
+    pub gain: f32,
     pub worth: f32,
+    pub candidate: Candidate,
 }
 
 impl Ord for Waiting {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.gain.total_cmp(&other.gain).then(other.segment.cmp(&self.segment))
+        let later = || other.candidate.segment.cmp(&self.candidate.segment);
+        self.gain.total_cmp(&other.gain).then_with(later)
     }
 }
 impl PartialOrd for Waiting {
@@ -34,8 +55,9 @@ const LOWEST: u32 = 19;
 /// A priority queue by gain. Most candidates are never examined, so they wait unsorted on levels, and only those above
 /// the highest remaining level are sorted.
 pub(crate) struct Queue {
-    /// Unexamined segments with their blocks, lowest level first; and the end of each level.
-    unseen: Vec<(u32, u32)>,
+    unseen: Vec<Unseen>,
+    /// The unexamined candidates that are left, lowest level first, and the end of each level.
+    order: Vec<u32>,
     ends: Vec<usize>,
     /// Examined candidates on each level.
     levels: Vec<Vec<Waiting>>,
@@ -48,23 +70,24 @@ pub(crate) fn level(gain: f32) -> u16 {
 }
 
 impl Queue {
-    /// Creates a queue of unexamined segments with their blocks and levels.
-    pub fn of(segments: &[(u32, u32, u16)]) -> Self {
+    /// Creates a queue of unexamined candidates.
+    pub fn of(unseen: Vec<Unseen>) -> Self {
         let levels = usize::from(level(1.0)) + 1;
         let mut ends = vec![0; levels];
-        segments.iter().for_each(|(.., level)| ends[usize::from(*level)] += 1);
+        unseen.iter().for_each(|unseen| ends[usize::from(unseen.level)] += 1);
         let mut sum = 0;
         for end in &mut ends {
             sum += std::mem::replace(end, sum);
         }
-        let mut unseen = vec![(0, 0); segments.len()];
-        for &(segment, block, level) in segments {
-            let end = &mut ends[usize::from(level)];
-            unseen[*end] = (segment, block);
+        let mut order = vec![0; unseen.len()];
+        for (unseen, number) in unseen.iter().zip(0..) {
+            let end = &mut ends[usize::from(unseen.level)];
+            order[*end] = number;
             *end += 1;
         }
         Queue {
             unseen,
+            order,
             ends,
             levels: (0..levels).map(|_| Vec::new()).collect(),
             top: BinaryHeap::new(),
@@ -89,11 +112,12 @@ impl Queue {
         self.top.pop()
     }
 
-    /// Sorts the candidates of the highest level. Returns its unexamined segments, for the caller to examine and push.
-    /// `None` if no level is left.
-    pub fn lower(&mut self) -> Option<Vec<(u32, u32)>> {
+    /// Sorts the candidates of the highest level. Returns its unexamined ones, for the caller to examine and push. `None`
+    /// if no level is left.
+    pub fn lower(&mut self) -> Option<Vec<Unseen>> {
         self.top.extend(self.levels.pop()?);
         self.ends.pop();
-        Some(self.unseen.split_off(self.ends.last().copied().unwrap_or(0)))
+        let order = self.order.drain(self.ends.last().copied().unwrap_or(0)..);
+        Some(order.map(|number| self.unseen[number as usize]).collect())
     }
 }
