@@ -68,6 +68,11 @@ impl Word {
         (self.0 & !(Word::FOLLOWED | Word::OF_USER)) as usize
     }
 
+    /// The flags, 0 if there are none.
+    pub fn marks(self) -> u32 {
+        self.0 & (Word::FOLLOWED | Word::OF_USER)
+    }
+
     /// Returns whether the next block of speech contains the word, too.
     pub fn is_followed(self) -> bool {
         self.0 & Word::FOLLOWED != 0

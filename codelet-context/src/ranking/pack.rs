@@ -8,7 +8,7 @@ use super::features::{self, Whole};
 use super::focus::Focus;
 use super::index::{RankingIndex, Word};
 use super::look::bit;
-use super::queue::{self, Candidate, Queue, Unseen, Waiting};
+use super::queue::{self, Queue, Waiting};
 use super::weights::{self, Score, Weights};
 use crate::text::hash::{self, ByHash};
 use std::sync::LazyLock;
@@ -109,6 +109,8 @@ pub(crate) struct Packing<'a> {
     said: ByHash<()>,
     /// By block: the size of its frame, and the state from which that was computed.
     frames: Vec<(Open, u32)>,
+    /// The scores by segment.
+    scores: Vec<f32>,
     /// By block: true if it belongs to a file in the user's focus; empty without a focus.
     named: Vec<bool>,
     /// Segments in the order of selection.
@@ -120,6 +122,9 @@ impl<'a> Packing<'a> {
     pub fn new(task: &'a Task<'a>) -> Self {
         let index = task.index;
         let whole = Whole::of(index);
+        let (scores, levels) = scored(task, &whole);
+        let blocks = index.blocks.iter().zip(0..);
+        let blocks = blocks.flat_map(|(block, number)| block.segments.clone().map(move |_| number));
         let names_file = |focus: &Focus| {
             let blocks = 0..index.blocks.len() as u32;
             blocks.map(|block| focus.names_file_of(index, block)).collect()
@@ -131,7 +136,8 @@ impl<'a> Packing<'a> {
                 blocks: vec![false; index.blocks.len()],
                 turns: vec![false; index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
             },
-            queue: Queue::of(scored(task, &whole)),
+            queue: Queue::of(&levels, blocks),
+            scores,
             said: ByHash::default(),
             frames: vec![(Open::Unknown, 0); index.blocks.len()],
             named: task.focus.map_or_else(Vec::new, names_file),
@@ -151,13 +157,13 @@ impl<'a> Packing<'a> {
         while self.peek().is_some()
             && let Some(mut next) = self.queue.pop()
         {
-            let (gain, cost) = self.gain(&next.candidate, next.worth);
+            let (gain, cost) = self.gain(&next);
             if gain < next.gain && self.peek().is_some_and(|other| gain < other.gain) {
                 next.gain = gain;
                 self.queue.push(next);
                 continue;
             }
-            if self.is_taken_again(&next.candidate) {
+            if self.is_taken_again(&next) {
                 continue;
             }
             if cost > room {
@@ -168,7 +174,7 @@ impl<'a> Packing<'a> {
                 continue;
             }
             room -= cost;
-            self.take(&next.candidate);
+            self.take(&next);
         }
         too_large.into_iter().for_each(|waiting| self.queue.push(waiting));
         self.order.len() > taken
@@ -194,16 +200,33 @@ impl<'a> Packing<'a> {
     /// The candidate with the highest gain.
     fn peek(&mut self) -> Option<&Waiting> {
         while self.queue.peek().is_none() {
-            for Unseen { score, candidate, .. } in self.queue.lower()? {
-                let worth = self.worth(&candidate, score);
-                let (gain, _) = self.gain(&candidate, worth);
-                self.queue.push(Waiting { gain, worth, candidate });
+            for (segment, block) in self.queue.lower()? {
+                let mut next = self.unexamined(segment, block);
+                (next.gain, _) = self.gain(&next);
+                self.queue.push(next);
             }
         }
         self.queue.peek()
     }
 
-    fn words_of(&self, next: &Candidate) -> &'a [Word] {
+    /// A candidate without its gain.
+    fn unexamined(&self, segment: u32, block: u32) -> Waiting {
+        let index = self.task.index;
+        let words = index.words_before(segment);
+        let known = &index.segments[segment as usize];
+        let factor = |focus: &Focus| focus.factor(index.text_of(block, segment), self.named[block as usize]);
+        Waiting {
+            gain: 0.0,
+            segment,
+            block,
+            worth: weights::worth(self.scores[segment as usize]) * self.task.focus.map_or(1.0, factor),
+            words: words as u32,
+            count: (known.words as usize - words) as u16,
+            bytes: known.bytes,
+        }
+    }
+
+    fn words_of(&self, next: &Waiting) -> &'a [Word] {
         let start = next.words as usize;
         self.task.index.words_in(start..start + usize::from(next.count))
     }
@@ -212,7 +235,7 @@ impl<'a> Packing<'a> {
         words.iter().for_each(|word| self.words[word.number()].take());
     }
 
-    fn take(&mut self, next: &Candidate) {
+    fn take(&mut self, next: &Waiting) {
         let block = &self.task.index.blocks[next.block as usize];
         self.opened.blocks[next.block as usize] = true;
         self.opened.turns[block.turn as usize] = true;
@@ -227,44 +250,36 @@ impl<'a> Packing<'a> {
     }
 
     /// The hash of a segment's quoted form.
-    fn line(&self, next: &Candidate) -> u64 {
+    fn line(&self, next: &Waiting) -> u64 {
         hash::bytes(self.task.index.quoted(next.block, next.segment).as_bytes())
     }
 
     /// Returns whether the same line occurred before.
-    fn comes_again(&self, next: &Candidate) -> bool {
+    fn comes_again(&self, next: &Waiting) -> bool {
         self.task.index.segments[next.segment as usize].looks & const { bit("dup") } != 0
     }
 
     /// Returns whether this is a repetition of which a copy was already selected.
-    fn is_taken_again(&self, next: &Candidate) -> bool {
+    fn is_taken_again(&self, next: &Waiting) -> bool {
         self.comes_again(next) && self.said.contains_key(&self.line(next))
     }
 
-    /// The value of a segment with this score.
-    fn worth(&self, next: &Candidate, score: f32) -> f32 {
-        let factor = |focus: &Focus| {
-            let text = self.task.index.text_of(next.block, next.segment);
-            focus.factor(text, self.named[next.block as usize])
-        };
-        weights::worth(score) * self.task.focus.map_or(1.0, factor)
-    }
-
     /// The value of a segment, scaled by the share of its words that is new, for what it costs; and that cost in bytes.
-    fn gain(&mut self, next: &Candidate, worth: f32) -> (f32, usize) {
+    fn gain(&mut self, next: &Waiting) -> (f32, usize) {
         let (mut new, mut all) = (0.0_f32, 0.0);
         for word in self.words_of(next) {
             let word = &self.words[word.number()];
             all += word.rarity;
             new += word.new;
         }
+        let gain = if all > 0.0 { next.worth * new / all } else { next.worth };
         let cost = self.cost(next);
-        (if all > 0.0 { worth * new / all } else { worth } / price(cost), cost)
+        (gain / price(cost), cost)
     }
 
     /// The bytes that a segment adds: its own, with a line break and an omission marker, and those of the frame that it
     /// requires.
-    fn cost(&mut self, next: &Candidate) -> usize {
+    fn cost(&mut self, next: &Waiting) -> usize {
         let own = usize::from(next.bytes) + LINE;
         if self.opened.blocks[next.block as usize] {
             return own;
@@ -282,48 +297,37 @@ impl<'a> Packing<'a> {
     }
 }
 
-/// Computes the scores of the candidates, and upper bounds of their gains.
-fn scored(task: &Task<'_>, whole: &Whole<'_>) -> Vec<Unseen> {
+/// Computes the scores by segment, and upper bounds of the levels of those that may be selected.
+fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<Option<u16>>) {
     let index = task.index;
     let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
-    let mut unseen = Vec::with_capacity(index.segments.len());
+    let mut scores = vec![0.0; index.segments.len()];
+    let mut levels = vec![None; index.segments.len()];
     let mut shown = task.shown.iter().peekable();
     for (number, block) in index.blocks.iter().enumerate().filter(|(number, _)| task.open[*number]) {
         let mut of_block = Score::new(task.weights);
         whole.block(&mut of_block, number);
-        let mut end = index.words_before(block.segments.start);
         for (place, segment) in block.segments.clone().enumerate() {
             while shown.next_if(|&&shown| shown < segment).is_some() {}
             let known = &index.segments[segment as usize];
-            let words = std::mem::replace(&mut end, known.words as usize)..known.words as usize;
             if known.bytes == 0 || shown.peek() == Some(&&segment) {
                 continue;
             }
-            let candidate = Candidate {
-                segment,
-                block: number as u32,
-                words: words.start as u32,
-                count: words.len() as u16,
-                bytes: known.bytes,
-            };
             let mut score = Score::new(task.weights);
             match is_built_in {
                 true => score.sum = known.score,
                 false => features::of_text(&mut score, block, place, known),
             }
             score.sum += of_block.sum;
-            whole.words(&mut score, number as u32, index.words_in(words));
+            whole.words(&mut score, number as u32, index.words_of(segment));
+            scores[segment as usize] = score.sum;
             let most = match task.focus {
                 // The user's focus may multiply the value without limit.
                 Some(_) => f32::MAX,
                 None => weights::worth_at_most(score.sum) / price(usize::from(known.bytes) + LINE),
             };
-            unseen.push(Unseen {
-                level: queue::level(most),
-                score: score.sum,
-                candidate,
-            });
+            levels[segment as usize] = Some(queue::level(most));
         }
     }
-    unseen
+    (scores, levels)
 }

@@ -3,12 +3,14 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// A candidate, with everything that its gain is computed from: in a long history, each list that is asked for one more
-/// segment is a wait for the memory.
+/// A candidate with the gain it had when last examined, which is not negative; and what that is computed from, which
+/// stands too far apart in the index to be looked up again and again.
 #[derive(Clone, Copy)]
-pub(crate) struct Candidate {
+pub(crate) struct Waiting {
+    pub gain: f32,
     pub segment: u32,
     pub block: u32,
+    pub worth: f32,
     /// The beginning of its words in the list of all words, and their number.
     pub words: u32,
     pub count: u16,
@@ -16,25 +18,16 @@ pub(crate) struct Candidate {
     pub bytes: u16,
 }
 
-/// A candidate that was not examined yet: its score, and the level of an upper bound of its gain.
-#[derive(Clone, Copy)]
-pub(crate) struct Unseen {
-    pub level: u16,
-    pub score: f32,
-    pub candidate: Candidate,
-}
-
-/// A candidate with its value, and the gain that it had when last examined; the gain is not negative.
-pub(crate) struct Waiting {
-    pub gain: f32,
-    pub worth: f32,
-    pub candidate: Candidate,
+impl Waiting {
+    /// Larger for a higher gain, and for an earlier segment with the same.
+    fn rank(&self) -> u64 {
+        u64::from(self.gain.to_bits()) << 32 | u64::from(!self.segment)
+    }
 }
 
 impl Ord for Waiting {
     fn cmp(&self, other: &Self) -> Ordering {
-        let later = || other.candidate.segment.cmp(&self.candidate.segment);
-        self.gain.total_cmp(&other.gain).then_with(later)
+        self.rank().cmp(&other.rank())
     }
 }
 impl PartialOrd for Waiting {
@@ -44,7 +37,7 @@ impl PartialOrd for Waiting {
 }
 impl PartialEq for Waiting {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
+        self.rank() == other.rank()
     }
 }
 impl Eq for Waiting {}
@@ -55,9 +48,8 @@ const LOWEST: u32 = 19;
 /// A priority queue by gain. Most candidates are never examined, so they wait unsorted on levels, and only those above
 /// the highest remaining level are sorted.
 pub(crate) struct Queue {
-    unseen: Vec<Unseen>,
-    /// The unexamined candidates that are left, lowest level first, and the end of each level.
-    order: Vec<u32>,
+    /// Unexamined segments with their blocks, lowest level first; and the end of each level.
+    unseen: Vec<(u32, u32)>,
     ends: Vec<usize>,
     /// Examined candidates on each level.
     levels: Vec<Vec<Waiting>>,
@@ -70,26 +62,27 @@ pub(crate) fn level(gain: f32) -> u16 {
 }
 
 impl Queue {
-    /// Creates a queue of unexamined candidates.
-    pub fn of(unseen: Vec<Unseen>) -> Self {
-        let levels = usize::from(level(1.0)) + 1;
-        let mut ends = vec![0; levels];
-        unseen.iter().for_each(|unseen| ends[usize::from(unseen.level)] += 1);
+    /// Creates a queue of unexamined segments, given the level of each if it is a candidate, and their blocks in the same
+    /// order.
+    pub fn of(levels: &[Option<u16>], blocks: impl Iterator<Item = u32>) -> Self {
+        let mut ends = vec![0; usize::from(level(1.0)) + 1];
+        levels.iter().flatten().for_each(|level| ends[usize::from(*level)] += 1);
         let mut sum = 0;
         for end in &mut ends {
             sum += std::mem::replace(end, sum);
         }
-        let mut order = vec![0; unseen.len()];
-        for (unseen, number) in unseen.iter().zip(0..) {
-            let end = &mut ends[usize::from(unseen.level)];
-            order[*end] = number;
-            *end += 1;
+        let mut unseen = vec![(0, 0); sum];
+        for ((level, segment), block) in levels.iter().zip(0..).zip(blocks) {
+            if let Some(level) = level {
+                let end = &mut ends[usize::from(*level)];
+                unseen[*end] = (segment, block);
+                *end += 1;
+            }
         }
         Queue {
             unseen,
-            order,
+            levels: ends.iter().map(|_| Vec::new()).collect(),
             ends,
-            levels: (0..levels).map(|_| Vec::new()).collect(),
             top: BinaryHeap::new(),
         }
     }
@@ -112,12 +105,11 @@ impl Queue {
         self.top.pop()
     }
 
-    /// Sorts the candidates of the highest level. Returns its unexamined ones, for the caller to examine and push. `None`
-    /// if no level is left.
-    pub fn lower(&mut self) -> Option<Vec<Unseen>> {
+    /// Sorts the candidates of the highest level. Returns its unexamined segments, for the caller to examine and push.
+    /// `None` if no level is left.
+    pub fn lower(&mut self) -> Option<Vec<(u32, u32)>> {
         self.top.extend(self.levels.pop()?);
         self.ends.pop();
-        let order = self.order.drain(self.ends.last().copied().unwrap_or(0)..);
-        Some(order.map(|number| self.unseen[number as usize]).collect())
+        Some(self.unseen.split_off(self.ends.last().copied().unwrap_or(0)))
     }
 }
