@@ -425,7 +425,12 @@ impl RankingIndex {
 
     /// A segment of this block as it is quoted: on one line, and safe from being mistaken for anything but a quotation.
     pub fn quoted(&self, block: u32, segment: u32) -> Cow<'_, str> {
-        quoted(self.text_of(block, segment)).unwrap_or_default()
+        let text = self.text_of(block, segment);
+        // Quoting printable ASCII only ever takes something out.
+        match usize::from(self.segments[segment as usize].bytes) == text.len() && quoting::is_printable(text) {
+            true => Cow::Borrowed(text),
+            false => quoted(text).unwrap_or_default(),
+        }
     }
 
     /// The quotable segments of a part of a message.

@@ -71,8 +71,8 @@ fn power(bytes: usize) -> f32 {
 static POWERS: LazyLock<Vec<f32>> = LazyLock::new(|| (0..1024).map(power).collect());
 
 /// The divisor for the value of something of this size.
-fn price(bytes: usize) -> f32 {
-    POWERS.get(bytes).copied().unwrap_or_else(|| power(bytes))
+fn price(powers: &[f32], bytes: usize) -> f32 {
+    powers.get(bytes).copied().unwrap_or_else(|| power(bytes))
 }
 
 /// The coverage of a word by selected segments.
@@ -123,8 +123,6 @@ impl<'a> Packing<'a> {
         let index = task.index;
         let whole = Whole::of(index);
         let (scores, levels) = scored(task, &whole);
-        let blocks = index.blocks.iter().zip(0..);
-        let blocks = blocks.flat_map(|(block, number)| block.segments.clone().map(move |_| number));
         let names_file = |focus: &Focus| {
             let blocks = 0..index.blocks.len() as u32;
             blocks.map(|block| focus.names_file_of(index, block)).collect()
@@ -136,7 +134,7 @@ impl<'a> Packing<'a> {
                 blocks: vec![false; index.blocks.len()],
                 turns: vec![false; index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
             },
-            queue: Queue::of(&levels, blocks),
+            queue: Queue::of(&index.blocks, &levels),
             scores,
             said: ByHash::default(),
             frames: vec![(Open::Unknown, 0); index.blocks.len()],
@@ -274,7 +272,7 @@ impl<'a> Packing<'a> {
         }
         let gain = if all > 0.0 { next.worth * new / all } else { next.worth };
         let cost = self.cost(next);
-        (gain / price(cost), cost)
+        (gain / price(&POWERS, cost), cost)
     }
 
     /// The bytes that a segment adds: its own, with a line break and an omission marker, and those of the frame that it
@@ -298,19 +296,26 @@ impl<'a> Packing<'a> {
 }
 
 /// Computes the scores by segment, and upper bounds of the levels of those that may be selected.
-fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<Option<u16>>) {
+fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<u16>) {
     let index = task.index;
     let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
     let mut scores = vec![0.0; index.segments.len()];
-    let mut levels = vec![None; index.segments.len()];
-    let mut shown = task.shown.iter().peekable();
+    let mut levels = vec![queue::NO_LEVEL; index.segments.len()];
+    let worth_at_most = weights::worth_at_most();
+    let prices: &[f32] = &POWERS;
+    let mut shown = task.shown.iter().copied();
+    let mut next_shown = shown.next();
     for (number, block) in index.blocks.iter().enumerate().filter(|(number, _)| task.open[*number]) {
         let mut of_block = Score::new(task.weights);
         whole.block(&mut of_block, number);
+        let mut start = index.words_before(block.segments.start);
         for (place, segment) in block.segments.clone().enumerate() {
-            while shown.next_if(|&&shown| shown < segment).is_some() {}
             let known = &index.segments[segment as usize];
-            if known.bytes == 0 || shown.peek() == Some(&&segment) {
+            let words = index.words_in(std::mem::replace(&mut start, known.words as usize)..known.words as usize);
+            while next_shown.is_some_and(|shown| shown < segment) {
+                next_shown = shown.next();
+            }
+            if known.bytes == 0 || next_shown == Some(segment) {
                 continue;
             }
             let mut score = Score::new(task.weights);
@@ -319,14 +324,14 @@ fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<Option<u16>>) {
                 false => features::of_text(&mut score, block, place, known),
             }
             score.sum += of_block.sum;
-            whole.words(&mut score, number as u32, index.words_of(segment));
+            whole.words(&mut score, number as u32, words);
             scores[segment as usize] = score.sum;
             let most = match task.focus {
                 // The user's focus may multiply the value without limit.
                 Some(_) => f32::MAX,
-                None => weights::worth_at_most(score.sum) / price(usize::from(known.bytes) + LINE),
+                None => worth_at_most(score.sum) / price(prices, usize::from(known.bytes) + LINE),
             };
-            levels[segment as usize] = Some(queue::level(most));
+            levels[segment as usize] = queue::level(most);
         }
     }
     (scores, levels)

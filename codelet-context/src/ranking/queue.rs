@@ -1,5 +1,6 @@
 //! A priority queue of candidate segments.
 
+use super::block::Block;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -45,6 +46,9 @@ impl Eq for Waiting {}
 /// Gains that differ only in this many low bits share a level. Gains above 1 share one level.
 const LOWEST: u32 = 19;
 
+/// The level of what is no candidate.
+pub(crate) const NO_LEVEL: u16 = u16::MAX;
+
 /// A priority queue by gain. Most candidates are never examined, so they wait unsorted on levels, and only those above
 /// the highest remaining level are sorted.
 pub(crate) struct Queue {
@@ -62,21 +66,22 @@ pub(crate) fn level(gain: f32) -> u16 {
 }
 
 impl Queue {
-    /// Creates a queue of unexamined segments, given the level of each if it is a candidate, and their blocks in the same
-    /// order.
-    pub fn of(levels: &[Option<u16>], blocks: impl Iterator<Item = u32>) -> Self {
+    /// Creates a queue of the unexamined segments of these blocks, given the level of each segment or [`NO_LEVEL`].
+    pub fn of(blocks: &[Block], levels: &[u16]) -> Self {
         let mut ends = vec![0; usize::from(level(1.0)) + 1];
-        levels.iter().flatten().for_each(|level| ends[usize::from(*level)] += 1);
+        let waiting = levels.iter().filter(|level| **level != NO_LEVEL);
+        waiting.for_each(|level| ends[usize::from(*level)] += 1);
         let mut sum = 0;
         for end in &mut ends {
             sum += std::mem::replace(end, sum);
         }
         let mut unseen = vec![(0, 0); sum];
-        for ((level, segment), block) in levels.iter().zip(0..).zip(blocks) {
-            if let Some(level) = level {
-                let end = &mut ends[usize::from(*level)];
-                unseen[*end] = (segment, block);
-                *end += 1;
+        for (block, number) in blocks.iter().zip(0..) {
+            for segment in block.segments.clone() {
+                if let Some(end) = ends.get_mut(usize::from(levels[segment as usize])) {
+                    unseen[*end] = (segment, number);
+                    *end += 1;
+                }
             }
         }
         Queue {
