@@ -1,6 +1,7 @@
 //! The first words of lines that the engine writes. The writer of summaries, the parser of earlier compactions and the
 //! check on quoted text all use these constants.
 
+use crate::ranking::look::Beginnings;
 use crate::ranking::look_alike;
 
 /// The first line of a summary, that of its second part after the kept steps, and the last message of a compacted view.
@@ -91,11 +92,11 @@ pub(crate) fn heads(words: &str) -> bool {
     is_all("notes") || is_all("state") || is_all("next") || is_turn("turn ") || is_turn("then, from turn ")
 }
 
+/// Runs for every quoted line; most start with two letters that none of these starts with.
+pub(crate) static BEGINS: Beginnings = Beginnings::of(&BEGINNINGS);
+
 /// Returns whether a line in plain characters starts like one of the engine's own.
 pub(crate) fn begins(plain: &str) -> bool {
-    let first = plain.chars().next().unwrap_or(' ');
-    // Runs for every quoted line; most start with a letter that no label starts with.
-    let may_begin = |label: &&&str| !first.is_ascii() || label.starts_with(|c: char| c.eq_ignore_ascii_case(&first));
     let starts = |label: &str| {
         let label = label.trim_end();
         match label.strip_suffix(':') {
@@ -103,7 +104,7 @@ pub(crate) fn begins(plain: &str) -> bool {
             None => look_alike::strip(plain, label).is_some(),
         }
     };
-    BEGINNINGS.iter().filter(may_begin).any(|label| starts(label))
+    BEGINNINGS.iter().any(|label| starts(label))
 }
 
 #[cfg(test)]
