@@ -643,6 +643,9 @@ impl<'a> Work<'a> {
                 draft::show_lines(&mut draft.message.parts[at], lines);
             }
         }
+        if !self.reads_back() {
+            drafts.iter_mut().for_each(draft::hide_handles);
+        }
         let fates = match self.without_fates {
             true => Vec::new(),
             false => {

@@ -17,18 +17,21 @@ pub(crate) enum CheckKind {
     Commit,
     /// Pushes commits.
     Push,
+    /// Opens, merges or closes a pull request.
+    PullRequest,
     /// Lists uncommitted changes.
     Status,
 }
 
 impl CheckKind {
     /// All kinds.
-    const ALL: [CheckKind; 6] = [
+    const ALL: [CheckKind; 7] = [
         CheckKind::Test,
         CheckKind::Build,
         CheckKind::Lint,
         CheckKind::Commit,
         CheckKind::Push,
+        CheckKind::PullRequest,
         CheckKind::Status,
     ];
 
@@ -40,6 +43,7 @@ impl CheckKind {
             CheckKind::Lint => "lint",
             CheckKind::Commit => "commit",
             CheckKind::Push => "push",
+            CheckKind::PullRequest => "pull request",
             CheckKind::Status => "git status",
         }
     }
@@ -179,7 +183,7 @@ fn kind_of(words: &[String]) -> Option<CheckKind> {
         let is_setting = word
             .split_once('=')
             .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
-        let is_wrapper = matches!(*word, "time" | "timeout" | "env" | "sudo" | "nice" | "command" | "exec");
+        let is_wrapper = matches!(*word, "time" | "timeout" | "env" | "sudo" | "nice" | "command" | "exec" | "rtk");
         let is_figure = word.bytes().next().is_some_and(|b| b.is_ascii_digit());
         if !(is_setting || is_wrapper || is_figure) {
             break;

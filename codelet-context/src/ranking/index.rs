@@ -135,6 +135,21 @@ impl RankingIndex {
                 self.add(told, &message.parts[number]);
             }
         }
+        if std::env::var("NOANN").is_ok() && message.calls().next().is_some() {
+            let said = self.blocks.iter().rposition(|block| block.message == self.messages && block.speaker == Speaker::Model);
+            let all = std::env::var("NOANN").as_deref() == Ok("2");
+            let thought = self.blocks.iter().rposition(|block| block.message == self.messages && block.speaker == Speaker::Thinking);
+            for at in [said, thought].into_iter().flatten() {
+                let range = self.blocks[at].segments.clone();
+                if let Some(last) = range.clone().last() {
+                    let colon = self.segments[last as usize].looks & const { bit("colon") } != 0;
+                    let fill = self.segments[last as usize].looks & const { bit("fill") } != 0;
+                    if colon || (all && fill) {
+                        self.segments[last as usize].bytes = 0;
+                    }
+                }
+            }
+        }
         self.messages += 1;
     }
 

@@ -120,8 +120,7 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     }
     let mut page = Page::of(bytes);
     let label = match is_open && since > 0 {
-        // It may have been done by now.
-        true => format!("{} (steps since: {since}): ", labels::ASKED),
+        true => format!("{} (steps so far: {since}): ", labels::IN_PROGRESS),
         false => format!("{}: ", labels::ASKED),
     };
     page.line(&label, &prompt, most - label.len());
@@ -161,7 +160,7 @@ fn end_of(words: &str, most: usize) -> String {
 /// Writes a check: its command, its recorded status, changes since, and at most `lines` of its decisive lines.
 fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: usize) {
     // The state of the repository is shown by git's output instead.
-    let command = check.kind.judges().then(|| {
+    let command = (check.kind.judges() || check.kind == CheckKind::PullRequest).then(|| {
         let command = short::words(&check.command);
         format!("`{}`", short::clip_bytes(&command, COMMAND))
     });
@@ -199,6 +198,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     // Git's own lines for a commit, `[main 3f2a9c1] …`, and for a branch; hooks and other commands print before them.
     let first = match check.kind {
         CheckKind::Commit => begins(&["["]),
+        CheckKind::Push => begins(&["To "]).or_else(|| printed.iter().position(|line| line.contains(" -> "))),
         CheckKind::Status => begins(&["On branch "]).or((!printed.is_empty()).then_some(0)),
         _ => None,
     };
@@ -274,9 +274,8 @@ fn folder_of<'a>(paths: &'a [Cow<'_, str>]) -> &'a str {
         .map_or("", |slash| &first[..=slash])
 }
 
-/// Lines under a bound.
-#[derive(Default)]
 /// Lines of limited total length.
+#[derive(Default)]
 struct Page {
     text: String,
     room: usize,
