@@ -13,13 +13,13 @@ use std::sync::LazyLock;
 /// later, `userw` of those that the user used before, `follow` of those in the next speech, `lastq` of those in the
 /// last two prompts.
 #[rustfmt::skip]
-pub const FEATURES: [&str; 72] = [
+pub const FEATURES: [&str; 66] = [
     "one", "U", "U_first", "U_long", "S", "S_closing", "T", "C", "C_head", "C_edit", "C_doc", "R_read", "R_doc",
     "R_find", "R_git", "R_shell", "err", "w_decide", "w_find", "w_fail", "w_wish", "w_done", "o_fail", "after_head",
     "id", "num", "long_num", "caps", "paren", "tick", "heading", "bullet", "bold", "colon", "quest", "codekw", "fence", "tiny",
     "seg1", "fill", "dup", "codey", "prose", "len", "len2", "pos", "late", "deep", "last2", "last2_out", "newest", "blklen",
     "blklen_talk", "blklen_user", "blklen_said", "blklen_call", "blklen_shell", "blklen_file", "blk_short", "reuse", "userw",
-    "follow", "lastq", "reuse_out", "follow_out", "rarity", "R_userw", "R_lastq", "R_reuse", "after", "S_after", "T_after",
+    "follow", "lastq", "reuse_out", "follow_out", "rarity",
 ];
 
 /// The index of a feature.
@@ -68,7 +68,6 @@ pub(crate) struct Whole<'a> {
     /// By block: true if it is the model's last text of its turn; true if it is the newest call or output of its kind.
     is_closing: Vec<bool>,
     is_newest: Vec<bool>,
-    after: Vec<u32>,
 }
 
 impl<'a> Whole<'a> {
@@ -106,18 +105,8 @@ impl<'a> Whole<'a> {
         for (at, block) in calls.filter(|(_, block)| !block.speaker.says()) {
             is_newest[at] = kinds.insert((block.speaker, block.kind));
         }
-        let mut after = vec![0; index.blocks.len()];
-        let (mut turn, mut count) = (0, 0);
-        for (at, block) in index.blocks.iter().enumerate().rev() {
-            if block.turn != turn {
-                (turn, count) = (block.turn, 0);
-            }
-            after[at] = count;
-            count += 1;
-        }
         Whole {
             index,
-            after,
             words,
             is_closing,
             is_newest,
@@ -172,24 +161,6 @@ impl<'a> Whole<'a> {
             }
         }
         mark(const { at("err") }, block.failed);
-        if let (Speaker::Tool, Some(call)) = (block.speaker, block.call) {
-            let (userw, lastq, reuse) = self.called(call, number as u32);
-            sink.add(const { at("R_userw") }, userw);
-            sink.add(const { at("R_lastq") }, lastq);
-            sink.add(const { at("R_reuse") }, reuse);
-        }
-        let after = libm::logf(1.0 + self.after[number] as f32) / 3.0;
-        match block.speaker {
-            Speaker::Model => sink.add(const { at("S_after") }, after),
-            Speaker::Thinking => sink.add(const { at("T_after") }, after),
-            Speaker::Tool | Speaker::Call => sink.add(const { at("after") }, after),
-            _ => {}
-        }
-        let mut mark = |feature: usize, holds: bool| {
-            if holds {
-                sink.add(feature, 1.0);
-            }
-        };
         mark(const { at("newest") }, self.is_newest[number]);
         let position = block.message as f32 / self.index.messages.saturating_sub(1).max(1) as f32;
         mark(const { at("late") }, position > LATE);
@@ -210,23 +181,6 @@ impl<'a> Whole<'a> {
             (Speaker::Thinking | Speaker::Tool, _) => return,
         };
         sink.add(own, length);
-    }
-
-    fn called(&self, call: u32, number: u32) -> (f32, f32, f32) {
-        let (mut all, mut userw, mut lastq, mut reuse) = (0.0_f32, 0.0, 0.0, 0.0);
-        let Some(first) = self.index.blocks[call as usize].segments.clone().next() else {
-            return (0.0, 0.0, 0.0);
-        };
-        for word in self.index.words_of(first) {
-            let now = self.words[word.number()];
-            let share = |holds: bool| if holds { now.rarity } else { 0.0 };
-            all += now.rarity;
-            userw += share(word.is_of_user());
-            lastq += share(now.used & Now::ASKED != 0);
-            reuse += share(now.used & !Now::ASKED > number);
-        }
-        let whole = if all > 0.0 { all } else { 1.0 };
-        (userw / whole, lastq / whole, reuse / whole)
     }
 
     /// Adds the features of a segment that depend on its words in the whole history; the segment is in block `number`.

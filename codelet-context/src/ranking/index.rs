@@ -135,21 +135,6 @@ impl RankingIndex {
                 self.add(told, &message.parts[number]);
             }
         }
-        if std::env::var("NOANN").is_ok() && message.calls().next().is_some() {
-            let said = self.blocks.iter().rposition(|block| block.message == self.messages && block.speaker == Speaker::Model);
-            let all = std::env::var("NOANN").as_deref() == Ok("2");
-            let thought = self.blocks.iter().rposition(|block| block.message == self.messages && block.speaker == Speaker::Thinking);
-            for at in [said, thought].into_iter().flatten() {
-                let range = self.blocks[at].segments.clone();
-                if let Some(last) = range.clone().last() {
-                    let colon = self.segments[last as usize].looks & const { bit("colon") } != 0;
-                    let fill = self.segments[last as usize].looks & const { bit("fill") } != 0;
-                    if colon || (all && fill) {
-                        self.segments[last as usize].bytes = 0;
-                    }
-                }
-            }
-        }
         self.messages += 1;
     }
 
@@ -187,6 +172,9 @@ impl RankingIndex {
         if block.speaker == Speaker::User {
             self.asked.entry(block.turn).or_insert(at);
         }
+        if block.speaker == Speaker::Call {
+            self.drop_announcement();
+        }
         self.outputs += u32::from(block.speaker == Speaker::Tool);
         self.cut(&mut block, at);
         if matches!(block.speaker, Speaker::Model | Speaker::Thinking | Speaker::Call) {
@@ -194,6 +182,20 @@ impl RankingIndex {
         }
         self.mark_followed(&block, at);
         self.blocks.push(block);
+    }
+
+    /// Excludes the last sentence of a text from quoting if it only announces the call that follows.
+    fn drop_announcement(&mut self) {
+        let said = |block: &&Block| matches!(block.speaker, Speaker::Model | Speaker::Thinking);
+        let Some(before) = self.blocks.last().filter(said) else {
+            return;
+        };
+        let segments = before.segments.start as usize..before.segments.end as usize;
+        if let Some(last) = self.segments[segments].last_mut()
+            && last.looks & const { bit("fill") } != 0
+        {
+            last.bytes = 0;
+        }
     }
 
     /// Drops all texts and what is known of their segments. What is known of words stays: what is said next is held against that.

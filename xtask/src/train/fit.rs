@@ -9,7 +9,7 @@ use super::weights;
 /// Ridge penalties that are tried.
 pub const RIDGES: [f64; 2] = [40.0, 100.0];
 /// Maximum number of weights beside the constant; more do not improve the result.
-const MOST: usize = 71;
+const MOST: usize = 65;
 const STEPS: usize = 25;
 /// Maximum change of a weight per step.
 const STRIDE: f64 = 3.0;
