@@ -176,6 +176,13 @@ pub(crate) fn says_passed(result: &ToolResult) -> bool {
     tests && passes && !fails
 }
 
+/// Returns whether a line is git's own about a new commit: `[main 3f2a9c1] …`, `[main (root-commit) 3f2a9c1] …`.
+pub(crate) fn is_commit(line: &str) -> bool {
+    let head = line.strip_prefix('[').and_then(|line| line.split_once("] "));
+    let hash = head.and_then(|(head, _)| head.rsplit_once(' '));
+    hash.is_some_and(|(_, hash)| hash.len() >= 7 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// The kind of a command, from its words.
 fn kind_of(words: &[String]) -> Option<CheckKind> {
     let mut words = words.iter().map(String::as_str).peekable();
