@@ -383,6 +383,7 @@ fn how_what_was_removed_is_read_back_is_said_in_the_callers_words_and_within_the
         (words.as_str(), Some(words.as_str())),
         ("", Some("")),
     ] {
+        let mut named = false;
         for budget in [600, 1_000, 3_000] {
             let options = Options {
                 reading_back,
@@ -398,7 +399,11 @@ fn how_what_was_removed_is_read_back_is_said_in_the_callers_words_and_within_the
             let own = own.collect::<String>();
             assert!(own.contains(said), "{own}");
             assert_eq!(own.contains("Recall("), reading_back.is_none(), "{own}");
+            let mut shown = done.view.messages.iter().map(|message| format!("{message:?}"));
+            named |= shown.any(|shown| shown.contains(" · recall "));
         }
+        // Where nothing can be read back, no marker names a handle.
+        assert_eq!(named, !said.is_empty(), "{said}");
     }
 }
 
