@@ -383,7 +383,6 @@ fn how_what_was_removed_is_read_back_is_said_in_the_callers_words_and_within_the
         (words.as_str(), Some(words.as_str())),
         ("", Some("")),
     ] {
-        let mut named = false;
         for budget in [600, 1_000, 3_000] {
             let options = Options {
                 reading_back,
@@ -399,12 +398,31 @@ fn how_what_was_removed_is_read_back_is_said_in_the_callers_words_and_within_the
             let own = own.collect::<String>();
             assert!(own.contains(said), "{own}");
             assert_eq!(own.contains("Recall("), reading_back.is_none(), "{own}");
-            let mut shown = done.view.messages.iter().map(|message| format!("{message:?}"));
-            named |= shown.any(|shown| shown.contains(" · recall "));
         }
-        // Where nothing can be read back, no marker names a handle.
-        assert_eq!(named, !said.is_empty(), "{said}");
     }
+}
+
+#[test]
+fn no_marker_names_a_handle_where_what_is_removed_is_not_kept() {
+    let parameters = json!({"command": "./write", "text": "a line of the walnut press\n".repeat(900)});
+    let call = ToolCall::new("w", "Bash", parameters.as_object().unwrap().clone());
+    let mut messages = vec![Message::user("Look at everything.")];
+    (0..60).for_each(|number| messages.extend(step(number, 60)));
+    messages.push(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+    messages.push(answers(vec![result("w", output(61, 900))]));
+    let history: History = messages.into_iter().collect();
+    let handles = |without_handles| {
+        let options = Options {
+            without_handles,
+            ..Options::new(Target::Budget(4_000))
+        };
+        let done = compact_with(&history, &options);
+        let shown: String = done.view.messages.iter().map(|message| format!("{message:?}")).collect();
+        assert!(shown.contains("bytes, cut here") && shown.contains("bytes, removed"), "{shown}");
+        shown.matches(" · recall ").count()
+    };
+    assert!(handles(false) > 2);
+    assert_eq!(handles(true), 0);
 }
 
 #[test]
