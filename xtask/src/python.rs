@@ -41,7 +41,13 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
     };
     let tested = || -> Result<String, String> {
         let codelet = program::as_tested(root)?;
-        let wheel = built(root, &bin, &codelet, &target.join("wheels/test"), &["--profile", "test"])?;
+        let wheel = built(
+            root,
+            &bin,
+            &codelet,
+            &target.join("wheels/test"),
+            &["--profile", "test"],
+        )?;
         let mut pip = Command::new(bin.join("python3"));
         pip.args(
             "-m pip --isolated install -q --disable-pip-version-check --no-deps --no-index --force-reinstall"

@@ -190,7 +190,10 @@ fn kind_of(words: &[String]) -> Option<CheckKind> {
         let is_setting = word
             .split_once('=')
             .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
-        let is_wrapper = matches!(*word, "time" | "timeout" | "env" | "sudo" | "nice" | "command" | "exec" | "rtk");
+        let is_wrapper = matches!(
+            *word,
+            "time" | "timeout" | "env" | "sudo" | "nice" | "command" | "exec" | "rtk"
+        );
         let is_figure = word.bytes().next().is_some_and(|b| b.is_ascii_digit());
         if !(is_setting || is_wrapper || is_figure) {
             break;

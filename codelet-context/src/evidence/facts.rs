@@ -103,7 +103,11 @@ impl Facts {
                 let line = action.command.as_deref().unwrap_or_default();
                 for check in checks {
                     let own = check.own_success(result);
-                    let is_made = || result.texts().any(|text| text.body.as_str().lines().any(check::is_commit));
+                    let is_made = || {
+                        result
+                            .texts()
+                            .any(|text| text.body.as_str().lines().any(check::is_commit))
+                    };
                     if check.kind == CheckKind::Commit && own.or(result.success).unwrap_or_else(is_made) {
                         self.files.iter_mut().for_each(|file| file.is_uncommitted = false);
                         // An earlier git status of the committed files no longer holds.

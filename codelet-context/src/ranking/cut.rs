@@ -20,6 +20,29 @@ pub(crate) struct Piece {
     pub fenced: bool,
 }
 
+impl Piece {
+    /// The two parts of a piece: what is before `length` bytes of it, and what is from `begins` on.
+    pub fn parted(self, begins: usize, length: usize) -> [Piece; 2] {
+        let (before, behind) = (self.start + length, self.start + begins);
+        [
+            Piece { end: before, ..self },
+            Piece {
+                start: behind,
+                joined: true,
+                ..self
+            },
+        ]
+    }
+}
+
+/// The beginning of the last sentence of a line.
+pub(crate) fn last_sentence(line: &str) -> usize {
+    sentence_ends(line)
+        .into_iter()
+        .rfind(|&end| end < line.len())
+        .unwrap_or(0)
+}
+
 /// Cuts a text into segments, skipping code fences and lines without letters or digits.
 pub(crate) fn pieces(text: &str) -> Vec<Piece> {
     let mut found = Vec::new();

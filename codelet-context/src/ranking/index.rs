@@ -132,13 +132,15 @@ impl RankingIndex {
         self.used.clear();
         for number in 0..message.parts.len() {
             if let Some(told) = block::told(message, number) {
-                self.add(told, &message.parts[number]);
+                let calls = message.parts[number..].iter().any(|part| matches!(part, Part::ToolCall(_)));
+                self.add(told, &message.parts[number], calls);
             }
         }
         self.messages += 1;
     }
 
-    fn add(&mut self, told: block::Told, part: &Part) {
+    /// Adds a block; `calls` is true if the message calls a tool in this part or behind it.
+    fn add(&mut self, told: block::Told, part: &Part, calls: bool) {
         let at = self.blocks.len() as u32;
         let first = self.segments.len() as u32;
         let mut block = Block {
@@ -172,30 +174,13 @@ impl RankingIndex {
         if block.speaker == Speaker::User {
             self.asked.entry(block.turn).or_insert(at);
         }
-        if block.speaker == Speaker::Call {
-            self.drop_announcement();
-        }
         self.outputs += u32::from(block.speaker == Speaker::Tool);
-        self.cut(&mut block, at);
+        self.cut(&mut block, at, calls);
         if matches!(block.speaker, Speaker::Model | Speaker::Thinking | Speaker::Call) {
             self.note_used(&block);
         }
         self.mark_followed(&block, at);
         self.blocks.push(block);
-    }
-
-    /// Excludes the last sentence of a text from quoting if it only announces the call that follows.
-    fn drop_announcement(&mut self) {
-        let said = |block: &&Block| matches!(block.speaker, Speaker::Model | Speaker::Thinking);
-        let Some(before) = self.blocks.last().filter(said) else {
-            return;
-        };
-        let segments = before.segments.start as usize..before.segments.end as usize;
-        if let Some(last) = self.segments[segments].last_mut()
-            && last.looks & const { bit("fill") } != 0
-        {
-            last.bytes = 0;
-        }
     }
 
     /// Drops all texts and what is known of their segments. What is known of words stays: what is said next is held against that.
@@ -266,8 +251,9 @@ impl RankingIndex {
         }
     }
 
-    /// Cuts a block into segments.
-    fn cut(&mut self, block: &mut Block, at: u32) {
+    /// Cuts a block into segments. If a call follows, a last sentence that only announces it is a segment of its own that
+    /// is never quoted.
+    fn cut(&mut self, block: &mut Block, at: u32, calls: bool) {
         let text = block.text.clone();
         let mut pieces = cut::pieces(text.as_str());
         if block.speaker == Speaker::Record {
@@ -283,6 +269,18 @@ impl RankingIndex {
             };
             pieces.retain_mut(|piece| !in_frame(piece));
         }
+        let announces = calls
+            && block.speaker.says()
+            && pieces.last().copied().is_some_and(|last| {
+                let whole = &text.as_str()[last.start..last.end];
+                let begins = cut::last_sentence(whole);
+                let announces = look::announces(&whole[begins..]);
+                if announces && begins > 0 {
+                    pieces.pop();
+                    pieces.extend(last.parted(begins, whole[..begins].trim_end().len()));
+                }
+                announces
+            });
         let numbered =
             block.speaker == Speaker::Tool && matches!(block.kind, CallKind::Read | CallKind::Edit | CallKind::Find);
         let count = pieces.len();
@@ -291,6 +289,9 @@ impl RankingIndex {
             let mut segment = self.segment(block, at, piece, numbered);
             // The instructions to another agent are reflected in its result.
             if block.speaker == Speaker::Call && block.kind == CallKind::Agent && number > 0 {
+                segment.bytes = 0;
+            }
+            if announces && number + 1 == count {
                 segment.bytes = 0;
             }
             let is_long = count > LONG;

@@ -226,6 +226,11 @@ fn is_code(text: &str, signs: Signs) -> bool {
         || signs.has(Signs::EQUALS) && (text.contains(":=") || text.contains("=>"))
 }
 
+/// Returns whether a sentence before a call only announces it.
+pub(crate) fn announces(sentence: &str) -> bool {
+    sentence.ends_with([':', '：']) || is_filler(sentence)
+}
+
 fn is_filler(text: &str) -> bool {
     let mut rest = text.trim_start_matches(|c: char| !c.is_alphanumeric());
     for word in BEFORE_FILLERS {

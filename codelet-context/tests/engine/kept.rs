@@ -417,8 +417,16 @@ fn no_marker_names_a_handle_where_what_is_removed_is_not_kept() {
             ..Options::new(Target::Budget(4_000))
         };
         let done = compact_with(&history, &options);
-        let shown: String = done.view.messages.iter().map(|message| format!("{message:?}")).collect();
-        assert!(shown.contains("bytes, cut here") && shown.contains("bytes, removed"), "{shown}");
+        let shown: String = done
+            .view
+            .messages
+            .iter()
+            .map(|message| format!("{message:?}"))
+            .collect();
+        assert!(
+            shown.contains("bytes, cut here") && shown.contains("bytes, removed"),
+            "{shown}"
+        );
         shown.matches(" · recall ").count()
     };
     assert!(handles(false) > 2);

@@ -147,10 +147,19 @@ fn a_commit_of_which_neither_a_status_nor_git_tells_leaves_files_uncommitted() {
         from(&summary, "# State").join("\n")
     };
     let failed = state("[parser] 3 warnings\nerror: the hook has failed");
-    assert!(failed.contains("Last commit: exit status not recorded\n  | error: the hook has failed"), "{failed}");
-    assert!(failed.contains("Files changed since the last commit: /w/pool.rs"), "{failed}");
+    assert!(
+        failed.contains("Last commit: exit status not recorded\n  | error: the hook has failed"),
+        "{failed}"
+    );
+    assert!(
+        failed.contains("Files changed since the last commit: /w/pool.rs"),
+        "{failed}"
+    );
     let made = state("[main (root-commit) 3f2a9c1] Mend the pool");
-    assert!(made.contains("Files changed before the last commit: /w/pool.rs"), "{made}");
+    assert!(
+        made.contains("Files changed before the last commit: /w/pool.rs"),
+        "{made}"
+    );
 }
 
 #[test]
