@@ -627,6 +627,23 @@ mod tests {
     use crate::message::{Role, ToolCall, ToolResult};
 
     #[test]
+    fn a_sentence_that_only_announces_a_call_is_not_quoted() {
+        let quotable = |said: &str, calls: bool| {
+            let mut parts = vec![Part::text(said)];
+            let call = ToolCall::new("c", "Bash", Default::default());
+            parts.extend(calls.then_some(Part::ToolCall(call)));
+            let mut index = RankingIndex::default();
+            index.append(&Message::new(Role::Assistant, parts));
+            index.lines_of(0, 0)
+        };
+        let said = "All 13 tests pass. Let me look at the walnut press:";
+        assert_eq!(quotable(said, true), ["All 13 tests pass."]);
+        assert_eq!(quotable(said, false), [said]);
+        assert_eq!(quotable("Now remove the press of walnuts:", true), [""; 0]);
+        assert_eq!(quotable("The walnut press has no lock.", true), ["The walnut press has no lock."]);
+    }
+
+    #[test]
     fn what_is_known_of_a_long_conversation_leaves_little_memory_unused() {
         let mut index = RankingIndex::default();
         for number in 0..300 {
