@@ -201,8 +201,14 @@ mod tests {
     #[test]
     fn the_last_sentence_of_a_line_is_known() {
         for (line, last) in [
-            ("All 13 tests pass. Let me look at the rest:", "Let me look at the rest:"),
-            ("1. Flatten it + 2. Remove the rest:", "1. Flatten it + 2. Remove the rest:"),
+            (
+                "All 13 tests pass. Let me look at the rest:",
+                "Let me look at the rest:",
+            ),
+            (
+                "1. Flatten it + 2. Remove the rest:",
+                "1. Flatten it + 2. Remove the rest:",
+            ),
             ("Mend it.", "Mend it."),
             ("", ""),
         ] {

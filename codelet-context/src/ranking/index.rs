@@ -132,7 +132,9 @@ impl RankingIndex {
         self.used.clear();
         for number in 0..message.parts.len() {
             if let Some(told) = block::told(message, number) {
-                let calls = message.parts[number..].iter().any(|part| matches!(part, Part::ToolCall(_)));
+                let calls = message.parts[number..]
+                    .iter()
+                    .any(|part| matches!(part, Part::ToolCall(_)));
                 self.add(told, &message.parts[number], calls);
             }
         }
@@ -312,10 +314,11 @@ impl RankingIndex {
 
     fn segment(&mut self, block: &Block, at: u32, piece: Piece, numbered: bool) -> Segment {
         let whole = &block.text.as_str()[piece.start..piece.end];
-        let number = if numbered && !piece.joined {
-            number_length(whole)
-        } else {
-            0
+        let number = match block.speaker {
+            Speaker::Tool if piece.joined => 0,
+            Speaker::Tool if numbered => number_length(whole),
+            Speaker::Tool => time_length(whole),
+            _ => 0,
         };
         let start = piece.start + number;
         let text = &whole[number..];
@@ -468,6 +471,14 @@ impl RankingIndex {
         })
     }
 
+    /// The segments of an output that report failure, at most `most`: the first ones and the last.
+    pub fn flagged(&self, block: u32, most: usize) -> Vec<u32> {
+        let segments = self.blocks[block as usize].segments.clone();
+        let is_flag =
+            |&segment: &u32| self.segments[segment as usize].bytes > 0 && look::is_flag(self.text_of(block, segment));
+        look::first_and_last(segments.filter(is_flag).collect(), most)
+    }
+
     /// The segments of a block in lines for which `holds` returns true.
     pub fn segments_in_lines(&self, block: u32, mut holds: impl FnMut(&str) -> bool) -> Vec<u32> {
         let block = &self.blocks[block as usize];
@@ -495,6 +506,17 @@ impl RankingIndex {
         let start = self.blocks.partition_point(|block| block.message < message);
         let end = self.blocks.partition_point(|block| block.message <= message);
         start..end
+    }
+
+    /// The number of messages with calls after a message.
+    pub fn steps_since(&self, message: u32) -> usize {
+        let behind = self.blocks.iter().rev().take_while(|block| block.message > message);
+        let calls = behind
+            .filter(|block| block.speaker == Speaker::Call)
+            .map(|block| block.message);
+        let mut messages: Vec<u32> = calls.collect();
+        messages.dedup();
+        messages.len()
     }
 
     /// The block that contains a segment.
@@ -597,6 +619,46 @@ fn shape(text: &str) -> u64 {
     hash::bytes(&shape)
 }
 
+/// The bytes before the message of a line of a log: its time, as in `2026-06-17T10:22:22.37Z `, and up to two fields
+/// before that, each with a tab behind it.
+fn time_length(line: &str) -> usize {
+    /// The most bytes of a field before the time.
+    const FIELD: usize = 60;
+    let mut start = 0;
+    for _ in 0..3 {
+        let rest = &line.as_bytes()[start..];
+        if let Some(length) = time_at(rest) {
+            return start + length;
+        }
+        match rest.iter().take(FIELD).position(|&byte| byte == b'\t') {
+            Some(tab) => start += tab + 1,
+            None => break,
+        }
+    }
+    0
+}
+
+/// The length of a time of ISO 8601 at the start of a line, with brackets around it and the blanks behind it.
+fn time_at(line: &[u8]) -> Option<usize> {
+    const TIME: &[u8] = b"0000-00-00T00:00:00";
+    let bracket = usize::from(line.first() == Some(&b'['));
+    let time = line.get(bracket..bracket + TIME.len())?;
+    let is_like = |(byte, like): (&u8, &u8)| match like {
+        b'0' => byte.is_ascii_digit(),
+        b'T' => matches!(byte, b'T' | b' '),
+        _ => byte == like,
+    };
+    if !time.iter().zip(TIME).all(is_like) {
+        return None;
+    }
+    let end = bracket + TIME.len();
+    let is_of_time =
+        |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'Z' | b'+' | b':' | b'-' | b']');
+    let behind = line[end..].iter().take_while(|byte| is_of_time(byte)).count();
+    let blanks = line[end + behind..].iter().take_while(|byte| **byte == b' ').count();
+    Some(end + behind + blanks)
+}
+
 /// The bytes of a line number that a tool put before a line: `  12→`, `12:`, `L3: `.
 fn number_length(line: &str) -> usize {
     let rest = line.trim_start();
@@ -627,6 +689,27 @@ mod tests {
     use crate::message::{Role, ToolCall, ToolResult};
 
     #[test]
+    fn the_time_of_a_line_of_a_log_is_no_part_of_its_message() {
+        for (line, message) in [
+            ("2026-06-17T10:22:22.3762677Z   error: no lock", "error: no lock"),
+            (
+                "Lint\tRun the press\t2026-06-17T10:22:22.37Z ##[error]It failed.",
+                "##[error]It failed.",
+            ),
+            ("[2026-06-17 10:22:22,376] walnut", "walnut"),
+            ("2026-06-17T10:22:22+02:00", ""),
+            ("2026-06-17 walnut", "2026-06-17 walnut"),
+            (
+                "a\tb\tc\t2026-06-17T10:22:22Z walnut",
+                "a\tb\tc\t2026-06-17T10:22:22Z walnut",
+            ),
+            ("", ""),
+        ] {
+            assert_eq!(&line[time_length(line)..], message);
+        }
+    }
+
+    #[test]
     fn a_sentence_that_only_announces_a_call_is_not_quoted() {
         let quotable = |said: &str, calls: bool| {
             let mut parts = vec![Part::text(said)];
@@ -640,7 +723,10 @@ mod tests {
         assert_eq!(quotable(said, true), ["All 13 tests pass."]);
         assert_eq!(quotable(said, false), [said]);
         assert_eq!(quotable("Now remove the press of walnuts:", true), [""; 0]);
-        assert_eq!(quotable("The walnut press has no lock.", true), ["The walnut press has no lock."]);
+        assert_eq!(
+            quotable("The walnut press has no lock.", true),
+            ["The walnut press has no lock."]
+        );
     }
 
     #[test]

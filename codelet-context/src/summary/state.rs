@@ -187,11 +187,16 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         1 => Some("1 edit since".to_owned()),
         count => Some(format!("{count} edits since")),
     };
+    let ago = (check.kind == CheckKind::Status).then(|| index.steps_since(check.place.0 as u32));
+    let ago = ago.filter(|&ago| ago > 0).map(|ago| match ago {
+        1 => "1 step ago".to_owned(),
+        ago => format!("{ago} steps ago"),
+    });
     let run = match (command, status) {
         (Some(command), Some(status)) => Some(format!("{command} → {status}")),
         (command, status) => command.or(status.map(str::to_owned)),
     };
-    let line = [run, since].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let line = [run, since, ago].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let line = if line.is_empty() {
         "exit status not recorded"
     } else {
