@@ -105,6 +105,21 @@ fn how_the_repository_stands_is_what_git_said_last() {
 }
 
 #[test]
+fn what_failed_in_the_last_step_is_shown_in_its_cut_output() {
+    let noise = "the press turns and says that it turns as it has turned all day\n".repeat(150);
+    let time = "2026-06-17T10:22:22.37Z ";
+    let output = format!("{noise}{time}error: no lock on the walnut press\n{noise}{time}error: it stands\n{noise}");
+    let talk = Talk::default().asks("Turn the press.").works().runs("./press", &output);
+    let history: History = talk.messages.into_iter().collect();
+    let done = compact(&history, Target::Budget(1_500));
+    let results = done.view.messages.iter().flat_map(|message| message.tool_results());
+    let texts = results.flat_map(ToolResult::texts).map(|text| text.body.as_str());
+    let shown = texts.last().unwrap();
+    assert!(shown.len() < output.len() / 4, "{shown}");
+    assert!(shown.contains("\nerror: no lock on the walnut press\n…\nerror: it stands\n"), "{shown}");
+}
+
+#[test]
 fn a_push_and_a_pull_request_are_told_in_the_words_of_their_programs() {
     let summary = Talk::default()
         .asks("Publish it.")
