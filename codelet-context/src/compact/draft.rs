@@ -18,6 +18,9 @@ pub(crate) const REASON: &str = "compaction";
 /// Parameter strings shorter than this, in bytes, are not cut: they identify what the call is about.
 const SHORT_STRING: usize = 160;
 
+/// A text that is longer than its room by at most one part in this many is not cut.
+const HARDLY: usize = 4;
+
 /// The name for text of the user, the system or the assistant in a marker.
 const WORDS: &str = "text";
 
@@ -305,13 +308,55 @@ pub(crate) fn show_lines(part: &mut Part, lines: &str) {
     }
 }
 
-/// Cuts a text to about `bytes`: in the middle, or down to a marker if there is no room for more.
+/// Removes the handles from the markers of a draft.
+pub(crate) fn hide_handles(draft: &mut Draft) {
+    for part in &mut draft.message.parts {
+        match part {
+            Part::Text(text) => hide_handle(text),
+            Part::ToolResult(result) => {
+                for block in &mut result.output {
+                    if let Part::Text(text) = block {
+                        hide_handle(text);
+                    }
+                }
+            }
+            Part::ToolCall(call) => {
+                if let Some(handle) = &call.cut {
+                    let mut whole = Value::Object(call.parameters.as_map().clone());
+                    visit(&mut whole, 0, &mut |string| {
+                        if let Some(shorter) = cut::without_handle(string, handle) {
+                            *string = shorter;
+                        }
+                    });
+                    if let Value::Object(map) = whole {
+                        call.parameters = Parameters::new(map);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn hide_handle(text: &mut Text) {
+    if let Some(handle) = &text.cut
+        && let Some(shorter) = cut::without_handle(text.body.as_str(), handle)
+    {
+        text.body = Body::from(shorter);
+    }
+}
+
+/// Cuts a text to about `bytes`: in the middle, or down to a marker if there is no room for more. A text that is hardly
+/// longer stays whole, since a marker says less than what it would save.
 fn cut_text(
     body: &Body,
     bytes: usize,
     what: &str,
     archive: &mut Archive,
 ) -> Option<(Body, crate::message::recall::Handle)> {
+    if body.len() <= bytes + bytes / HARDLY {
+        return None;
+    }
     let room = bytes.saturating_sub(cut::marker_bound(what, body.len(), cut::CUT) + 16);
     if room >= 64 {
         cut::in_the_middle(body, (room / 2, room / 2), what, REASON, archive)

@@ -176,17 +176,13 @@ impl std::fmt::Display for Warning {
                 shown(*after),
                 shown(*trigger)
             ),
-            Warning::PromptsCut { prompts: 1 } => {
-                f.write_str("one of your prompts was too long and was shortened; the model can recall the rest")
-            }
+            Warning::PromptsCut { prompts: 1 } => f.write_str("one of your prompts was too long and was shortened"),
             Warning::PromptsCut { prompts } => write!(
                 f,
-                "{} of your prompts were too long and were shortened; the model can recall the rest",
+                "{} of your prompts were too long and were shortened",
                 shown(*prompts as u64)
             ),
-            Warning::InstructionsCut => {
-                f.write_str("instructions were too long and were shortened; the model can recall the rest")
-            }
+            Warning::InstructionsCut => f.write_str("instructions were too long and were shortened"),
             Warning::NotWritten(failure) => write!(f, "{failure}; the summary is made without a model"),
             Warning::Mended { places: 1 } => write!(f, "repaired 1 invalid place in the conversation"),
             Warning::Mended { places } => write!(f, "repaired {} invalid places in the conversation", shown(*places)),

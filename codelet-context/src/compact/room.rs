@@ -19,6 +19,10 @@ const KEPT_GROWTH: f64 = 2.5;
 const LEAST_OUTPUT: f64 = 0.01;
 const MOST_OUTPUT: f64 = 0.03;
 const OUTPUT_GROWTH: f64 = 0.3;
+/// The tokens that such an output may take in any case, up to a share of a small budget, which is the ratio times
+/// `SHORT_SHARE`: the ends of less are scraps.
+const SHORT_OUTPUT: Tokens = 100;
+const SHORT_SHARE: f64 = 0.5;
 /// The share of a budget up to which the outputs of the last complete step stay whole together: little of longer ones
 /// is needed, and their lines compete with all others.
 const LAST_SHARE: f64 = 0.3;
@@ -84,7 +88,8 @@ pub fn kept_share(budget: Tokens, whole: Tokens) -> f64 {
 /// The maximum weight of one output among the kept steps of a conversation of `whole` tokens.
 pub fn output_cap(budget: Tokens, whole: Tokens) -> Tokens {
     let part = budget as f64 / whole.max(1) as f64;
-    share(budget, (OUTPUT_GROWTH * part).clamp(LEAST_OUTPUT, MOST_OUTPUT))
+    let least = SHORT_OUTPUT.min(share(budget, SHORT_SHARE * part));
+    share(budget, (OUTPUT_GROWTH * part).clamp(LEAST_OUTPUT, MOST_OUTPUT)).max(least)
 }
 
 /// The part of a budget left by the prompts and the standing texts, each limited to its share.

@@ -33,6 +33,10 @@ const NEXT: usize = 48;
 /// in bytes.
 const TITLE: usize = 200;
 const TITLE_BYTES: (usize, usize) = (24, 80);
+/// The most lines that report failure which each cut output of the last step shows in any case, and the share of the
+/// record's room that they take at most.
+const FLAGGED: usize = 3;
+const OTHERS: usize = 8;
 /// A pinned text with more bytes, or with several lines, is shown as a block instead of a line.
 const SENTENCE: usize = 300;
 /// The bytes reserved for the line that counts notes without room.
@@ -145,6 +149,8 @@ impl<'a> Work<'a> {
         let mut open: Vec<bool> = index.blocks.iter().zip(0..).map(|block| !is_note(block)).collect();
         let mut kept = vec![false; open.len()];
         let mut shown = Vec::new();
+        // What failed in the last step is what the next one is about.
+        let (mut required, mut room) = (Vec::new(), bytes / OTHERS);
         for draft in drafts {
             for number in index.blocks_of(draft.source as u32) {
                 let block = &index.blocks[number];
@@ -160,7 +166,20 @@ impl<'a> Work<'a> {
                 match (part, draft::cut_output(part)) {
                     (_, Some(left)) => {
                         kept[number] = true;
-                        shown.extend(index.segments_outside(number as u32, hidden(&block.text, &left)));
+                        let hidden = hidden(&block.text, &left);
+                        let flagged = match draft.is_last && !block.kind.is_read_again() {
+                            true => index.flagged(number as u32, FLAGGED),
+                            false => Vec::new(),
+                        };
+                        let shown_anyway: Vec<u32> = index.segments_outside(number as u32, hidden).collect();
+                        for segment in flagged.into_iter().filter(|segment| !shown_anyway.contains(segment)) {
+                            let bytes = usize::from(index.segments[segment as usize].bytes);
+                            if let Some(less) = room.checked_sub(bytes) {
+                                room = less;
+                                required.push(segment);
+                            }
+                        }
+                        shown.extend(shown_anyway);
                     }
                     (Part::Text(text), _) => {
                         let left = text.body.as_str().lines();
@@ -174,6 +193,8 @@ impl<'a> Work<'a> {
                 }
             }
         }
+        shown.extend(&required);
+        shown.sort_unstable();
         let handles = index
             .blocks
             .iter()
@@ -192,6 +213,7 @@ impl<'a> Work<'a> {
             history: self.history,
             weights: self.options.weights.unwrap_or(Weights::built_in()),
             shown,
+            required,
             beside,
             focus: self.options.focus.and_then(Focus::of),
             outputs: outputs.collect(),

@@ -17,18 +17,21 @@ pub(crate) enum CheckKind {
     Commit,
     /// Pushes commits.
     Push,
+    /// Opens, merges or closes a pull request.
+    PullRequest,
     /// Lists uncommitted changes.
     Status,
 }
 
 impl CheckKind {
     /// All kinds.
-    const ALL: [CheckKind; 6] = [
+    const ALL: [CheckKind; 7] = [
         CheckKind::Test,
         CheckKind::Build,
         CheckKind::Lint,
         CheckKind::Commit,
         CheckKind::Push,
+        CheckKind::PullRequest,
         CheckKind::Status,
     ];
 
@@ -40,6 +43,7 @@ impl CheckKind {
             CheckKind::Lint => "lint",
             CheckKind::Commit => "commit",
             CheckKind::Push => "push",
+            CheckKind::PullRequest => "pull request",
             CheckKind::Status => "git status",
         }
     }
@@ -172,6 +176,13 @@ pub(crate) fn says_passed(result: &ToolResult) -> bool {
     tests && passes && !fails
 }
 
+/// Returns whether a line is git's own about a new commit: `[main 3f2a9c1] …`, `[main (root-commit) 3f2a9c1] …`.
+pub(crate) fn is_commit(line: &str) -> bool {
+    let head = line.strip_prefix('[').and_then(|line| line.split_once("] "));
+    let hash = head.and_then(|(head, _)| head.rsplit_once(' '));
+    hash.is_some_and(|(_, hash)| hash.len() >= 7 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// The kind of a command, from its words.
 fn kind_of(words: &[String]) -> Option<CheckKind> {
     let mut words = words.iter().map(String::as_str).peekable();
@@ -179,7 +190,10 @@ fn kind_of(words: &[String]) -> Option<CheckKind> {
         let is_setting = word
             .split_once('=')
             .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
-        let is_wrapper = matches!(*word, "time" | "timeout" | "env" | "sudo" | "nice" | "command" | "exec");
+        let is_wrapper = matches!(
+            *word,
+            "time" | "timeout" | "env" | "sudo" | "nice" | "command" | "exec" | "rtk"
+        );
         let is_figure = word.bytes().next().is_some_and(|b| b.is_ascii_digit());
         if !(is_setting || is_wrapper || is_figure) {
             break;

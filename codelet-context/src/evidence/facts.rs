@@ -1,6 +1,6 @@
 //! Facts about a conversation, as stated by its calls and their recorded results.
 
-use super::check::{Check, CheckKind};
+use super::check::{self, Check, CheckKind};
 use crate::message::note::Notes;
 use crate::message::refusal::Refusal;
 use crate::message::todo::TodoList;
@@ -103,7 +103,12 @@ impl Facts {
                 let line = action.command.as_deref().unwrap_or_default();
                 for check in checks {
                     let own = check.own_success(result);
-                    if check.kind == CheckKind::Commit && own.or(result.success) != Some(false) {
+                    let is_made = || {
+                        result
+                            .texts()
+                            .any(|text| text.body.as_str().lines().any(check::is_commit))
+                    };
+                    if check.kind == CheckKind::Commit && own.or(result.success).unwrap_or_else(is_made) {
                         self.files.iter_mut().for_each(|file| file.is_uncommitted = false);
                         // An earlier git status of the committed files no longer holds.
                         let holds = |run: &CheckRun| run.kind != CheckKind::Status || run.place == place;

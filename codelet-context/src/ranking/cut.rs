@@ -20,6 +20,33 @@ pub(crate) struct Piece {
     pub fenced: bool,
 }
 
+impl Piece {
+    /// The two parts of a piece: what is before `length` bytes of it, and what is from `begins` on.
+    pub fn parted(self, begins: usize, length: usize) -> [Piece; 2] {
+        let (before, behind) = (self.start + length, self.start + begins);
+        [
+            Piece { end: before, ..self },
+            Piece {
+                start: behind,
+                joined: true,
+                ..self
+            },
+        ]
+    }
+}
+
+/// The beginning of the last sentence of a line. The number of an item ends no sentence.
+pub(crate) fn last_sentence(line: &str) -> usize {
+    let is_number = |end: usize| {
+        let before = line[..end].trim_end().strip_suffix('.');
+        before.is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()))
+    };
+    sentence_ends(line)
+        .into_iter()
+        .rfind(|&end| end < line.len() && !is_number(end))
+        .unwrap_or(0)
+}
+
 /// Cuts a text into segments, skipping code fences and lines without letters or digits.
 pub(crate) fn pieces(text: &str) -> Vec<Piece> {
     let mut found = Vec::new();
@@ -177,6 +204,24 @@ mod tests {
             cut("  one\n\n---\n ━━━ ×\n});\n| a | b |\n|---|---|\n```rs\nlet a = 1;\n```\n"),
             ["one", "| a | b |", "let a = 1;"]
         );
+    }
+
+    #[test]
+    fn the_last_sentence_of_a_line_is_known() {
+        for (line, last) in [
+            (
+                "All 13 tests pass. Let me look at the rest:",
+                "Let me look at the rest:",
+            ),
+            (
+                "1. Flatten it + 2. Remove the rest:",
+                "1. Flatten it + 2. Remove the rest:",
+            ),
+            ("Mend it.", "Mend it."),
+            ("", ""),
+        ] {
+            assert_eq!(&line[last_sentence(line)..], last);
+        }
     }
 
     #[test]

@@ -137,13 +137,17 @@ impl RankingIndex {
         self.used.clear();
         for number in 0..message.parts.len() {
             if let Some(told) = block::told(message, number) {
-                self.add(told, &message.parts[number]);
+                let calls = message.parts[number..]
+                    .iter()
+                    .any(|part| matches!(part, Part::ToolCall(_)));
+                self.add(told, &message.parts[number], calls);
             }
         }
         self.messages += 1;
     }
 
-    fn add(&mut self, told: block::Told, part: &Part) {
+    /// Adds a block; `calls` is true if the message calls a tool in this part or behind it.
+    fn add(&mut self, told: block::Told, part: &Part, calls: bool) {
         let at = self.blocks.len() as u32;
         let first = self.segments.len() as u32;
         let mut block = Block {
@@ -178,7 +182,7 @@ impl RankingIndex {
             self.asked.entry(block.turn).or_insert(at);
         }
         self.outputs += u32::from(block.speaker == Speaker::Tool);
-        self.cut(&mut block, at);
+        self.cut(&mut block, at, calls);
         if matches!(block.speaker, Speaker::Model | Speaker::Thinking | Speaker::Call) {
             self.note_used(&block);
         }
@@ -254,8 +258,9 @@ impl RankingIndex {
         }
     }
 
-    /// Cuts a block into segments.
-    fn cut(&mut self, block: &mut Block, at: u32) {
+    /// Cuts a block into segments. If a call follows, a last sentence that only announces it is a segment of its own that
+    /// is never quoted.
+    fn cut(&mut self, block: &mut Block, at: u32, calls: bool) {
         let text = block.text.clone();
         let mut pieces = cut::pieces(text.as_str());
         if block.speaker == Speaker::Record {
@@ -271,6 +276,18 @@ impl RankingIndex {
             };
             pieces.retain_mut(|piece| !in_frame(piece));
         }
+        let announces = calls
+            && block.speaker.says()
+            && pieces.last().copied().is_some_and(|last| {
+                let whole = &text.as_str()[last.start..last.end];
+                let begins = cut::last_sentence(whole);
+                let announces = look::announces(&whole[begins..]);
+                if announces && begins > 0 {
+                    pieces.pop();
+                    pieces.extend(last.parted(begins, whole[..begins].trim_end().len()));
+                }
+                announces
+            });
         let numbered =
             block.speaker == Speaker::Tool && matches!(block.kind, CallKind::Read | CallKind::Edit | CallKind::Find);
         let count = pieces.len();
@@ -279,6 +296,9 @@ impl RankingIndex {
             let mut segment = self.segment(block, at, piece, numbered);
             // The instructions to another agent are reflected in its result.
             if block.speaker == Speaker::Call && block.kind == CallKind::Agent && number > 0 {
+                segment.bytes = 0;
+            }
+            if announces && number + 1 == count {
                 segment.bytes = 0;
             }
             let is_long = count > LONG;
@@ -299,10 +319,11 @@ impl RankingIndex {
 
     fn segment(&mut self, block: &Block, at: u32, piece: Piece, numbered: bool) -> Segment {
         let whole = &block.text.as_str()[piece.start..piece.end];
-        let number = if numbered && !piece.joined {
-            number_length(whole)
-        } else {
-            0
+        let number = match block.speaker {
+            Speaker::Tool if piece.joined => 0,
+            Speaker::Tool if numbered => number_length(whole),
+            Speaker::Tool => time_length(whole),
+            _ => 0,
         };
         let start = piece.start + number;
         let text = &whole[number..];
@@ -465,6 +486,14 @@ impl RankingIndex {
         })
     }
 
+    /// The segments of an output that report failure, at most `most`: the first ones and the last.
+    pub fn flagged(&self, block: u32, most: usize) -> Vec<u32> {
+        let segments = self.blocks[block as usize].segments.clone();
+        let is_flag =
+            |&segment: &u32| self.segments[segment as usize].bytes > 0 && look::is_flag(self.text_of(block, segment));
+        look::first_and_last(segments.filter(is_flag).collect(), most)
+    }
+
     /// The segments of a block in lines for which `holds` returns true.
     pub fn segments_in_lines(&self, block: u32, mut holds: impl FnMut(&str) -> bool) -> Vec<u32> {
         let block = &self.blocks[block as usize];
@@ -492,6 +521,17 @@ impl RankingIndex {
         let start = self.blocks.partition_point(|block| block.message < message);
         let end = self.blocks.partition_point(|block| block.message <= message);
         start..end
+    }
+
+    /// The number of messages with calls after a message.
+    pub fn steps_since(&self, message: u32) -> usize {
+        let behind = self.blocks.iter().rev().take_while(|block| block.message > message);
+        let calls = behind
+            .filter(|block| block.speaker == Speaker::Call)
+            .map(|block| block.message);
+        let mut messages: Vec<u32> = calls.collect();
+        messages.dedup();
+        messages.len()
     }
 
     /// The block that contains a segment.
@@ -599,6 +639,46 @@ fn shape(text: &str) -> u64 {
     hash::bytes(&shape)
 }
 
+/// The bytes before the message of a line of a log: its time, as in `2026-06-17T10:22:22.37Z `, and up to two fields
+/// before that, each with a tab behind it.
+fn time_length(line: &str) -> usize {
+    /// The most bytes of a field before the time.
+    const FIELD: usize = 60;
+    let mut start = 0;
+    for _ in 0..3 {
+        let rest = &line.as_bytes()[start..];
+        if let Some(length) = time_at(rest) {
+            return start + length;
+        }
+        match rest.iter().take(FIELD).position(|&byte| byte == b'\t') {
+            Some(tab) => start += tab + 1,
+            None => break,
+        }
+    }
+    0
+}
+
+/// The length of a time of ISO 8601 at the start of a line, with brackets around it and the blanks behind it.
+fn time_at(line: &[u8]) -> Option<usize> {
+    const TIME: &[u8] = b"0000-00-00T00:00:00";
+    let bracket = usize::from(line.first() == Some(&b'['));
+    let time = line.get(bracket..bracket + TIME.len())?;
+    let is_like = |(byte, like): (&u8, &u8)| match like {
+        b'0' => byte.is_ascii_digit(),
+        b'T' => matches!(byte, b'T' | b' '),
+        _ => byte == like,
+    };
+    if !time.iter().zip(TIME).all(is_like) {
+        return None;
+    }
+    let end = bracket + TIME.len();
+    let is_of_time =
+        |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'Z' | b'+' | b':' | b'-' | b']');
+    let behind = line[end..].iter().take_while(|byte| is_of_time(byte)).count();
+    let blanks = line[end + behind..].iter().take_while(|byte| **byte == b' ').count();
+    Some(end + behind + blanks)
+}
+
 /// The bytes of a line number that a tool put before a line: `  12→`, `12:`, `L3: `.
 fn number_length(line: &str) -> usize {
     let rest = cut::trim_start(line);
@@ -627,6 +707,47 @@ fn number_length(line: &str) -> usize {
 mod tests {
     use super::*;
     use crate::message::{Role, ToolCall, ToolResult};
+
+    #[test]
+    fn the_time_of_a_line_of_a_log_is_no_part_of_its_message() {
+        for (line, message) in [
+            ("2026-06-17T10:22:22.3762677Z   error: no lock", "error: no lock"),
+            (
+                "Lint\tRun the press\t2026-06-17T10:22:22.37Z ##[error]It failed.",
+                "##[error]It failed.",
+            ),
+            ("[2026-06-17 10:22:22,376] walnut", "walnut"),
+            ("2026-06-17T10:22:22+02:00", ""),
+            ("2026-06-17 walnut", "2026-06-17 walnut"),
+            (
+                "a\tb\tc\t2026-06-17T10:22:22Z walnut",
+                "a\tb\tc\t2026-06-17T10:22:22Z walnut",
+            ),
+            ("", ""),
+        ] {
+            assert_eq!(&line[time_length(line)..], message);
+        }
+    }
+
+    #[test]
+    fn a_sentence_that_only_announces_a_call_is_not_quoted() {
+        let quotable = |said: &str, calls: bool| {
+            let mut parts = vec![Part::text(said)];
+            let call = ToolCall::new("c", "Bash", Default::default());
+            parts.extend(calls.then_some(Part::ToolCall(call)));
+            let mut index = RankingIndex::default();
+            index.append(&Message::new(Role::Assistant, parts));
+            index.lines_of(0, 0)
+        };
+        let said = "All 13 tests pass. Let me look at the walnut press:";
+        assert_eq!(quotable(said, true), ["All 13 tests pass."]);
+        assert_eq!(quotable(said, false), [said]);
+        assert_eq!(quotable("Now remove the press of walnuts:", true), [""; 0]);
+        assert_eq!(
+            quotable("The walnut press has no lock.", true),
+            ["The walnut press has no lock."]
+        );
+    }
 
     #[test]
     fn what_is_known_of_a_long_conversation_leaves_little_memory_unused() {

@@ -227,14 +227,23 @@ pub(crate) fn looks(text: &str, signs: Signs, is_said: bool) -> Looks {
     }
 }
 
-/// The lines of an output that best show its outcome: the first ones that report failure, or else the last one.
+/// The lines of an output that best show its outcome, at most `most`: of those that report failure the first and the
+/// last, or else the last line of all.
 pub(crate) fn evident_lines(output: &[String], most: usize) -> Vec<&str> {
     let lines = || output.iter().map(String::as_str);
-    let flagged: Vec<&str> = lines().filter(|line| is_flag(line)).take(most).collect();
+    let flagged: Vec<&str> = lines().filter(|line| is_flag(line)).collect();
     match flagged.is_empty() {
         true => lines().next_back().into_iter().take(most).collect(),
-        false => flagged,
+        false => first_and_last(flagged, most),
     }
+}
+
+/// At most `most` of these: the first ones and the last.
+pub(crate) fn first_and_last<T>(mut all: Vec<T>, most: usize) -> Vec<T> {
+    if all.len() > most {
+        all.drain(most.saturating_sub(1)..all.len() - most.min(1));
+    }
+    all
 }
 
 fn starts_with_case(text: &str, word: &str) -> bool {
@@ -244,7 +253,8 @@ fn starts_with_case(text: &str, word: &str) -> bool {
     })
 }
 
-fn is_flag(text: &str) -> bool {
+/// Returns whether a line of output reports failure.
+pub(crate) fn is_flag(text: &str) -> bool {
     text.starts_with("E  ")
         || text.starts_with(['✗', '×'])
         || FLAGS.iter().any(|word| starts_with_case(text, word))
@@ -284,6 +294,11 @@ fn is_code(text: &str, signs: Signs) -> bool {
         || text.starts_with('<') && text[1..].starts_with(|c: char| c.is_ascii_alphanumeric())
         || text.ends_with(['{', '}', ';', ')'])
         || signs.has(Signs::EQUALS) && (text.contains(":=") || text.contains("=>"))
+}
+
+/// Returns whether a sentence before a call only announces it.
+pub(crate) fn announces(sentence: &str) -> bool {
+    sentence.ends_with([':', '：']) || is_filler(sentence)
 }
 
 fn is_filler(text: &str) -> bool {
@@ -365,6 +380,20 @@ mod tests {
         check("Good. I'll run the tests", true, &["fill"]);
         check("commit 3f2a9c1 is in #45", true, &["id", "num"]);
         check("HTTP_X (WARN) at x120", false, &["num", "long_num", "caps", "paren"]);
+    }
+
+    #[test]
+    fn the_first_and_the_last_line_that_report_failure_show_an_outcome() {
+        let check = |output: &str, most: usize, expected: &[&str]| {
+            let lines: Vec<String> = output.lines().map(str::to_owned).collect();
+            assert_eq!(evident_lines(&lines, most), expected, "{output}");
+        };
+        check("a\nb", 2, &["b"]);
+        check("error: a\nb", 2, &["error: a"]);
+        check("error: a\nb\nerror: c\nerror: d\ne", 2, &["error: a", "error: d"]);
+        check("error: a\nb\nerror: c\nerror: d\ne", 1, &["error: d"]);
+        check("error: a\nb", 0, &[]);
+        check("", 2, &[]);
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub(crate) struct Record<'a> {
     pub kept: Vec<bool>,
     /// Segments that are shown elsewhere, ascending.
     pub shown: Vec<u32>,
+    /// Segments of kept, cut outputs that are quoted in any case, ascending; they are among those that are shown.
+    pub required: Vec<u32>,
     /// Words of a text beside the record.
     pub beside: Vec<u32>,
     /// The user's focus.
@@ -107,19 +109,27 @@ impl Record<'_> {
         };
         let mut packing = Packing::new(&task);
         packing.fill(bytes);
-        let mut quoted = self.render(packing.taken());
+        let mut quoted = self.render(self.with_required(&packing));
         // Frame sizes are estimates: fill up any room that is left, and drop any excess.
         for _ in 0..REFILLS {
             let spare = bytes.saturating_sub(quoted.bytes());
             if spare < bytes / SPARE || !packing.fill(spare) {
                 break;
             }
-            quoted = self.render(packing.taken());
+            quoted = self.render(self.with_required(&packing));
         }
         while quoted.bytes() > bytes && packing.give_up(quoted.bytes() - bytes) {
-            quoted = self.render(packing.taken());
+            quoted = self.render(self.with_required(&packing));
         }
         quoted
+    }
+
+    /// The selected segments and the required ones, ascending.
+    fn with_required(&self, packing: &Packing<'_>) -> Vec<u32> {
+        let mut all = packing.taken();
+        all.extend(&self.required);
+        all.sort_unstable();
+        all
     }
 
     /// The bytes of the lines required above the first segment of a block.

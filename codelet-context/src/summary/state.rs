@@ -1,14 +1,14 @@
 //! The text around a record: pinned content before it, the current state and the next steps after it. Everything is
 //! quoted or recorded; nothing is inferred.
 
-use crate::evidence::check::CheckKind;
+use crate::evidence::check::{self, CheckKind};
 use crate::evidence::facts::{CheckRun, Facts, FileFact};
 use crate::message::harness;
 use crate::message::todo::TodoState;
 use crate::message::{Message, Part, Role};
 use crate::ranking::labels;
 use crate::ranking::quoting;
-use crate::ranking::{RankingIndex, evident_lines};
+use crate::ranking::{RankingIndex, evident_lines, without_folder};
 use codelet_text::short;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -18,6 +18,8 @@ use std::sync::Arc;
 const COMMAND: usize = 160;
 const LINE: usize = 200;
 const ITEM: usize = 200;
+/// The maximum bytes of a command for a pull request: most of it is the text of the request.
+const REQUEST: usize = 80;
 /// The maximum and minimum bytes of a line under `Next`, and those of its end and its omission marker.
 const WORDS: usize = 300;
 const FEWEST: usize = 50;
@@ -71,11 +73,18 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
     if listed < open {
         page.line(labels::UNLISTED, &format!("{} more", open - listed), usize::MAX);
     }
-    for (number, check) in facts.checks.iter().enumerate() {
+    // Where not all fit, the newest do.
+    let mut runs = Vec::new();
+    for (number, check) in facts.checks.iter().enumerate().rev() {
         // Output shared by several checks of one command line is shown once, apart from git's.
         let is_told = check.kind.judges() && facts.checks[..number].iter().any(|other| other.place == check.place);
-        tell_check(&mut page, index, check, if is_told { 0 } else { LINES });
+        let mut run = Page::of(page.room - page.text.len());
+        tell_check(&mut run, index, check, if is_told { 0 } else { LINES });
+        page.room -= run.text.len();
+        runs.push(run.text);
     }
+    page.room = bytes;
+    runs.iter().rev().for_each(|run| page.text.push_str(run));
     for decision in facts
         .decisions
         .iter()
@@ -120,8 +129,7 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     }
     let mut page = Page::of(bytes);
     let label = match is_open && since > 0 {
-        // It may have been done by now.
-        true => format!("{} (steps since: {since}): ", labels::ASKED),
+        true => format!("{} (steps so far: {since}): ", labels::IN_PROGRESS),
         false => format!("{}: ", labels::ASKED),
     };
     page.line(&label, &prompt, most - label.len());
@@ -161,10 +169,12 @@ fn end_of(words: &str, most: usize) -> String {
 /// Writes a check: its command, its recorded status, changes since, and at most `lines` of its decisive lines.
 fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: usize) {
     // The state of the repository is shown by git's output instead.
-    let command = check.kind.judges().then(|| {
-        let command = short::words(&check.command);
-        format!("`{}`", short::clip_bytes(&command, COMMAND))
-    });
+    let most = match check.kind {
+        CheckKind::PullRequest => Some(REQUEST),
+        kind => kind.judges().then_some(COMMAND),
+    };
+    let line = short::words(without_folder(&check.command));
+    let command = most.map(|most| format!("`{}`", short::clip_bytes(&line, most)));
     let status = match (check.success, check.is_own) {
         (Some(true), true) => Some("exit status 0"),
         (Some(false), true) => Some("failed"),
@@ -177,11 +187,16 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         1 => Some("1 edit since".to_owned()),
         count => Some(format!("{count} edits since")),
     };
+    let ago = (check.kind == CheckKind::Status).then(|| index.steps_since(check.place.0 as u32));
+    let ago = ago.filter(|&ago| ago > 0).map(|ago| match ago {
+        1 => "1 step ago".to_owned(),
+        ago => format!("{ago} steps ago"),
+    });
     let run = match (command, status) {
         (Some(command), Some(status)) => Some(format!("{command} → {status}")),
         (command, status) => command.or(status.map(str::to_owned)),
     };
-    let line = [run, since].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let line = [run, since, ago].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let line = if line.is_empty() {
         "exit status not recorded"
     } else {
@@ -198,7 +213,8 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     };
     // Git's own lines for a commit, `[main 3f2a9c1] …`, and for a branch; hooks and other commands print before them.
     let first = match check.kind {
-        CheckKind::Commit => begins(&["["]),
+        CheckKind::Commit => printed.iter().position(|line| check::is_commit(line)),
+        CheckKind::Push => begins(&["To "]).or_else(|| printed.iter().position(|line| line.contains(" -> "))),
         CheckKind::Status => begins(&["On branch "]).or((!printed.is_empty()).then_some(0)),
         _ => None,
     };
@@ -274,9 +290,8 @@ fn folder_of<'a>(paths: &'a [Cow<'_, str>]) -> &'a str {
         .map_or("", |slash| &first[..=slash])
 }
 
-/// Lines under a bound.
-#[derive(Default)]
 /// Lines of limited total length.
+#[derive(Default)]
 struct Page {
     text: String,
     room: usize,

@@ -105,6 +105,79 @@ fn how_the_repository_stands_is_what_git_said_last() {
 }
 
 #[test]
+fn what_failed_in_the_last_step_is_shown_in_its_cut_output() {
+    let noise = "the press turns and says that it turns as it has turned all day\n".repeat(150);
+    let time = "2026-06-17T10:22:22.37Z ";
+    let output = format!("{noise}{time}error: no lock on the walnut press\n{noise}{time}error: it stands\n{noise}");
+    let talk = Talk::default().asks("Turn the press.").works().runs("./press", &output);
+    let history: History = talk.messages.into_iter().collect();
+    let done = compact(&history, Target::Budget(1_500));
+    let results = done.view.messages.iter().flat_map(|message| message.tool_results());
+    let texts = results.flat_map(ToolResult::texts).map(|text| text.body.as_str());
+    let shown = texts.last().unwrap();
+    assert!(shown.len() < output.len() / 4, "{shown}");
+    assert!(shown.contains("\nerror: no lock on the walnut press\n…\nerror: it stands\n"), "{shown}");
+}
+
+#[test]
+fn a_push_and_a_pull_request_are_told_in_the_words_of_their_programs() {
+    let summary = Talk::default()
+        .asks("Publish it.")
+        .runs(
+            "git push -u origin pool && git status --short",
+            "remote: 2 rules\nTo example.org:pool.git\n * [new branch] pool -> pool\n?? notes.txt",
+        )
+        .runs(
+            "cd /w/pool && gh pr create --draft --title 'Mend the pool'",
+            "Creating draft pull request for pool into main in example/pool\n\nhttps://example.org/example/pool/pull/7",
+        )
+        .works()
+        .summary(3_000);
+    let state = from(&summary, "# State");
+    let expected = [
+        "Last push: exit status 0",
+        "  | To example.org:pool.git",
+        "  | * [new branch] pool -> pool",
+        "Last pull request: `gh pr create --draft --title 'Mend the pool'` → exit status 0",
+        "  | https://example.org/example/pool/pull/7",
+    ];
+    for line in expected {
+        assert!(state.contains(&line), "{line}: {state:#?}");
+    }
+}
+
+#[test]
+fn a_commit_of_which_neither_a_status_nor_git_tells_leaves_files_uncommitted() {
+    let state = |output: &str| {
+        let talk = Talk::default()
+            .asks("Mend the pool.")
+            .edits("/w/pool.rs", "let a = 1;", "let a = 2;");
+        let line = "wrap git commit -m 'Mend the pool'; git commit -m 'Mend the pool'";
+        let summary = talk
+            .calls("Bash", &json!({"command": line}), Action::command(line), |result| {
+                (result.success, result.output) = (None, vec![Part::text(output)]);
+            })
+            .works()
+            .summary(3_000);
+        from(&summary, "# State").join("\n")
+    };
+    let failed = state("[parser] 3 warnings\nerror: the hook has failed");
+    assert!(
+        failed.contains("Last commit: exit status not recorded\n  | error: the hook has failed"),
+        "{failed}"
+    );
+    assert!(
+        failed.contains("Files changed since the last commit: /w/pool.rs"),
+        "{failed}"
+    );
+    let made = state("[main (root-commit) 3f2a9c1] Mend the pool");
+    assert!(
+        made.contains("Files changed before the last commit: /w/pool.rs"),
+        "{made}"
+    );
+}
+
+#[test]
 fn files_that_are_not_committed_are_told_whatever_room_the_checks_take() {
     let long = "a line of an output that is so long that a few of them take all of the room that there is for how things stand";
     let talk = Talk::default()
@@ -118,7 +191,7 @@ fn files_that_are_not_committed_are_told_whatever_room_the_checks_take() {
         .works();
     let summary = talk.summary(1_190);
     let state = from(&summary, "# State");
-    let is_cut = !state.iter().any(|line| line.starts_with("Last git status"));
+    let is_cut = !state.iter().any(|line| line.starts_with("Last commit"));
     assert!(is_cut, "there is room for all of it: {state:#?}");
     let files = "Files changed since the last commit: in /w/ lock.rs, pool.rs";
     assert!(state.contains(&files), "{summary}");
@@ -160,7 +233,7 @@ fn what_comes_next_is_the_newest_prompt_and_the_last_words() {
     );
     let open = next(&talk().says("Now the lexer.").runs("ls", "lexer.rs").summary(12_000));
     // Further steps may have done by now what was said before them.
-    assert!(open.ends_with("Asked last (steps since: 12): Yes, go on"), "{open}");
+    assert!(open.ends_with("In progress (steps so far: 12): Yes, go on"), "{open}");
 }
 
 #[test]

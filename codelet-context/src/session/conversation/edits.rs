@@ -197,6 +197,7 @@ impl Conversation {
                 goes_on: true,
                 weights: None,
                 reading_back: self.reading_back,
+                without_handles: false,
             },
             Known {
                 archived: Some(&self.archived),
