@@ -61,18 +61,17 @@ impl SentStep {
         self.stored.len() == messages.len() && self.stored.iter().zip(messages).all(|(a, b)| Arc::ptr_eq(a, b))
     }
 
-    /// Returns whether it is written the same whatever precedes it: nothing is joined with what is before, and its results
-    /// are those of its own calls.
-    fn stands_alone(&self) -> bool {
-        let calls: HashSet<&str> = self
-            .stored
-            .iter()
-            .flat_map(|message| message.calls())
-            .map(|call| &*call.id)
-            .collect();
+    /// Returns whether its results are those of its own calls, so that it is written the same whatever surrounds it.
+    fn answers_itself(&self) -> bool {
+        let calls = self.stored.iter().flat_map(|message| message.calls());
+        let calls: HashSet<&str> = calls.map(|call| &*call.id).collect();
         let mut results = self.stored.iter().flat_map(|message| message.tool_results());
+        results.all(|result| calls.contains(&*result.call_id))
+    }
+
+    /// Returns whether nothing of it is joined with what precedes it.
+    fn begins_with_reply(&self) -> bool {
         self.written.first().is_some_and(|first| first.role == Role::Assistant)
-            && results.all(|result| calls.contains(&*result.call_id))
     }
 }
 
@@ -115,10 +114,12 @@ impl SentSteps {
                 .filter(|step| step.is_of(messages));
             steps.push(known.unwrap_or_else(|| convert(messages)));
         }
-        let stands_alone = |step: &SentStep| step.json.is_some() || step.stands_alone();
-        match steps.get(1..).unwrap_or_default().iter().all(stands_alone) {
-            true if !steps.is_empty() => steps,
-            _ => vec![convert(messages)],
+        let is_apart = |(at, step): (usize, &SentStep)| {
+            step.json.is_some() || step.answers_itself() && (at == 0 || step.begins_with_reply())
+        };
+        match !steps.is_empty() && steps.iter().enumerate().all(is_apart) {
+            true => steps,
+            false => vec![convert(messages)],
         }
     }
 
