@@ -1,24 +1,26 @@
 //! The history: every message of the conversation, in order. It only grows.
 
+mod lazy_index;
 pub(crate) mod turn_index;
 use crate::evidence::Evidence;
 use crate::evidence::anchor::{self, Anchor, LONG_TURN};
 use crate::evidence::facts::Facts;
+use crate::history::lazy_index::LazyIndex;
 use crate::history::turn_index::TurnIndex;
 pub(crate) use crate::history::turn_index::{is_earlier_summary, stands};
 use crate::message::Message;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::Turn;
 use crate::ranking::{self, RankingIndex, Sample};
-use crate::strategy;
 use std::sync::Arc;
 
-/// The append-only conversation. Derived data about a message is computed once, when it is appended.
+/// The append-only conversation. Derived data about a message is computed once: when it is appended, or, what only an
+/// edit asks for, when it is first asked for.
 #[derive(Clone, Default)]
 pub struct History {
     messages: Vec<Arc<Message>>,
     estimates: Vec<Tokens>,
-    ranking: RankingIndex,
+    ranking: LazyIndex,
     course: TurnIndex,
     evidence: Evidence,
 }
@@ -34,20 +36,18 @@ impl History {
     pub fn of_recording(messages: impl IntoIterator<Item = Message>) -> Self {
         let mut history = History::new();
         for message in messages {
-            history.note(message.into());
+            history.note(message.into(), false);
         }
         history
     }
 
     /// Appends a message. Takes time proportional to its bytes, however long the history is.
     pub fn append(&mut self, message: impl Into<Arc<Message>>) {
-        let message = message.into();
-        strategy::prepare(&message);
-        self.note(message);
+        self.note(message.into(), true);
     }
 
-    fn note(&mut self, message: Arc<Message>) {
-        self.ranking.append(&message);
+    fn note(&mut self, message: Arc<Message>, prepares: bool) {
+        self.ranking.append(message.clone(), prepares);
         self.evidence.append(&message);
         let estimate = tokens::estimate_message(&message);
         self.course.append(&message, estimate);
@@ -59,7 +59,7 @@ impl History {
     pub(crate) fn drop_texts(&mut self, from: usize, bare: Vec<Arc<Message>>) {
         let places = from..from + bare.len();
         self.messages.splice(places, bare);
-        self.ranking.drop_texts();
+        self.ranking.get_mut().drop_texts();
         self.evidence = Evidence::default();
     }
 
@@ -75,7 +75,7 @@ impl History {
                 *message = bare;
             }
         }
-        self.ranking.drop_outputs(stays);
+        self.ranking.get_mut().drop_outputs(stays);
         self.evidence = Evidence::default();
     }
 
@@ -96,11 +96,12 @@ impl History {
 
     /// The sentences and lines of the history with their features, oldest first: the training data for weights.
     pub fn samples(&self) -> Vec<Sample> {
-        ranking::samples(&self.ranking)
+        ranking::samples(self.ranking())
     }
 
+    /// The index of all messages. Takes time proportional to the bytes appended since it was last asked for.
     pub(crate) fn ranking(&self) -> &RankingIndex {
-        &self.ranking
+        self.ranking.get()
     }
 
     pub(crate) fn course(&self) -> &TurnIndex {

@@ -5,13 +5,14 @@ use crate::cache_control::{self, Lifetime};
 use crate::catalogue::{self, Thinks};
 use crate::efforts::{anthropic_budget, gemini_budget};
 use crate::host::Host;
+use crate::sent_steps::{self, Conversion, SentStep, SentSteps};
 use crate::vendor::Wire;
 use crate::ways::{Way, Ways};
 use bytes::Bytes;
 use codelet_agent::model::{Request, ToolSpec};
 use codelet_context::message::{Extra, Message, Part, Role};
 use codelet_context::tokens::Tokens;
-use codelet_transcript::{Document, Encoded, Format, Maker, Retelling, ids, pictures, write, write_slices};
+use codelet_transcript::{Document, Format, Maker, Retelling, ids, pictures, write};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -69,23 +70,55 @@ pub(crate) struct ModelId {
 }
 
 impl Settings {
-    /// Returns the request in the vendor's format as slices; `encoded` caches those that the next request shares.
-    pub(crate) fn slices(&self, request: &Request, encoded: &mut Encoded) -> Vec<Bytes> {
-        write_slices(&self.document(request), encoded).expect(WRITTEN)
+    /// Returns the request in the vendor's format as slices; `sent` keeps those that the next request shares.
+    pub(crate) fn slices(&self, request: &Request, sent: &mut SentSteps) -> Vec<Bytes> {
+        let conversion = Conversion {
+            wants_reasoning: self.wants_reasoning(),
+            carries_marks: self.carries().is_some(),
+        };
+        let steps = sent.begin(&request.messages, conversion, |messages| self.step(messages));
+        let (head, marked) = self.head(request, &steps);
+        sent.write(&head, steps, marked).expect(WRITTEN)
     }
 
     /// Returns the request as one text, for inspection.
     pub(crate) fn body(&self, request: &Request) -> String {
-        let document = self.document(request);
+        let (document, _) = self.head(request, &[self.step(&request.messages)]);
         write(&document, document.format).expect(WRITTEN)
     }
 
-    fn document(&self, request: &Request) -> Document {
-        let (mut messages, [edge, next]) = self.messages(request);
-        let marks_tools = match self.carries() {
-            Some(carries) => cache_control::place(&mut messages, edge, next, self.lifetime, carries),
-            None => false,
+    /// Returns the document of the first step of a request, with cache marks, and for each other step that carries any
+    /// its messages with them.
+    fn head(&self, request: &Request, steps: &[SentStep]) -> (Document, Vec<Option<Vec<Message>>>) {
+        let mut marked: Vec<Option<Vec<Message>>> = vec![None; steps.len()];
+        let mut marks_tools = false;
+        if let Some(carries) = self.carries() {
+            let written: Vec<&Message> = steps.iter().flat_map(|step| &step.written).collect();
+            let [edge, next] = [request.edge, request.next_edit].map(|at| sent_steps::place_of(steps, at?));
+            let mark = cache_control::of(self.lifetime);
+            for (mut message, part) in cache_control::places(&written, edge, next, carries) {
+                for (step, marked) in steps.iter().zip(&mut marked) {
+                    if message < step.written.len() {
+                        let messages = marked.get_or_insert_with(|| step.written.clone());
+                        cache_control::mark(&mut messages[message].parts[part], &mark);
+                        break;
+                    }
+                    message -= step.written.len();
+                }
+            }
+            marks_tools = written.first().is_none_or(|first| first.role != Role::System);
+        }
+        let document = Document {
+            format: format(self.wire),
+            messages: marked[0].take().unwrap_or_else(|| steps[0].written.clone()),
+            envelope: self.envelope(request, marks_tools),
+            warnings: Vec::new(),
         };
+        (document, marked)
+    }
+
+    /// Returns the fields of the request around the conversation.
+    fn envelope(&self, request: &Request, marks_tools: bool) -> Map<String, Value> {
         let mut tools = tools(&request.tools, self.wire);
         if marks_tools
             && self.wire == Wire::Anthropic
@@ -104,12 +137,7 @@ impl Settings {
             host.rewrite(self.wire, &mut envelope);
         }
         self.ways.apply(&mut envelope);
-        Document {
-            format: format(self.wire),
-            messages,
-            envelope,
-            warnings: Vec::new(),
-        }
+        envelope
     }
 
     /// Learns from the server's rejection of this request how the request must be written.
@@ -174,24 +202,16 @@ impl Settings {
         }
     }
 
-    /// Returns the messages in the wire's form, and the positions of the request's two edges among them. Texts are
-    /// shared, not copied. Content of another model is included without what only that model's vendor can verify.
-    fn messages(&self, request: &Request) -> (Vec<Message>, [Option<usize>; 2]) {
-        let mut out: Vec<Message> = Vec::with_capacity(request.messages.len());
-        let mut edges = [None; 2];
-        let wanted = [request.edge, request.next_edit];
-        let note = |edges: &mut [Option<usize>; 2], at: usize, here: usize| {
-            for (edge, wanted) in edges.iter_mut().zip(wanted) {
-                if wanted == Some(at) {
-                    *edge = Some(here);
-                }
-            }
-        };
+    /// Returns messages in the wire's form. Texts are shared, not copied. Content of another model is included without
+    /// what only that model's vendor can verify.
+    fn step(&self, messages: &[Arc<Message>]) -> SentStep {
+        let mut out: Vec<Message> = Vec::with_capacity(messages.len());
+        let mut places = Vec::with_capacity(messages.len());
         let own = self.maker();
         let wants_reasoning = self.wants_reasoning();
         let mut retelling = Retelling::new(|maker: &Maker| *maker == own);
-        for (index, message) in request.messages.iter().enumerate() {
-            note(&mut edges, index, out.len());
+        for message in messages {
+            places.push(out.len());
             let Some(mut message) = retelling.message(Message::clone(message)) else {
                 continue;
             };
@@ -224,8 +244,7 @@ impl Settings {
             }
             out.push(message);
         }
-        note(&mut edges, request.messages.len(), out.len());
-        (out, edges)
+        SentStep::new(messages, out, places)
     }
 
     fn results_in_parts(&self, message: &mut Message) {

@@ -20,16 +20,15 @@ pub(crate) fn of(lifetime: Lifetime) -> Value {
     }
 }
 
-/// Adds marks to messages that are about to be written. `edge` is the end of the previous request and `next` the
-/// position before which the next edit is expected, both as indices into `messages`. Returns whether a mark is left for
-/// the last tool because there is no system prompt to mark.
-pub(crate) fn place(
-    messages: &mut [Message],
+/// Returns the parts of messages that are about to be written, by message and part, that are to carry marks. `edge` is the
+/// end of the previous request and `next` the position before which the next edit is expected, both as indices into
+/// `messages`.
+pub(crate) fn places(
+    messages: &[&Message],
     edge: Option<usize>,
     next: Option<usize>,
-    lifetime: Lifetime,
     carries: fn(&Part) -> bool,
-) -> bool {
+) -> Vec<(usize, usize)> {
     let has_system = messages.first().is_some_and(|first| first.role == Role::System);
     let before = |end: usize| last_before(messages, end, carries);
     let edge = match edge {
@@ -53,14 +52,11 @@ pub(crate) fn place(
             places.push(place);
         }
     }
-    for (message, part) in places {
-        mark(&mut messages[message].parts[part], &of(lifetime));
-    }
-    !has_system
+    places
 }
 
 /// Returns the last part before a message that can carry a mark.
-fn last_before(messages: &[Message], end: usize, carries: fn(&Part) -> bool) -> Option<(usize, usize)> {
+fn last_before(messages: &[&Message], end: usize, carries: fn(&Part) -> bool) -> Option<(usize, usize)> {
     messages[..end].iter().enumerate().rev().find_map(|(at, message)| {
         // If several messages are written as one, tool results come first, so a text is the last part.
         let of = |wanted: fn(&Part) -> bool| message.parts.iter().rposition(|part| wanted(part) && carries(part));
@@ -72,7 +68,7 @@ fn last_before(messages: &[Message], end: usize, carries: fn(&Part) -> bool) -> 
 
 /// Returns the last of the stable reminders that precede everything else. Other kinds differ from prompt to prompt and
 /// move at the next edit, so a prefix cached after one of them would never be read again.
-fn head(messages: &[Message], carries: fn(&Part) -> bool) -> Option<(usize, usize)> {
+fn head(messages: &[&Message], carries: fn(&Part) -> bool) -> Option<(usize, usize)> {
     let is_stable = |part: &Part| matches!(part, Part::Text(text) if matches!(text.origin, Origin::Reminder(kind) if kind.is_at_head()));
     let mut last = None;
     for (at, message) in messages
@@ -118,7 +114,8 @@ fn inner(result: &ToolResult) -> Option<usize> {
     result.output.iter().rposition(is_text).filter(|_| !result.bare)
 }
 
-fn mark(part: &mut Part, mark: &Value) {
+/// Adds a mark to a part.
+pub(crate) fn mark(part: &mut Part, mark: &Value) {
     match part {
         Part::Text(text) => with(&mut text.extra, &["type", "text"], mark),
         Part::Image(image) => with(&mut image.extra, &["type", "source"], mark),

@@ -184,7 +184,7 @@ pub async fn connect_telling(
         line,
         habits: Arc::default(),
         kept: Arc::default(),
-        encoded: Arc::default(),
+        sent: Arc::default(),
     }))
 }
 

@@ -39,6 +39,7 @@ pub mod overheard;
 mod provider;
 mod scrubber;
 mod secret;
+mod sent_steps;
 mod stream_end;
 mod surrogate_pairs;
 mod suspects;

@@ -6,6 +6,7 @@ use crate::error_kind::{NoHeaders, Refusal, classify};
 use crate::frames::{Frames, Trouble, Whole, anthropic, chat, gemini, responses};
 use crate::network::{Line, Stream, StreamItem};
 use crate::scrubber::{Kept, Scrubber};
+use crate::sent_steps::SentSteps;
 use crate::stream_end::{Habits, StreamEnds};
 use crate::surrogate_pairs::SurrogatePairs;
 use crate::suspects;
@@ -14,7 +15,6 @@ use bytes::Bytes;
 use codelet_agent::effort::{CacheAfter, Effort};
 use codelet_agent::model::{Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop};
 use codelet_context::tokens::{Tokens, estimate_bytes};
-use codelet_transcript::Encoded;
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use std::collections::VecDeque;
@@ -30,8 +30,8 @@ pub(crate) struct Provider {
     pub habits: Arc<Habits>,
     /// Content that is sent back differently from how it is stored.
     pub kept: Arc<Kept>,
-    /// The encoded content of its last requests.
-    pub encoded: Arc<Mutex<Encoded>>,
+    /// The steps of its last requests.
+    pub sent: Arc<Mutex<SentSteps>>,
 }
 
 impl Model for Provider {
@@ -72,7 +72,7 @@ impl Model for Provider {
                 line: self.line.clone(),
                 habits: self.habits.clone(),
                 kept: self.kept.clone(),
-                encoded: self.encoded.clone(),
+                sent: self.sent.clone(),
             }) as Box<dyn Model>
         })
     }
@@ -92,7 +92,7 @@ impl Model for Provider {
             halves: SurrogatePairs::default(),
             scrubber: Scrubber::new(self.line.key.as_ref()),
             kept: self.kept.clone(),
-            encoded: self.encoded.clone(),
+            sent: self.sent.clone(),
             ends: StreamEnds::new(self.habits.clone(), self.line.limits.idle),
             had_begun: false,
             is_over: false,
@@ -126,7 +126,7 @@ struct Exchange {
     halves: SurrogatePairs,
     scrubber: Scrubber,
     kept: Arc<Kept>,
-    encoded: Arc<Mutex<Encoded>>,
+    sent: Arc<Mutex<SentSteps>>,
     /// The deadline for further frames.
     ends: StreamEnds,
     /// True once part of the answer has arrived.
@@ -218,8 +218,8 @@ impl Exchange {
     }
 
     fn slices(&self) -> Vec<Bytes> {
-        let mut encoded = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
-        self.settings.slices(&self.kept.restored(&self.request), &mut encoded)
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        self.settings.slices(&self.kept.restored(&self.request), &mut sent)
     }
 
     /// Adds to an error the parts of the conversation that it refers to.

@@ -18,6 +18,7 @@ use codelet_context::message::{Action, ActionKind, Parameters};
 use codelet_text::short::grouped;
 use futures_util::future::BoxFuture;
 use serde_json::json;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::sync::Arc;
@@ -289,7 +290,7 @@ impl<'a> Page<'a> {
         let line = crlf.or(line.strip_suffix(b"\n")).unwrap_or(line);
         self.returns += memchr::memchr_iter(b'\r', line).count();
         self.lines += 1;
-        self.shown.push_str(&format!("{}\t", self.skipped + self.lines));
+        let _ = write!(self.shown, "{}\t", self.skipped + self.lines);
         if rest == 0 {
             let text = String::from_utf8_lossy(line);
             self.is_lossy |= matches!(text, std::borrow::Cow::Owned(_));
@@ -300,7 +301,7 @@ impl<'a> Page<'a> {
             let text = text.trim_end_matches('\u{fffd}');
             self.shown.push_str(&text[..text.len() - self.secrets.begun(text)]);
             let size = grouped(line.len() + rest - 1);
-            self.shown.push_str(&format!("{CUT}about {size} bytes]"));
+            let _ = write!(self.shown, "{CUT}about {size} bytes]");
         }
         self.shown.push('\n');
     }

@@ -28,8 +28,8 @@ struct EncodedText {
 }
 
 impl Encoded {
-    /// Starts a request.
-    pub(crate) fn begin(&mut self) {
+    /// Starts a request: texts that the last ones did not hold are dropped.
+    pub fn begin(&mut self) {
         let oldest = self.request.saturating_sub(REQUESTS - 1);
         self.texts.retain(|_, entry| entry.held >= oldest);
         self.request += 1;

@@ -16,6 +16,15 @@ pub(super) fn denies(pattern: &str, line: &str) -> bool {
 
 fn denies_words(pattern: &str, line: &str) -> bool {
     match split(line) {
+        // Assignments are not among the words.
+        Some(_)
+            if pattern
+                .split_whitespace()
+                .next()
+                .is_some_and(|first| first.contains('=')) =>
+        {
+            may_hold(pattern, line)
+        }
         Some(commands) => commands.iter().any(|words| match words.is_empty() {
             true => may_hold(pattern, line),
             false => {

@@ -229,17 +229,23 @@ fn end(
     is_fed: bool,
 ) -> Option<()> {
     words.extend(word.take());
-    let command = std::mem::take(words);
+    let mut command = std::mem::take(words);
     command.first()?;
     // It runs nothing, so patterns do not apply to it.
     if builtin::only_says_how(&command) {
         return Some(());
     }
+    let settings = command.iter().take_while(|word| word.is_setting()).count();
+    if settings > 0 && settings < command.len() {
+        command.drain(..settings);
+    }
     let run = builtin::behind_keywords(&command);
-    // An assignment may change the meaning of the command, and a wildcard expands to whatever file exists.
-    let is_open = run
-        .first()
-        .is_some_and(|first| first.text.contains('=') || (first.is_wild && first.text != "["))
+    // Another assignment may change the meaning of the command, and a wildcard expands to whatever file exists. Behind
+    // an assignment, a keyword is the name of a program.
+    let is_open = (settings > 0 && run.len() < command.len())
+        || run
+            .first()
+            .is_some_and(|first| first.text.contains('=') || (first.is_wild && first.text != "["))
         || builtin::is_unbounded(run);
     commands.push((if is_open { Vec::new() } else { command }, is_fed));
     Some(())

@@ -14,7 +14,7 @@ use super::word::ShellWord;
 ///
 /// A line is split as in a shell: at `&&`, `||`, `;`, `|` and line ends. Anything that could hide a command or write
 /// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups,
-/// background jobs, assignments in front of a command, shell builtins that evaluate their words or set variables
+/// background jobs, assignments in front of a command but for a few harmless ones (`CI=1`), shell builtins that evaluate their words or set variables
 /// (`export`, `let`, `[[`, `printf -v`), programs named by a wildcard, unclosed quotes, and control characters. A `set`
 /// that only controls how the shell runs the other commands (`set -euo pipefail`) needs no pattern. Words are separated
 /// by spaces and tabs alone, as in a shell: any other blank needs quotes.

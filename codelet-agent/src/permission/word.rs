@@ -39,10 +39,24 @@ impl ShellWord {
         self.is_quoted && self.text == "<<"
     }
 
+    /// Returns whether it sets, in front of a command, one of the [`SETTINGS`] to a plain value.
+    pub(super) fn is_setting(&self) -> bool {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | ',' | '=' | ':');
+        let parts = self.text.split_once('=').filter(|_| !self.is_quoted);
+        parts.is_some_and(|(name, value)| is_among(SETTINGS, name) && value.chars().all(is_plain))
+    }
+
     pub(super) fn is_number(&self) -> bool {
         !self.is_quoted && !self.text.is_empty() && self.text.bytes().all(|byte| byte.is_ascii_digit())
     }
 }
+
+/// Variables that only say how much a program prints, in which language and colours, and how many threads or cases it
+/// runs. None names a program, a library, a folder or options: those could start something else (`PATH`, `LD_PRELOAD`,
+/// `GIT_SSH_COMMAND`, `RUSTC_WRAPPER`, `NODE_OPTIONS`, `GOFLAGS`).
+const SETTINGS: &str = "CI NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLUMNS LANG LC_ALL TZ RUST_BACKTRACE RUST_LIB_BACKTRACE RUST_LOG \
+     RUST_TEST_THREADS CARGO_INCREMENTAL CARGO_TERM_COLOR PROPTEST_CASES PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED NODE_ENV \
+     GOMAXPROCS";
 
 /// Returns whether a name is in a space-separated list.
 pub(super) fn is_among(names: &str, name: &str) -> bool {

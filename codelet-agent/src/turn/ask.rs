@@ -16,6 +16,8 @@ const SHOWN_FROM: u32 = 6;
 /// The silence after which the wait is shown, however long the limit is.
 const SHOWN_AT_LAST: Duration = Duration::from_secs(10);
 const SECOND: Duration = Duration::from_secs(1);
+/// The wait for an answer after which the next edit is prepared: by then, the request is on its way.
+const ON_ITS_WAY: Duration = Duration::from_millis(5);
 /// Longer than any wait (136 years).
 const FOR_EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
@@ -111,6 +113,8 @@ pub(crate) async fn stream(
     let mut billed = None;
     let mut has_begun = false;
     let mut come = Come::default();
+    let on_its_way = tokio::time::sleep(ON_ITS_WAY);
+    tokio::pin!(on_its_way);
     loop {
         let next = tokio::select! {
             biased;
@@ -127,6 +131,10 @@ pub(crate) async fn stream(
                 }
                 Some(Noticed::Enough(error)) => Some(Err(error)),
             },
+            () = &mut on_its_way, if !on_its_way.is_elapsed() => {
+                session.conversation.prepare_edit();
+                continue;
+            }
             never = session.glances.given(session) => match never {},
         };
         let delta = match next {

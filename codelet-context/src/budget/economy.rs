@@ -181,14 +181,20 @@ impl Economy {
         }
     }
 
-    /// Records a message appended to history and view.
-    pub fn append(&mut self, message: &Message, number: usize, index: &RankingIndex, ratio: f64, pinned: &[usize]) {
+    /// Returns whether anything is edited for its price.
+    pub fn edits(&self) -> bool {
+        self.economics.preset.left().is_some()
+    }
+
+    /// Records a message appended to history and view, and the [outputs that it used](RankingIndex::used), which only a
+    /// preset that edits asks for.
+    pub fn append(&mut self, message: &Message, number: usize, used: &[(Place, u32)], ratio: f64, pinned: &[usize]) {
         let estimate = tokens::estimate_message(message);
         let at = self.weights.len();
         self.weights.push(estimate as f64 * ratio);
         self.estimates.push(estimate);
         let place = (number as u32, at as u32);
-        let gained = self.bulk.append(message, place, index, self.shelter(), self.clock);
+        let gained = self.bulk.append(message, place, used, self.shelter(), self.clock);
         // Tokens that become removable need not be written again, which makes every cut cheaper.
         self.bound += (self.write() - self.read()).max(0.0) * gained as f64 * ratio.max(1.0) * 2.0;
         if message.role == Role::User {

@@ -1,5 +1,6 @@
 use super::*;
 use codelet_context::message::{Image, ToolCall, ToolResult};
+use proptest::prelude::*;
 
 pub(crate) fn settings(wire: Wire) -> Settings {
     Settings {
@@ -242,12 +243,12 @@ fn how_long_a_long_history_takes_to_be_written() {
     let request = request(messages);
     for wire in [Wire::Anthropic, Wire::Chat, Wire::Responses, Wire::Gemini] {
         let settings = settings(wire);
-        let mut encoded = Encoded::default();
+        let mut sent = SentSteps::default();
         let mut times = Vec::new();
         let mut bytes = 0;
         for _ in 0..9 {
             let start = std::time::Instant::now();
-            let slices = settings.slices(&request, &mut encoded);
+            let slices = settings.slices(&request, &mut sent);
             times.push(start.elapsed());
             bytes = slices.iter().map(Bytes::len).sum();
         }
@@ -256,20 +257,107 @@ fn how_long_a_long_history_takes_to_be_written() {
     }
 }
 
+/// Returns a message of a kind, one of a conversation that was continued in every way: by another model, with calls as
+/// text, pictures, long outputs, and an answer to a call that is elsewhere.
+fn message_of(kind: usize, number: usize) -> Message {
+    let id = format!("call.{number}");
+    let before = format!("call.{}", number.saturating_sub(1));
+    let call = |id: &str| Part::ToolCall(ToolCall::new(id, "Read", Map::new()));
+    let long = format!("{number}: a \"quoted\" line\n").repeat(100);
+    match kind {
+        0 => Message::new(Role::Assistant, vec![call(&id)]),
+        1 => Message::results(vec![ToolResult::new(before.as_str(), Some(true), long)]),
+        2 => Message::user(long),
+        3 => Message::system(format!("rule {number}")),
+        4 => {
+            let mut other = Message::new(Role::Assistant, vec![Part::text("So."), call(&id)]);
+            let maker = Maker {
+                form: Format::Openai,
+                model: "moonshot/kimi".to_owned(),
+            };
+            maker.sign(&mut other);
+            other
+        }
+        5 => {
+            // Nothing of it is left for another model.
+            let mut other = Message::new(Role::Assistant, vec![Part::text(" ")]);
+            let maker = Maker {
+                form: Format::Gemini,
+                model: "google/g".to_owned(),
+            };
+            maker.sign(&mut other);
+            other
+        }
+        6 => {
+            let mut spoken = ToolCall::new(
+                id.as_str(),
+                "Bash",
+                Map::from_iter([("command".to_owned(), json!("ls"))]),
+            );
+            spoken.spoken = Some(Arc::new(vec!["$ ".to_owned(), "\n".to_owned()]));
+            Message::new(Role::Assistant, vec![Part::ToolCall(spoken)])
+        }
+        7 => Message::results(vec![ToolResult::new("call.0", Some(true), "late")]),
+        _ => Message::assistant(long),
+    }
+}
+
+proptest! {
+    #[test]
+    fn slices_are_the_text_whatever_was_sent_before(
+        kinds in proptest::collection::vec(0..9usize, 1..16),
+        edits in proptest::collection::vec((0..16usize, 0..9usize, any::<bool>(), 0..18usize), 1..8),
+    ) {
+        let mut messages: Vec<Arc<Message>> =
+            kinds.iter().enumerate().map(|(number, &kind)| Arc::new(message_of(kind, number))).collect();
+        for wire in [Wire::Anthropic, Wire::Chat, Wire::Responses, Wire::Gemini] {
+            let settings = settings(wire);
+            let mut sent = SentSteps::default();
+            for (number, &(at, kind, appends, edge)) in edits.iter().enumerate() {
+                let made = Arc::new(message_of(kind, 20 + number));
+                match messages.get_mut(at).filter(|_| !appends) {
+                    Some(message) => *message = made,
+                    None => messages.push(made),
+                }
+                let request = Request {
+                    messages: messages.clone(),
+                    edge: Some(edge).filter(|edge| edge % 3 > 0),
+                    next_edit: Some(at).filter(|at| at % 2 > 0),
+                    ..request(Vec::new())
+                };
+                let text = settings.body(&request);
+                for _ in 0..2 {
+                    let joined = String::from_utf8(settings.slices(&request, &mut sent).concat()).unwrap();
+                    prop_assert_eq!(&joined, &text, "{:?}", wire);
+                }
+            }
+        }
+    }
+}
+
 #[test]
-fn slices_are_the_text_whatever_was_encoded_before() {
-    let long = "a \"quoted\" line\n".repeat(200);
-    let mut messages = picture();
-    messages.push(Message::new(Role::Assistant, vec![Part::text(long.as_str())]));
-    messages.push(Message::results(vec![ToolResult::new("a", None, long.repeat(2))]));
+fn a_step_that_was_sent_shares_its_bytes_with_the_next_request() {
+    let mut messages: Vec<Arc<Message>> = Vec::new();
+    for step in 0..6 {
+        messages.extend([2, 0, 1].map(|kind| Arc::new(message_of(kind, 2 * step + usize::from(kind == 1)))));
+    }
+    let request = |held: usize| Request {
+        messages: messages[..held].to_vec(),
+        edge: Some(held - 3),
+        ..request(Vec::new())
+    };
     for wire in [Wire::Anthropic, Wire::Chat, Wire::Responses, Wire::Gemini] {
         let settings = settings(wire);
-        let mut encoded = Encoded::default();
-        for held in [messages.len(), 3, messages.len()] {
-            let request = request(messages[..held].to_vec());
-            let slices = settings.slices(&request, &mut encoded);
-            let joined = String::from_utf8(slices.concat()).unwrap();
-            assert_eq!(joined, settings.body(&request), "{wire:?}");
-        }
+        let mut sent = SentSteps::default();
+        let first = settings.slices(&request(15), &mut sent);
+        let second = settings.slices(&request(18), &mut sent);
+        let shared = |slice: &Bytes| {
+            first
+                .iter()
+                .any(|old| old.as_ptr() == slice.as_ptr() && old.len() == slice.len())
+        };
+        let bytes: usize = second.iter().filter(|slice| shared(slice)).map(Bytes::len).sum();
+        let all: usize = second.iter().map(Bytes::len).sum();
+        assert!(bytes * 2 > all, "{wire:?}: {bytes} of {all}");
     }
 }
