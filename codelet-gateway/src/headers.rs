@@ -62,9 +62,12 @@ fn without_hop(headers: &HeaderMap) -> HeaderMap {
         .flat_map(|value| value.split(','))
         .filter_map(|name| name.trim().parse().ok())
         .collect();
+    // A body in pieces is as long as they are (RFC 9112, section 6.3): whoever believed the length would read another end.
+    let is_in_pieces = headers.contains_key(TRANSFER_ENCODING);
+    let is_wrong = |name: &HeaderName| is_in_pieces && name == CONTENT_LENGTH;
     let mut kept = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
-        if !HOP.contains(name) && !listed.contains(name) {
+        if !HOP.contains(name) && !listed.contains(name) && !is_wrong(name) {
             kept.append(name.clone(), value.clone());
         }
     }

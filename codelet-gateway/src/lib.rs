@@ -18,6 +18,7 @@ mod pass;
 mod provider;
 mod recall;
 mod server;
+mod threads;
 mod totals;
 mod upstream;
 

@@ -311,7 +311,7 @@ async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Option<
     let original = body.clone();
     let question = asked.clone();
     let _turn = shared.turns.acquire().await;
-    let work = tokio::task::spawn_blocking(move || {
+    let work = shared.threads.run(move || {
         if has_more_values(&original, MOST_VALUES) {
             return (Err(TOO_MANY_VALUES), Facts::default());
         }
@@ -357,7 +357,7 @@ async fn ask_again(
         Some((edited.facts, body))
     };
     let _turn = shared.turns.acquire().await;
-    let work = tokio::task::spawn_blocking(work);
+    let work = shared.threads.run(work);
     let (facts, body) = tokio::time::timeout(patience(body), work).await.ok()?.ok()??;
     let answer = onward.ask(body).await.ok()?;
     Some((Some(facts), answer))

@@ -8,6 +8,7 @@ use crate::ledger::Ledger;
 use crate::page;
 use crate::pass;
 use crate::provider::Provider;
+use crate::threads::Threads;
 use crate::totals::Totals;
 use crate::upstream::Upstream;
 use bytes::Bytes;
@@ -36,7 +37,7 @@ const MOST_CONNECTIONS: usize = 1_024;
 /// Bodies that are being read take at most so many bytes together; what comes beyond goes on unread.
 const MOST_READING: usize = 256 << 20;
 /// The maximum buffer of a connection, in bytes: a head has to fit.
-const MOST_BUFFERED: usize = 64 << 10;
+const MOST_BUFFERED: usize = 32 << 10;
 /// The time limit for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
 /// The time that a connection has to close, before another one is closed.
@@ -85,6 +86,8 @@ pub(crate) struct Shared {
     pub room: Semaphore,
     /// Turns to edit: as many at once as there are cores, since what waits for a core would seem to take long.
     pub turns: Semaphore,
+    /// The threads that edit.
+    pub threads: Threads,
 }
 
 impl Gateway {
@@ -109,6 +112,7 @@ impl Gateway {
                 secret: secret(),
                 room: Semaphore::new(MOST_READING / body::ROOM_STEP),
                 turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),
+                threads: Threads::default(),
             }),
         })
     }

@@ -542,7 +542,7 @@ impl RankingIndex {
 
 /// Reserves space for this many more elements, and at least an eighth of the current length. The default growth doubles
 /// a full list, and these lists make up most of the memory kept for a conversation.
-fn make_room<T>(list: &mut Vec<T>, more: usize) {
+pub(super) fn make_room<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         list.reserve_exact(more.max(list.len() / 8));
     }

@@ -1,5 +1,6 @@
 //! The words of a history, numbered, with the word lists that contain them.
 
+use super::index::make_room;
 use super::look::Signs;
 use crate::text::hash::{self, ByHash};
 use std::sync::LazyLock;
@@ -49,10 +50,74 @@ pub(crate) fn is_common(word: &str) -> bool {
 /// The words of a history.
 #[derive(Clone, Default)]
 pub(crate) struct Words {
-    numbers: ByHash<u32>,
+    numbers: Numbers,
     /// The lists, by word number.
     lists: Vec<Lists>,
     buffer: Vec<u8>,
+}
+
+/// Hashes, numbered in the order of their first occurrence: half the memory of a map from hashes to numbers.
+#[derive(Clone, Default)]
+struct Numbers {
+    hashes: Vec<u64>,
+    /// The number of a hash is at the place that its lowest bits say, or at the next one that was free; `FREE` ends the
+    /// search. The length is a power of two, and a quarter is free.
+    places: Vec<u32>,
+}
+
+const FREE: u32 = u32::MAX;
+const FEWEST_PLACES: usize = 64;
+
+impl Numbers {
+    /// The number of a hash; otherwise the place for it, if there is any.
+    fn find(&self, hash: u64) -> Result<u32, usize> {
+        let last = self.places.len().wrapping_sub(1);
+        let mut place = hash as usize & last;
+        loop {
+            match self.places.get(place) {
+                Some(&number) if number != FREE => {
+                    if self.hashes[number as usize] == hash {
+                        return Ok(number);
+                    }
+                    place = (place + 1) & last;
+                }
+                _ => return Err(place),
+            }
+        }
+    }
+
+    fn get(&self, hash: u64) -> Option<u32> {
+        self.find(hash).ok()
+    }
+
+    fn number(&mut self, hash: u64) -> u32 {
+        match self.find(hash) {
+            Ok(number) => number,
+            Err(place) => {
+                let number = self.hashes.len() as u32;
+                make_room(&mut self.hashes, 1);
+                self.hashes.push(hash);
+                match self.hashes.len() > self.places.len() / 4 * 3 {
+                    true => self.grow(),
+                    false => self.places[place] = number,
+                }
+                number
+            }
+        }
+    }
+
+    fn grow(&mut self) {
+        let length = (self.places.len() * 2).max(FEWEST_PLACES);
+        self.places.clear();
+        self.places.reserve_exact(length);
+        self.places.resize(length, FREE);
+        for number in 0..self.hashes.len() {
+            // No hash is there twice.
+            if let Err(place) = self.find(self.hashes[number]) {
+                self.places[place] = number as u32;
+            }
+        }
+    }
 }
 
 impl Words {
@@ -65,7 +130,7 @@ impl Words {
     pub fn known_in(&self, text: &str) -> Vec<u32> {
         let mut found = Vec::new();
         visit(text, |word, _| {
-            found.extend(self.numbers.get(&hash::bytes(word.to_lowercase().as_bytes())))
+            found.extend(self.numbers.get(hash::bytes(word.to_lowercase().as_bytes())))
         });
         found.sort_unstable();
         found.dedup();
@@ -103,7 +168,7 @@ impl Words {
     fn number(&mut self, word: &[u8]) -> u32 {
         let hash = hash::bytes(word);
         let next = self.lists.len() as u32;
-        let number = *self.numbers.entry(hash).or_insert(next);
+        let number = self.numbers.number(hash);
         if number == next {
             let mut lists = LISTED.whole.get(&hash).copied().unwrap_or_default();
             for (beginning, bit) in &LISTED.beginnings {
@@ -111,6 +176,7 @@ impl Words {
                     lists |= bit;
                 }
             }
+            make_room(&mut self.lists, 1);
             self.lists.push(lists);
         }
         number
@@ -196,6 +262,23 @@ mod tests {
         let mut found = Vec::new();
         words.scan("Parser parser PARSER other Größe GRÖSSE größe", &mut found);
         assert_eq!(found, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn hashes_are_numbered_in_order_whatever_places_they_share() {
+        let mut numbers = Numbers::default();
+        assert_eq!(numbers.get(7), None);
+        // Two thirds begin at the same place.
+        let hash = |number: u64| if number % 3 == 0 { number << 8 } else { number << 40 };
+        for number in 1..2_000 {
+            assert_eq!(numbers.number(hash(number)), number as u32 - 1);
+        }
+        for number in 1..2_000 {
+            assert_eq!(numbers.number(hash(number)), number as u32 - 1);
+            assert_eq!(numbers.get(hash(number)), Some(number as u32 - 1));
+        }
+        assert_eq!(numbers.get(hash(2_000)), None);
+        assert!(numbers.places.len() * 4 + numbers.hashes.capacity() * 8 < 2_000 * 20);
     }
 
     #[test]

@@ -408,3 +408,16 @@ async fn trailers_go_on_with_what_passes_through() {
     assert!(seen.ends_with("0\r\nx-sum: 42\r\n\r\n"), "{seen}");
     assert!(answer.ends_with("0\r\nx-end: there\r\n\r\n"), "{answer}");
 }
+
+#[tokio::test]
+async fn an_answer_in_pieces_comes_whole_whatever_length_it_claims() {
+    let answer =
+        "HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n9\r\nthe whole\r\n0\r\n\r\n";
+    let provider = Raw::start(answer, false).await;
+    let gateway = gateway(provider.address, nothing(), None).await;
+    for path in ["messages", "files"] {
+        let asked = client().post(format!("http://{gateway}/v1/{path}")).body(REQUEST);
+        let answer = tokio::time::timeout(PATIENCE, asked.send()).await.unwrap().unwrap();
+        assert_eq!(answer.text().await.unwrap(), "the whole", "{path}");
+    }
+}
