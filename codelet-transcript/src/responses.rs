@@ -16,10 +16,8 @@ use crate::request;
 use crate::source;
 use crate::source::{Misfit, Step};
 use crate::vendor::shell;
-use crate::{actions, arguments, objects, vendor};
-use codelet_context::message::{
-    Extra, Message, Nature, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult,
-};
+use crate::{arguments, objects, vendor};
+use codelet_context::message::{Extra, Message, Nature, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -236,16 +234,10 @@ impl Reader {
         }
         let extra = fields.rest(&["type", "call_id", "output"]);
         let mut result = ToolResult {
-            call_id: call_id.into(),
-            success,
-            pipe: Box::default(),
             output,
             bare,
-            error: None,
-            refusal: None,
-            is_apart: false,
-            head: None,
             extra,
+            ..ToolResult::new(call_id, success, "")
         };
         if let Some(frame) = frame {
             shell::keep_frame(&mut result, frame);
@@ -402,30 +394,14 @@ fn call(mut fields: Fields, kind: &str) -> Part {
     } else {
         &[]
     };
-    Part::ToolCall(ToolCall {
-        id: id.into(),
-        action: actions::action(&tool, &parameters),
-        tool: tool.into(),
-        parameters: Parameters::new(parameters),
-        cut: None,
-        spoken: None,
-        extra: fields.rest(usual),
-    })
+    request::call(id, tool, parameters, fields.rest(usual))
 }
 
 fn built_in(mut fields: Fields, kind: &str, field: &str) -> Part {
     let id = fields.string("call_id").unwrap_or_default();
     let tool = kind.strip_suffix("_call").unwrap_or(kind);
     let parameters = fields.object(field).unwrap_or_default();
-    Part::ToolCall(ToolCall {
-        id: id.into(),
-        tool: tool.into(),
-        action: actions::action(tool, &parameters),
-        parameters: Parameters::new(parameters),
-        cut: None,
-        spoken: None,
-        extra: fields.rest(&[]),
-    })
+    request::call(id, tool, parameters, fields.rest(&[]))
 }
 
 /// Returns the status that Codex writes before or around a command's output; it is Codex's text, never the command's.
