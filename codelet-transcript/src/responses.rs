@@ -13,7 +13,6 @@ use crate::gather::Open;
 use crate::node::Node;
 use crate::openai::{data_url, picture};
 use crate::request;
-use crate::source;
 use crate::source::{Misfit, Step};
 use crate::vendor::shell;
 use crate::{arguments, objects, vendor};
@@ -229,9 +228,6 @@ impl Reader {
             }
             None => request::output(&mut fields, "output", |value| part(value, "input_text")),
         };
-        if let ([Part::Text(text)], true) = (output.as_slice(), bare) {
-            success = status(text.body.as_str());
-        }
         let extra = fields.rest(&["type", "call_id", "output"]);
         let mut result = ToolResult {
             output,
@@ -403,35 +399,6 @@ fn built_in(mut fields: Fields, kind: &str, field: &str) -> Part {
     let parameters = fields.object(field).unwrap_or_default();
     request::call(id, tool, parameters, fields.rest(&[]))
 }
-
-/// Returns the status that Codex writes before or around a command's output; it is Codex's text, never the command's.
-pub(crate) fn status(output: &str) -> Option<bool> {
-    if output.starts_with("{\"output\":") && output.ends_with('}') {
-        let value = source::embedded(output)?;
-        let code = value.get("metadata")?.get("exit_code")?.as_i64()?;
-        return Some(code == 0);
-    }
-    for (index, line) in output.lines().take(HEADER).enumerate() {
-        let code = match line.strip_prefix("Process exited with code ") {
-            Some(code) => code,
-            None if index == 0 => line.strip_prefix("Exit code: ").unwrap_or_default(),
-            None => "",
-        };
-        if let Ok(code) = code.trim().parse::<i64>() {
-            return Some(code == 0);
-        }
-        let is_header = ["Chunk ID: ", "Wall time: ", "Process running "]
-            .iter()
-            .any(|name| line.starts_with(name));
-        if !is_header {
-            return None;
-        }
-    }
-    None
-}
-
-/// The maximum number of lines before a command's output.
-const HEADER: usize = 5;
 
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
