@@ -123,8 +123,7 @@ impl Pipe {
 
 /// Parses a line as a message, if it is one that is expected. A notification that a list has changed is recorded.
 fn message(line: &[u8], changes: &Changes) -> Option<ServerJsonRpcMessage> {
-    let is_short = !has_more_values(line, MOST_VALUES);
-    let value = is_short.then(|| serde_json::from_slice::<Value>(line).ok());
+    let value = (!is_too_much(line)).then(|| serde_json::from_slice::<Value>(line).ok());
     let Some(value) = value.flatten() else {
         return unreadable(line).map(JsonRpcMessage::Error);
     };
@@ -135,9 +134,14 @@ fn message(line: &[u8], changes: &Changes) -> Option<ServerJsonRpcMessage> {
     serde_json::from_value(value).ok()
 }
 
+/// Returns whether a message has more values than are read.
+pub(crate) fn is_too_much(message: &[u8]) -> bool {
+    has_more_values(message, MOST_VALUES)
+}
+
 /// Returns an error in place of a response that cannot be parsed, because it is nested too deeply, has too many values,
 /// or is not valid UTF-8, so that its request does not wait until the timeout.
-fn unreadable(line: &[u8]) -> Option<JsonRpcError> {
+pub(crate) fn unreadable(line: &[u8]) -> Option<JsonRpcError> {
     /// The part of a response that can be parsed without the rest, however deep it is.
     #[derive(Deserialize)]
     struct Head {

@@ -1,11 +1,13 @@
 //! Redirects of a remote server: followed within its origin, with the same request, and nowhere else, since another
 //! server must get neither the headers nor the body.
 
+use crate::pipe::{LONGEST, is_too_much, unreadable};
+use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode, Url};
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
@@ -16,6 +18,8 @@ use std::sync::Arc;
 
 /// Redirects of one request at most.
 const MOST: usize = 5;
+/// The events of one answer at most, in bytes: the longest message, and as much of notifications before it.
+const ANSWER: usize = 2 * LONGEST;
 
 type Headers = HashMap<HeaderName, HeaderValue>;
 type HttpResult<T> = Result<T, StreamableHttpError<reqwest::Error>>;
@@ -63,6 +67,30 @@ async fn follow<T, F: Future<Output = HttpResult<T>>>(uri: Arc<str>, ask: impl F
     ask(uri).await
 }
 
+/// The events of an answer, up to [`ANSWER`] bytes: a server may send notifications without end.
+fn bounded(events: Events) -> Events {
+    let mut read = 0;
+    let is_within = move |event: &Result<Sse, SseError>| {
+        read += event
+            .as_ref()
+            .map_or(0, |event| event.data.as_ref().map_or(0, String::len));
+        std::future::ready(read <= ANSWER)
+    };
+    readable(events).take_while(is_within).boxed()
+}
+
+/// The events, with an error in place of each message that has too many values.
+fn readable(events: Events) -> Events {
+    let checked = |event: Sse| {
+        let data = event.data.and_then(|data| match is_too_much(data.as_bytes()) {
+            true => serde_json::to_string(&ServerJsonRpcMessage::Error(unreadable(data.as_bytes())?)).ok(),
+            false => Some(data),
+        });
+        Sse { data, ..event }
+    };
+    events.map(move |event| event.map(checked)).boxed()
+}
+
 /// The URL at which to repeat a request, if it failed because of a redirect.
 fn moved(error: &StreamableHttpError<reqwest::Error>) -> Option<&Url> {
     let StreamableHttpError::Client(error) = error else {
@@ -86,11 +114,8 @@ impl StreamableHttpClient for Following {
         token: Option<String>,
         headers: Headers,
     ) -> HttpResult<StreamableHttpPostResponse> {
-        let ask = |uri| {
-            let (message, session, token) = (message.clone(), session.clone(), token.clone());
-            self.0.post_message(uri, message, session, token, headers.clone())
-        };
-        follow(uri, ask).await
+        self.post_message_with_max_sse_event_size(uri, message, session, token, headers, LONGEST)
+            .await
     }
 
     async fn post_message_with_max_sse_event_size(
@@ -107,7 +132,12 @@ impl StreamableHttpClient for Following {
             self.0
                 .post_message_with_max_sse_event_size(uri, message, session, token, headers.clone(), most)
         };
-        follow(uri, ask).await
+        Ok(match follow(uri, ask).await? {
+            StreamableHttpPostResponse::Sse(events, session) => {
+                StreamableHttpPostResponse::Sse(bounded(events), session)
+            }
+            answer => answer,
+        })
     }
 
     async fn delete_session(
@@ -132,11 +162,8 @@ impl StreamableHttpClient for Following {
         token: Option<String>,
         headers: Headers,
     ) -> HttpResult<Events> {
-        let ask = |uri| {
-            let (session, last, token) = (session.clone(), last.clone(), token.clone());
-            self.0.get_stream(uri, session, last, token, headers.clone())
-        };
-        follow(uri, ask).await
+        self.get_stream_with_max_sse_event_size(uri, session, last, token, headers, LONGEST)
+            .await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -153,6 +180,6 @@ impl StreamableHttpClient for Following {
             self.0
                 .get_stream_with_max_sse_event_size(uri, session, last, token, headers.clone(), most)
         };
-        follow(uri, ask).await
+        follow(uri, ask).await.map(readable)
     }
 }

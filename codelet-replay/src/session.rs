@@ -3,7 +3,7 @@
 use crate::reference::References;
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::tokens::{self, Tokens};
-use codelet_transcript::{Billed, Recorded, Recording};
+use codelet_transcript::{Billed, Recorded, Recording, Warning};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,6 +61,8 @@ pub struct Session {
     pub is_calibrated: bool,
     /// The number of bills that were ignored, since more tokens were billed than there can have been.
     pub false_bills: usize,
+    /// True if a part of the recording could not be read: it breaks off, or its lines are damaged.
+    pub is_partly_read: bool,
     /// Requests beyond the [maximum](MOST_REQUESTS), left out of the replay with all messages from there on.
     pub unplayed: usize,
     pub(crate) references: References,
@@ -70,8 +72,13 @@ impl Session {
     /// Builds a session from a recording. A summary that the recording agent made of its own conversation is left out,
     /// since the compared policies make their own; the messages that it summarized stay whole.
     pub fn new(name: impl Into<String>, recording: Recording) -> Self {
+        let is_partly_read = recording.document.warnings.iter().any(Warning::is_partly_read);
         let said = recording.document.messages.into_iter().map(Arc::new);
-        Session::gathered(name.into(), said, recording.requests).ready()
+        let session = Session::gathered(name.into(), said, recording.requests).ready();
+        Session {
+            is_partly_read,
+            ..session
+        }
     }
 
     /// Builds a session from a running conversation, with records of its requests in the order of their replies, whose
@@ -147,6 +154,7 @@ impl Session {
             ratio: USUAL_RATIO,
             is_calibrated: false,
             false_bills: 0,
+            is_partly_read: false,
             unplayed: 0,
             references: References::default(),
         }

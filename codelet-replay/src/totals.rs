@@ -27,6 +27,8 @@ pub struct Played {
     pub is_calibrated: bool,
     /// Usage that was ignored, since it cannot be true.
     pub false_bills: usize,
+    /// True if a part of the recording could not be read.
+    pub is_partly_read: bool,
     /// Requests beyond the maximum replayed of a session.
     pub unplayed: usize,
     /// Models in it without a known price.
@@ -53,6 +55,7 @@ impl Played {
             untimed: session.untimed(),
             is_calibrated: session.is_calibrated,
             false_bills: session.false_bills,
+            is_partly_read: session.is_partly_read,
             unplayed: session.unplayed,
             unknown: unknown(session, settings),
             sums: sums.collect(),

@@ -21,7 +21,11 @@ enum Speaker {
 
 fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut source = Source::new(bytes, "a chat history, which begins with a heading")?;
-    let text = source.text().to_owned();
+    let mut text = source.text().to_owned();
+    if !text.contains('\n') {
+        // Line ends of old Macs. Elsewhere a carriage return is a program's progress, within a line.
+        text = text.replace('\r', "\n");
+    }
     let mut gather = Gather::of(std::mem::take(&mut source.warnings));
     let mut block: (Speaker, Vec<&str>) = (Speaker::Model, Vec::new());
     let mut in_fence = false;
@@ -66,12 +70,14 @@ mod tests {
         let file = "\n# aider chat started at 2026-11-20 10:00:00\n\n> Aider v0.90\n> Added a.py to the chat.\n\n\
             #### mend it  \n#### and test it\n\nHere is the change:\n\n```\n#### no prompt\n> no word of Aider\n```\n\n> Applied edit to a.py\n";
         assert_eq!(crate::detect(file.as_bytes()), Some(Format::Aider));
-        check(
-            read,
-            file,
-            "user (injected): Aider v0.90|Added a.py to the chat.\n-\nuser: mend it|and test it\n\
+        for end in ["\n", "\r\n", "\r"] {
+            check(
+                read,
+                &file.replace('\n', end),
+                "user (injected): Aider v0.90|Added a.py to the chat.\n-\nuser: mend it|and test it\n\
              assistant: Here is the change:||```|#### no prompt|> no word of Aider|```\n\
              user (injected): Applied edit to a.py",
-        );
+            );
+        }
     }
 }

@@ -7,10 +7,8 @@ use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments, attachment, objects, origin, success};
-use codelet_context::message::{
-    Extra, Image, Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult,
-};
+use crate::{arguments, attachment, objects, origin, success};
+use codelet_context::message::{Extra, Image, Message, Nature, Opaque, Origin, Part, Role, Text, ToolResult};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -240,15 +238,7 @@ fn call(mut fields: Fields) -> Part {
     let tool = fields.string("name").unwrap_or_default();
     // An input that is not an object stays in the field, and the engine sees an empty one.
     let parameters = fields.object("input").unwrap_or_default();
-    Part::ToolCall(ToolCall {
-        id: id.into(),
-        action: actions::action(&tool, &parameters),
-        tool: tool.into(),
-        parameters: Parameters::new(parameters),
-        cut: None,
-        spoken: None,
-        extra: fields.rest(&["type", "id", "name", "input"]),
-    })
+    request::call(id, tool, parameters, fields.rest(&["type", "id", "name", "input"]))
 }
 
 fn result(mut fields: Fields) -> Part {
@@ -258,16 +248,11 @@ fn result(mut fields: Fields) -> Part {
     let refusal = origin::take_refusal(&mut fields);
     let success = fields.flag("is_error").map(|is_error| !is_error);
     Part::ToolResult(ToolResult {
-        call_id: call_id.into(),
-        success,
-        pipe: Box::default(),
         output,
         bare,
-        error: None,
         refusal,
-        is_apart: false,
-        head: None,
         extra: fields.rest(&["type", "tool_use_id", "content", "is_error?"]),
+        ..ToolResult::new(call_id, success, "")
     })
 }
 

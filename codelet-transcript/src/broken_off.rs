@@ -2,8 +2,9 @@
 
 use serde::de::IgnoredAny;
 
-/// Returns the value up to the last complete element of its outermost list, with all brackets closed, and the number of
-/// bytes lost; `None` if it is not truncated or has no complete element.
+/// Returns the value up to the last complete element of its outermost list, or up to that list if the list itself is
+/// complete, with all brackets closed, and the number of bytes lost; `None` if it is not truncated or has no complete
+/// element.
 pub(crate) fn closed(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
     // JSON Lines begin with a complete value.
@@ -11,8 +12,11 @@ pub(crate) fn closed(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
     let open = open(bytes);
     let list = open
         .iter()
-        .position(|open| open.bracket == b'[' && open.whole.is_some())?;
-    let end = open[list].whole?;
+        .position(|open| open.bracket == b'[' && open.whole.is_some());
+    let (list, end) = match list {
+        Some(list) => (list, open[list].whole?),
+        None => (0, open.first()?.list?),
+    };
     let mut mended = bytes[..end].to_vec();
     let brackets = open[..=list].iter().rev();
     mended.extend(brackets.map(|open| if open.bracket == b'[' { b']' } else { b'}' }));
@@ -24,6 +28,8 @@ struct OpenBracket {
     bracket: u8,
     /// The end of the last complete value in it.
     whole: Option<usize>,
+    /// The end of the last complete list in it.
+    list: Option<usize>,
 }
 
 /// Returns the brackets that are open at the end of a valid JSON prefix, outermost first.
@@ -39,11 +45,15 @@ fn open(bytes: &[u8]) -> Vec<OpenBracket> {
             b'{' | b'[' => open.push(OpenBracket {
                 bracket: *byte,
                 whole: None,
+                list: None,
             }),
             b'}' | b']' => {
                 open.pop();
                 if let Some(around) = open.last_mut() {
                     around.whole = Some(at + 1);
+                    if *byte == b']' {
+                        around.list = around.whole;
+                    }
                 }
             }
             b',' => {
@@ -77,6 +87,10 @@ mod tests {
             Some((r#"{"a":"]","m":[{"t":["x"]}]}"#.to_owned(), 11))
         );
         assert_eq!(closed(r#"[1,2"#), Some(("[1]".to_owned(), 2)));
+        assert_eq!(
+            closed(r#"{"m":[{"t":1},{}],"model":"x"#),
+            Some((r#"{"m":[{"t":1},{}]}"#.to_owned(), 11))
+        );
         assert_eq!(
             closed("{\"m\":[\"a\\\",\",\"b"),
             Some((r#"{"m":["a\","]}"#.to_owned(), 3))

@@ -191,16 +191,11 @@ impl<'a> Converter<'a> {
         );
         let bare = matches!(output.as_slice(), [] | [Part::Text(_)]);
         ToolResult {
-            call_id,
-            success: result.success,
             pipe: result.pipe.clone(),
             output,
             bare,
-            error: None,
             refusal: result.refusal.clone(),
-            is_apart: false,
-            head: None,
-            extra: Extra::default(),
+            ..ToolResult::new(call_id, result.success, "")
         }
     }
 

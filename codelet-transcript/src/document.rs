@@ -124,6 +124,17 @@ pub enum Warning {
 }
 
 impl Warning {
+    /// Returns whether a part of the file's content could not be read.
+    pub fn is_partly_read(&self) -> bool {
+        matches!(
+            self,
+            Warning::CutLastLine { .. }
+                | Warning::BrokenOff { .. }
+                | Warning::BrokenLines { lost: 1.., .. }
+                | Warning::Missed { .. }
+        )
+    }
+
     /// Returns whether the document differs from the file, so that the two are not interchangeable.
     pub fn is_altered(&self) -> bool {
         !matches!(

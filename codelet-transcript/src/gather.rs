@@ -4,9 +4,9 @@ use crate::extra::VENDOR;
 use crate::notes::note_unknown;
 use crate::recording::{Billed, Recording, Requests};
 use crate::take::{self, Fields};
-use crate::{Document, Format, Warning, actions, attachment};
+use crate::{Document, Format, Warning, actions, attachment, request};
 use codelet_context::body::Body;
-use codelet_context::message::{ActionKind, Extra, Image, Message, Origin, Part, Role, Thinking, ToolCall, ToolResult};
+use codelet_context::message::{ActionKind, Extra, Image, Message, Origin, Part, Role, Thinking, ToolResult};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -231,9 +231,7 @@ pub(crate) fn words(parts: &[Part]) -> String {
 
 /// Returns a call with its action.
 pub(crate) fn call(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, parameters: Fields) -> Part {
-    let tool = tool.into();
-    let action = actions::action(&tool, &parameters);
-    Part::ToolCall(ToolCall::new(id, tool, parameters).doing(action))
+    request::call(id, tool, parameters, Extra::default())
 }
 
 /// Returns the call in an object, whose fields for the id, the tool and the parameters have these names.

@@ -13,9 +13,9 @@ use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments, attachment};
+use crate::{arguments, attachment};
 use codelet_context::exchange::Calls;
-use codelet_context::message::{Image, Message, Parameters, Part, Role, Text, ToolCall, ToolResult};
+use codelet_context::message::{Image, Message, Part, Role, Text, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -211,15 +211,7 @@ impl Reader {
         if !is_usual(&inner.0, &["name", "args"]) {
             fields.note(name, inner.0);
         }
-        Part::ToolCall(ToolCall {
-            id,
-            action: actions::action(&tool, &parameters),
-            tool,
-            parameters: Parameters::new(parameters),
-            cut: None,
-            spoken: None,
-            extra: fields.rest(&["functionCall"]),
-        })
+        request::call(id, tool, parameters, fields.rest(&["functionCall"]))
     }
 
     fn invent(&mut self, tool: &str) -> Arc<str> {
@@ -289,16 +281,9 @@ impl Reader {
         }
         let extra = fields.rest(&["functionResponse"]);
         Part::ToolResult(ToolResult {
-            call_id,
-            success,
-            pipe: Box::default(),
             output,
-            bare: true,
-            error: None,
-            refusal: None,
-            is_apart: false,
-            head: None,
             extra,
+            ..ToolResult::new(call_id, success, "")
         })
     }
 }

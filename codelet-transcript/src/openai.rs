@@ -9,8 +9,8 @@ use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments, attachment, objects};
-use codelet_context::message::{Extra, Image, Message, Opaque, Parameters, Part, Role, Thinking, ToolCall, ToolResult};
+use crate::{arguments, attachment, objects};
+use codelet_context::message::{Extra, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
 /// The fields in which servers return unencrypted thinking.
@@ -96,16 +96,10 @@ impl Reader {
         let (output, bare) = content(&mut fields, place)?;
         let extra = fields.rest(&["role", "tool_call_id", "content"]);
         let result = ToolResult {
-            call_id: call_id.into(),
-            success: None,
-            pipe: Box::default(),
             output,
             bare,
-            error: None,
-            refusal: None,
-            is_apart: false,
-            head: None,
             extra,
+            ..ToolResult::new(call_id, None, "")
         };
         match self.messages.last_mut() {
             Some(last) if self.after_result => last.parts.push(Part::ToolResult(result)),
@@ -132,15 +126,8 @@ impl Reader {
                 "function_call".to_owned(),
                 Value::Object(function.0),
             )]));
-            parts.push(Part::ToolCall(ToolCall {
-                id: format!("function_call_{}", self.legacy).into(),
-                action: actions::action(&tool, &parameters),
-                tool: tool.into(),
-                parameters: Parameters::new(parameters),
-                cut: None,
-                spoken: None,
-                extra: extra.rest(&[]),
-            }));
+            let id = format!("function_call_{}", self.legacy);
+            parts.push(request::call(id, tool, parameters, extra.rest(&[])));
         }
     }
 }
@@ -294,15 +281,8 @@ fn call(value: Value) -> Option<Part> {
     if !is_plain {
         fields.note(kind, inner.0);
     }
-    Some(Part::ToolCall(ToolCall {
-        id: id.into(),
-        action: actions::action(&tool, &parameters),
-        tool: tool.into(),
-        parameters: Parameters::new(parameters),
-        cut: None,
-        spoken: None,
-        extra: fields.rest(&["id", "type", "function"]),
-    }))
+    let extra = fields.rest(&["id", "type", "function"]);
+    Some(request::call(id, tool, parameters, extra))
 }
 
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {

@@ -89,9 +89,14 @@ impl OpencodeSession {
                 let billed = info.get("tokens").and_then(opencode2::billed);
                 self.step(&mut step, billed);
             }
-            _ => {
+            "user" => {
                 let parts: Vec<Part> = parts.into_iter().filter_map(|part| self.user_part(part)).collect();
                 self.gather.message(Role::User, parts);
+            }
+            // Its speaker is lost, as with a damaged row of the database.
+            role => {
+                self.share.missed += parts.iter().map(share::size).sum::<usize>();
+                self.gather.unknown(&format!("message of {role:?}"));
             }
         }
         self.gather.requests.passed(time);

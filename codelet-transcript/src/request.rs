@@ -1,14 +1,16 @@
 //! Code shared by the four request formats: the object around the messages, the separate system prompt, and the
 //! grouping of messages that are written as one.
 
+use crate::actions;
 use crate::document::{Document, Warning};
 use crate::error::ReadError;
 use crate::extra::{APART, Fields, LIST, weave};
 use crate::format::Format;
 use crate::node::Node;
 use crate::source::{Misfit, Source, Step};
-use codelet_context::message::{Message, Part, Role};
+use codelet_context::message::{Extra, Message, Part, Role, ToolCall};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Reads a request: an object from which `conversation` takes the messages, or a bare list of messages, which is passed
 /// to it as the field `list`.
@@ -60,6 +62,21 @@ pub(crate) fn message_fields(value: Value, message: usize) -> Result<Fields, Mis
             Err(Misfit::new(way, Some(&other), "an object with role and content"))
         }
     }
+}
+
+/// Returns a call with its action and its unread fields.
+pub(crate) fn call(
+    id: impl Into<Arc<str>>,
+    tool: impl Into<Arc<str>>,
+    parameters: Map<String, Value>,
+    extra: Extra,
+) -> Part {
+    let tool = tool.into();
+    let action = actions::action(&tool, &parameters);
+    Part::ToolCall(ToolCall {
+        extra,
+        ..ToolCall::new(id, tool, parameters).doing(action)
+    })
 }
 
 /// Reads a call's output from this field, a text or a list of blocks read by `block`; and returns whether it is a text.

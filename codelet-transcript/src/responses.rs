@@ -13,13 +13,10 @@ use crate::gather::Open;
 use crate::node::Node;
 use crate::openai::{data_url, picture};
 use crate::request;
-use crate::source;
 use crate::source::{Misfit, Step};
 use crate::vendor::shell;
-use crate::{actions, arguments, objects, vendor};
-use codelet_context::message::{
-    Extra, Message, Nature, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult,
-};
+use crate::{arguments, objects, vendor};
+use codelet_context::message::{Extra, Message, Nature, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -231,21 +228,12 @@ impl Reader {
             }
             None => request::output(&mut fields, "output", |value| part(value, "input_text")),
         };
-        if let ([Part::Text(text)], true) = (output.as_slice(), bare) {
-            success = status(text.body.as_str());
-        }
         let extra = fields.rest(&["type", "call_id", "output"]);
         let mut result = ToolResult {
-            call_id: call_id.into(),
-            success,
-            pipe: Box::default(),
             output,
             bare,
-            error: None,
-            refusal: None,
-            is_apart: false,
-            head: None,
             extra,
+            ..ToolResult::new(call_id, success, "")
         };
         if let Some(frame) = frame {
             shell::keep_frame(&mut result, frame);
@@ -402,60 +390,15 @@ fn call(mut fields: Fields, kind: &str) -> Part {
     } else {
         &[]
     };
-    Part::ToolCall(ToolCall {
-        id: id.into(),
-        action: actions::action(&tool, &parameters),
-        tool: tool.into(),
-        parameters: Parameters::new(parameters),
-        cut: None,
-        spoken: None,
-        extra: fields.rest(usual),
-    })
+    request::call(id, tool, parameters, fields.rest(usual))
 }
 
 fn built_in(mut fields: Fields, kind: &str, field: &str) -> Part {
     let id = fields.string("call_id").unwrap_or_default();
     let tool = kind.strip_suffix("_call").unwrap_or(kind);
     let parameters = fields.object(field).unwrap_or_default();
-    Part::ToolCall(ToolCall {
-        id: id.into(),
-        tool: tool.into(),
-        action: actions::action(tool, &parameters),
-        parameters: Parameters::new(parameters),
-        cut: None,
-        spoken: None,
-        extra: fields.rest(&[]),
-    })
+    request::call(id, tool, parameters, fields.rest(&[]))
 }
-
-/// Returns the status that Codex writes before or around a command's output; it is Codex's text, never the command's.
-pub(crate) fn status(output: &str) -> Option<bool> {
-    if output.starts_with("{\"output\":") && output.ends_with('}') {
-        let value = source::embedded(output)?;
-        let code = value.get("metadata")?.get("exit_code")?.as_i64()?;
-        return Some(code == 0);
-    }
-    for (index, line) in output.lines().take(HEADER).enumerate() {
-        let code = match line.strip_prefix("Process exited with code ") {
-            Some(code) => code,
-            None if index == 0 => line.strip_prefix("Exit code: ").unwrap_or_default(),
-            None => "",
-        };
-        if let Ok(code) = code.trim().parse::<i64>() {
-            return Some(code == 0);
-        }
-        let is_header = ["Chunk ID: ", "Wall time: ", "Process running "]
-            .iter()
-            .any(|name| line.starts_with(name));
-        if !is_header {
-            return None;
-        }
-    }
-    None
-}
-
-/// The maximum number of lines before a command's output.
-const HEADER: usize = 5;
 
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);

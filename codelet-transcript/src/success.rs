@@ -6,7 +6,7 @@ use crate::extra::marked;
 use crate::format::Format;
 use crate::objects;
 use crate::refused;
-use crate::status::{Frame, frame, of_object, tells};
+use crate::status::{Frame, above, frame, of_object, tells};
 use codelet_context::exchange::Calls;
 use codelet_context::message::{Action, ActionKind, Message, Part, ToolResult};
 use serde_json::{Map, Value};
@@ -61,6 +61,12 @@ fn stated(result: &ToolResult, action: &Action, object: Option<&Map<String, Valu
             let command = action.command.as_deref().unwrap_or_default();
             let mut texts = result.texts().map(|text| frame(text.body.as_str(), command));
             texts.next().flatten().or_else(|| texts.last().flatten())
+        }
+        // What is typed into a program that runs is no command, and Codex frames the answer like a command's.
+        (ActionKind::Other, None) => {
+            let text = result.texts().next()?.body.as_str();
+            let is_codex = ["Chunk ID: ", "Wall time: "].iter().any(|head| text.starts_with(head));
+            is_codex.then(|| above(text)).flatten()
         }
         _ => None,
     }

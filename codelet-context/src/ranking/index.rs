@@ -355,8 +355,8 @@ impl RankingIndex {
             self.seen_before.binary_search(&hash).is_ok() || self.seen.insert(hash, ()).is_some()
         });
         mark(const { bit("dup") }, is_again);
-        // A repeated line without numbers is an exact duplicate.
-        if block.speaker == Speaker::Tool && signs.has_digit() {
+        // A repeated line without numbers is an exact duplicate; a label such as `Output:` frames whatever follows it.
+        if block.speaker == Speaker::Tool && (signs.has_digit() || text.ends_with(':')) {
             let (outputs, last) = self.shapes.entry(shape(text)).or_insert((0, NONE));
             if *last != at {
                 *outputs += 1;

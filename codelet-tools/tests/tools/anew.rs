@@ -1,10 +1,9 @@
 //! A second set of the session's tools, for a task.
 #![allow(clippy::unwrap_used)]
 
-use crate::trial::{Trial, block_on};
+use crate::trial::{Trial, block_on, to_read, to_write};
 use codelet_agent::permission::Permission;
 use codelet_tools::{Options, all_with_reach};
-use serde_json::json;
 use std::os::unix::fs::symlink;
 
 #[test]
@@ -13,14 +12,14 @@ fn what_they_have_seen_is_their_own_and_how_far_they_go_is_the_sessions() {
     let (tools, reach) = all_with_reach(&Options::new(&first.workspace));
     first.tools = tools;
     let path = first.write("a.txt", "one\n");
-    first.done("Read", json!({"file_path": "a.txt"}));
+    first.done("Read", to_read("a.txt"));
     let mut second = Trial::new(Permission::Edit);
     second.workspace.clone_from(&first.workspace);
     second.tools = reach.tools_anew(false);
-    let text = |to: &str| json!({"file_path": "a.txt", "content": to});
+    let text = |to: &str| to_write("a.txt", to);
     // Without reading the file itself, a set of tools cannot replace it.
     assert!(!second.call("Write", text("blind\n")).success);
-    second.done("Read", json!({"file_path": "a.txt"}));
+    second.done("Read", to_read("a.txt"));
     second.done("Write", text("two\n"));
     assert!(
         first
@@ -36,13 +35,13 @@ fn what_they_have_seen_is_their_own_and_how_far_they_go_is_the_sessions() {
     symlink(&second.outside, &first.workspace).unwrap();
     std::fs::write(second.outside.join("secret.txt"), "not the project's").unwrap();
     second.tools = reach.tools_anew(false);
-    let read = second.call("Read", json!({"file_path": "secret.txt"}));
+    let read = second.call("Read", to_read("secret.txt"));
     assert!(!read.success, "{}", read.text);
     std::fs::remove_file(&first.workspace).unwrap();
     std::fs::rename(&moved, &first.workspace).unwrap();
     // A change of permission also applies to sets created earlier.
     std::fs::write(first.outside.join("x"), "outside\n").unwrap();
-    let outside = json!({"file_path": first.outside.join("x")});
+    let outside = to_read(first.outside.join("x"));
     let parameters = codelet_context::message::Parameters::new(outside.as_object().unwrap().clone());
     let read = |trial: &Trial| block_on(trial.permitted(trial.tool("Read"), &parameters, &[])).success;
     assert!(!read(&second));

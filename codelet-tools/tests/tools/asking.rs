@@ -1,6 +1,6 @@
 //! The permissions granted by answering "always", with the tools' real needs.
 
-use crate::trial::{Trial, block_on};
+use crate::trial::{Trial, block_on, to_read};
 use codelet_agent::asking::{Asking, Question, Word};
 use codelet_agent::permission::{Asked, Gate, Permission, Rules};
 use codelet_context::message::Parameters;
@@ -125,12 +125,12 @@ fn always_for_a_folder_permits_what_is_in_it_and_nothing_beside_it() {
         for (permitted, parameters) in [
             ("LS", json!({"path": docs})),
             ("LS", json!({"path": deep})),
-            ("Read", json!({"file_path": a})),
+            ("Read", to_read(a)),
             ("Grep", json!({"path": docs, "pattern": "x"})),
         ] {
             assert!(!watched.asks(permitted, parameters), "{tool}, then {permitted}");
         }
-        assert!(watched.asks("Read", json!({"file_path": key})), "{tool}");
+        assert!(watched.asks("Read", to_read(key)), "{tool}");
         assert!(watched.asks("LS", json!({"path": format!("{above}/..")})), "{tool}");
     }
 }
@@ -144,11 +144,11 @@ fn always_for_a_file_permits_its_folder_and_for_nothing_at_all_that_name_alone()
         watched.outside("missing"),
         watched.outside("key"),
     );
-    assert!(watched.asks("Read", json!({"file_path": a})));
+    assert!(watched.asks("Read", to_read(a)));
     assert!(!watched.asks("LS", json!({"path": deep})));
     assert!(watched.asks("LS", json!({"path": missing})));
     assert!(!watched.asks("LS", json!({"path": missing})));
-    assert!(watched.asks("Read", json!({"file_path": key})));
+    assert!(watched.asks("Read", to_read(key)));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn always_for_the_root_of_everything_permits_nothing() {
     assert!(watched.asks("LS", json!({"path": "/"})));
     assert!(watched.asks("LS", json!({"path": "/"})));
     let key = watched.outside("key");
-    assert!(watched.asks("Read", json!({"file_path": key})));
+    assert!(watched.asks("Read", to_read(key)));
 }
 
 #[test]

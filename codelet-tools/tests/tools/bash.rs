@@ -1,6 +1,6 @@
 //! `Bash`: the output of a command, its end, and that nothing is left running.
 
-use crate::trial::{Trial, block_on, free, interrupted, is_alive};
+use crate::trial::{Trial, block_on, free, interrupted, is_alive, to_edit, to_read};
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Live, MOST};
 use codelet_tools::secrets::Secrets;
@@ -51,16 +51,8 @@ fn output_comes_in_the_order_in_which_it_was_printed() {
         trial.failed("Bash", json!({"command": "printf x; kill -9 $$"})),
         "x\n[ended by signal 9]\n"
     );
-    assert!(
-        trial
-            .failed("Bash", json!({"command": "no-such-program"}))
-            .contains("[exit 127]")
-    );
-    assert!(
-        trial
-            .failed("Bash", json!({"command": "if then"}))
-            .contains("syntax error")
-    );
+    trial.fails("Bash", json!({"command": "no-such-program"}), "[exit 127]");
+    trial.fails("Bash", json!({"command": "if then"}), "syntax error");
     // Stdin is empty, and there is no terminal for a prompt.
     assert_eq!(
         run(&trial, "cat; (echo x > /dev/tty) 2>/dev/null || echo none"),
@@ -94,15 +86,10 @@ fn the_shell_stays_where_it_went() {
         run(&trial, "pwd; cd \"it's\"; exit"),
         format!("{work}/sub\n[now in sub/it's; {still}]\n")
     );
-    assert!(
-        trial
-            .failed("Bash", json!({"command": "cd ..; false"}))
-            .contains("[now in sub; paths")
-    );
+    trial.fails("Bash", json!({"command": "cd ..; false"}), "[now in sub; paths");
     // Paths are still relative to the session's directory, and the error says so.
     trial.write("sub/a", "x");
-    let text = trial.failed("Read", json!({"file_path": "a"}));
-    assert!(text.contains("say sub/a"), "{text}");
+    trial.fails("Read", to_read("a"), "say sub/a");
     assert_eq!(
         run(&trial, "cd ..; rm -r sub; mkdir x; cd x; rmdir ../x"),
         "[exit 0, no output]\n[now in .]\n"
@@ -158,23 +145,23 @@ fn where_a_path_means_one_file_here_and_another_beside_the_shell_it_is_said() {
         "[this is {}; beside the shell there is lib/main.py, too]\n",
         trial.workspace.join("main.py").display()
     );
-    let read = trial.done("Read", json!({"file_path": "main.py"}));
+    let read = trial.done("Read", to_read("main.py"));
     assert!(read.ends_with(&note), "{read}");
-    let edit = json!({"file_path": "main.py", "old_string": "x=1", "new_string": "x=2"});
+    let edit = to_edit("main.py", "x=1", "x=2");
     assert!(trial.done("Edit", edit.clone()).ends_with(&note));
     assert!(trial.failed("Edit", edit).ends_with(&note));
     let absolute = trial.workspace.join("main.py");
     for (tool, parameters) in [
-        ("Read", json!({"file_path": "lib/main.py"})),
-        ("Read", json!({"file_path": absolute})),
-        ("Read", json!({"file_path": "other.py"})),
+        ("Read", to_read("lib/main.py")),
+        ("Read", to_read(absolute)),
+        ("Read", to_read("other.py")),
         ("LS", json!({})),
     ] {
         let told = trial.done(tool, parameters);
         assert!(!told.contains("beside the shell"), "{told}");
     }
     run(&trial, "cd ..");
-    let read = trial.done("Read", json!({"file_path": "main.py"}));
+    let read = trial.done("Read", to_read("main.py"));
     assert_eq!(read, "1\tx=2\n");
 }
 

@@ -1,6 +1,6 @@
 //! `Read`, `Write` and `Edit`.
 
-use crate::trial::{Trial, names};
+use crate::trial::{Trial, names, to_edit, to_read, to_write};
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::Need;
 use codelet_context::message::Parameters;
@@ -16,13 +16,10 @@ fn trial() -> Trial {
 fn a_file_is_read_with_line_numbers_and_says_how_to_go_on() {
     let trial = trial();
     trial.write("a.rs", "fn main() {\n}\n");
-    assert_eq!(
-        trial.done("Read", json!({"file_path": "a.rs"})),
-        "1\tfn main() {\n2\t}\n"
-    );
+    assert_eq!(trial.done("Read", to_read("a.rs")), "1\tfn main() {\n2\t}\n");
     let many: String = (1..=5000).map(|n| format!("line {n}\n")).collect();
     trial.write("many", &many);
-    let text = trial.done("Read", json!({"file_path": "many"}));
+    let text = trial.done("Read", to_read("many"));
     assert!(
         text.ends_with("2000\tline 2000\n[lines 1-2000 of 5,000; offset 2001 goes on]\n"),
         "{text}"
@@ -36,10 +33,10 @@ fn a_file_is_read_with_line_numbers_and_says_how_to_go_on() {
         trial.done("Read", json!({"file_path": "many", "offset": 5000})),
         "5000\tline 5000\n"
     );
-    assert!(
-        trial
-            .failed("Read", json!({"file_path": "many", "offset": 5001}))
-            .contains("it has 5,000 lines")
+    trial.fails(
+        "Read",
+        json!({"file_path": "many", "offset": 5001}),
+        "it has 5,000 lines",
     );
 }
 
@@ -47,14 +44,14 @@ fn a_file_is_read_with_line_numbers_and_says_how_to_go_on() {
 fn long_lines_and_long_files_are_cut_with_a_word() {
     let trial = trial();
     trial.write("long", format!("{}\nshort\n", "ä".repeat(100_000)));
-    let text = trial.done("Read", json!({"file_path": "long"}));
+    let text = trial.done("Read", to_read("long"));
     assert!(
         text.len() < 3_000 && text.contains("this line has about 200,000 bytes"),
         "{text}"
     );
     assert!(text.ends_with("2\tshort\n"));
     trial.write("wide", format!("{}\n", "x".repeat(999)).repeat(1000));
-    let text = trial.done("Read", json!({"file_path": "wide"}));
+    let text = trial.done("Read", to_read("wide"));
     assert!(
         text.len() < 60_000 && text.contains("of 1,000; offset 51 goes on"),
         "{}",
@@ -66,10 +63,7 @@ fn long_lines_and_long_files_are_cut_with_a_word() {
 fn what_is_special_about_a_file_is_said() {
     let trial = trial();
     trial.write("crlf", "a\r\nb\r\n");
-    assert_eq!(
-        trial.done("Read", json!({"file_path": "crlf"})),
-        "1\ta\n2\tb\n[lines end in CRLF]\n"
-    );
+    assert_eq!(trial.done("Read", to_read("crlf")), "1\ta\n2\tb\n[lines end in CRLF]\n");
     for (text, expected) in [
         (
             "l1\rl2\rl3\r",
@@ -81,31 +75,24 @@ fn what_is_special_about_a_file_is_said() {
         ),
     ] {
         trial.write("returns", text);
-        assert_eq!(trial.done("Read", json!({"file_path": "returns"})), expected);
+        assert_eq!(trial.done("Read", to_read("returns")), expected);
     }
     trial.write("mixed", "a\r\nb\n");
-    assert!(
-        trial
-            .done("Read", json!({"file_path": "mixed"}))
-            .contains("[1 line end in CRLF]")
-    );
+    trial.tells("Read", to_read("mixed"), "[1 line end in CRLF]");
     trial.write("bom", b"\xef\xbb\xbfa");
     assert_eq!(
-        trial.done("Read", json!({"file_path": "bom"})),
+        trial.done("Read", to_read("bom")),
         "1\ta\n[UTF-8 with a byte-order mark]\n"
     );
     trial.write("utf16", b"\xff\xfea\0\n\0b\0");
-    assert_eq!(
-        trial.done("Read", json!({"file_path": "utf16"})),
-        "1\ta\n2\tb\n[UTF-16]\n"
-    );
+    assert_eq!(trial.done("Read", to_read("utf16")), "1\ta\n2\tb\n[UTF-16]\n");
     trial.write("latin", b"caf\xe9\n");
     assert_eq!(
-        trial.done("Read", json!({"file_path": "latin"})),
+        trial.done("Read", to_read("latin")),
         "1\tcaf\u{fffd}\n[invalid bytes are shown as \u{fffd}]\n"
     );
     trial.write("empty", "");
-    assert_eq!(trial.done("Read", json!({"file_path": "empty"})), "[the file is empty]");
+    assert_eq!(trial.done("Read", to_read("empty")), "[the file is empty]");
 }
 
 #[test]
@@ -120,16 +107,12 @@ fn what_is_no_text_gets_a_clear_answer() {
         ("gone", "no such file"),
         ("bin/under", "no such file"),
     ] {
-        let text = trial.failed("Read", json!({"file_path": name}));
-        assert!(text.contains(part), "{text}");
+        trial.fails("Read", to_read(name), part);
     }
     rustix::fs::mkfifoat(rustix::fs::CWD, trial.workspace.join("fifo"), rustix::fs::Mode::RWXU).unwrap();
-    assert!(trial.failed("Read", json!({"file_path": "fifo"})).contains("a pipe"));
+    trial.fails("Read", to_read("fifo"), "a pipe");
     let free = Trial::new(Permission::All);
-    assert!(
-        free.failed("Read", json!({"file_path": "/dev/zero"}))
-            .contains("a device")
-    );
+    free.fails("Read", to_read("/dev/zero"), "a device");
 }
 
 #[test]
@@ -156,7 +139,7 @@ fn a_notebook_is_read_cell_by_cell_with_what_was_printed() {
     });
     trial.write("a.ipynb", notebook.to_string());
     let read = |parameters: serde_json::Value| trial.done("Read", parameters);
-    let shown = read(json!({"file_path": "a.ipynb"}));
+    let shown = read(to_read("a.ipynb"));
     let begin = "1\t[cell 1: markdown]\n2\t# Title\n3\ttext\n4\t[cell 2: code, run 3]\n5\tprint(1)\n6\tplot()\n7\t[output]\n8\t1\n9\t2\n\
         10\t[output]\n11\t<Figure>\n12\t[a picture: image/png, about 3,000 bytes]\n13\t[output]\n14\tE: bad\n15\t[cell 3: code]\n\
         16\t[output]\n17\t{\"a\":[1]}\n18\t[output]\n19\txxx";
@@ -175,27 +158,24 @@ fn a_notebook_is_read_cell_by_cell_with_what_was_printed() {
         "{part}"
     );
     // Edits apply to the JSON.
-    trial.done(
-        "Edit",
-        json!({"file_path": "a.ipynb", "old_string": "print(1)\\nplot()", "new_string": "print(2)"}),
-    );
-    assert!(read(json!({"file_path": "a.ipynb"})).contains("5\tprint(2)\n6\t[output]"));
+    trial.done("Edit", to_edit("a.ipynb", "print(1)\\nplot()", "print(2)"));
+    assert!(read(to_read("a.ipynb")).contains("5\tprint(2)\n6\t[output]"));
     // The older format.
     let old = json!({"worksheets": [{"cells": [
         {"cell_type": "code", "input": "1+1", "prompt_number": 7, "outputs": [{"output_type": "pyout", "text": ["2"]}]},
     ]}]});
     trial.write("old.ipynb", old.to_string());
-    let shown = read(json!({"file_path": "old.ipynb"}));
+    let shown = read(to_read("old.ipynb"));
     assert!(
         shown.starts_with("1\t[cell 1: code, run 7]\n2\t1+1\n3\t[output]\n4\t2\n[a notebook with 1 cell;"),
         "{shown}"
     );
     trial.write("none.ipynb", json!({"cells": []}).to_string());
-    assert!(read(json!({"file_path": "none.ipynb"})).starts_with("[a notebook with 0 cells;"));
+    assert!(read(to_read("none.ipynb")).starts_with("[a notebook with 0 cells;"));
     // An invalid notebook is shown as plain text.
     for text in ["{\"cells\": 1}", "{", "[1]"] {
         trial.write("broken.ipynb", text);
-        assert_eq!(read(json!({"file_path": "broken.ipynb"})), format!("1\t{text}\n"));
+        assert_eq!(read(to_read("broken.ipynb")), format!("1\t{text}\n"));
     }
 }
 
@@ -211,8 +191,7 @@ fn a_file_of_ten_gigabytes_is_read_at_once() {
         text.starts_with("1\tfirst\n2\tsecond\n[lines 1-2 of a file of 10,737,418,240 bytes"),
         "{text}"
     );
-    let text = trial.failed("Read", json!({"file_path": "huge", "offset": 9999}));
-    assert!(text.contains("was not reached"), "{text}");
+    trial.fails("Read", json!({"file_path": "huge", "offset": 9999}), "was not reached");
 }
 
 #[test]
@@ -220,14 +199,10 @@ fn pictures_go_to_models_that_see() {
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\xdac\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xffV\xc7/\r\0\0\0\0IEND\xaeB`\x82";
     let blind = trial();
     blind.write("a.png", png);
-    assert!(
-        blind
-            .failed("Read", json!({"file_path": "a.png"}))
-            .contains("does not take pictures")
-    );
+    blind.fails("Read", to_read("a.png"), "does not take pictures");
     let seeing = Trial::with(Permission::Edit, |options| options.sees_images = true);
     seeing.write("a.txt", png);
-    let output = seeing.call("Read", json!({"file_path": "a.txt"}));
+    let output = seeing.call("Read", to_read("a.txt"));
     assert!(output.success);
     assert_eq!(&*output.images[0].media_type, "image/png");
     assert!(
@@ -237,25 +212,19 @@ fn pictures_go_to_models_that_see() {
             .starts_with("iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB")
     );
     seeing.write("large", [&png[..], &vec![1; 5_000_000]].concat());
-    assert!(
-        seeing
-            .failed("Read", json!({"file_path": "large"}))
-            .contains("make it smaller")
-    );
+    seeing.fails("Read", to_read("large"), "make it smaller");
     // An image that providers would refuse, with every later request that contains it, is described instead.
     let mut tall = png.to_vec();
     tall[20..24].copy_from_slice(&9000u32.to_be_bytes());
     seeing.write("tall.png", &tall);
-    let told = seeing.failed("Read", json!({"file_path": "tall.png"}));
-    assert!(told.contains("1 x 9,000 pixels"), "{told}");
+    seeing.fails("Read", to_read("tall.png"), "1 x 9,000 pixels");
     for length in [8, 60] {
         seeing.write("cut.png", &png[..length]);
-        let told = seeing.failed("Read", json!({"file_path": "cut.png"}));
-        assert!(told.contains("cut off or damaged"), "{told}");
+        seeing.fails("Read", to_read("cut.png"), "cut off or damaged");
     }
     seeing.write("notes.md", "GIF89a is how a GIF begins\n");
     assert_eq!(
-        seeing.done("Read", json!({"file_path": "notes.md"})),
+        seeing.done("Read", to_read("notes.md")),
         "1\tGIF89a is how a GIF begins\n"
     );
 }
@@ -263,11 +232,11 @@ fn pictures_go_to_models_that_see() {
 #[test]
 fn a_file_is_created_with_its_folders() {
     let trial = trial();
-    let text = trial.done("Write", json!({"file_path": "src/deep/a.rs", "content": "a\nb"}));
+    let text = trial.done("Write", to_write("src/deep/a.rs", "a\nb"));
     assert_eq!(text, "Created src/deep/a.rs (2 lines)");
     assert_eq!(trial.bytes("src/deep/a.rs"), b"a\nb");
     // The session has seen what it wrote itself.
-    let text = trial.done("Write", json!({"file_path": "src/deep/a.rs", "content": "c\n"}));
+    let text = trial.done("Write", to_write("src/deep/a.rs", "c\n"));
     assert_eq!(text, "Overwrote src/deep/a.rs (1 line; before: 2 lines)");
 }
 
@@ -275,28 +244,17 @@ fn a_file_is_created_with_its_folders() {
 fn nothing_is_overwritten_that_was_not_looked_at() {
     let trial = trial();
     trial.write("a", "old\n");
-    let write = json!({"file_path": "a", "content": "new\n"});
-    assert!(trial.failed("Write", write.clone()).contains("Read it before"));
-    trial.done("Read", json!({"file_path": "a"}));
+    let write = to_write("a", "new\n");
+    trial.fails("Write", write.clone(), "Read it before");
+    trial.done("Read", to_read("a"));
     trial.write("a", "odd\n");
-    assert!(
-        trial
-            .failed("Write", write.clone())
-            .contains("changed since it was read")
-    );
-    assert!(
-        trial
-            .failed(
-                "Edit",
-                json!({"file_path": "a", "old_string": "odd", "new_string": "x"})
-            )
-            .contains("changed since")
-    );
-    trial.done("Read", json!({"file_path": "a"}));
+    trial.fails("Write", write.clone(), "changed since it was read");
+    trial.fails("Edit", to_edit("a", "odd", "x"), "changed since");
+    trial.done("Read", to_read("a"));
     trial.done("Write", write);
     assert_eq!(trial.bytes("a"), b"new\n");
     trial.write("empty", "");
-    trial.done("Write", json!({"file_path": "empty", "content": "new"}));
+    trial.done("Write", to_write("empty", "new"));
 }
 
 #[test]
@@ -305,16 +263,13 @@ fn a_file_is_written_through_its_links_and_keeps_its_permissions() {
     let path = trial.write("real/run.sh", "echo old\r\n");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o750)).unwrap();
     symlink("real/run.sh", trial.workspace.join("link")).unwrap();
-    trial.done(
-        "Edit",
-        json!({"file_path": "link", "old_string": "old\n", "new_string": "new\nexit\n"}),
-    );
+    trial.done("Edit", to_edit("link", "old\n", "new\nexit\n"));
     assert_eq!(trial.bytes("real/run.sh"), b"echo new\r\nexit\r\n");
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o750);
     assert!(trial.workspace.join("link").is_symlink());
     assert_eq!(names(&trial.workspace.join("real")), ["run.sh"]);
-    trial.done("Read", json!({"file_path": "link"}));
-    let text = trial.done("Write", json!({"file_path": "link", "content": "x\n"}));
+    trial.done("Read", to_read("link"));
+    let text = trial.done("Write", to_write("link", "x\n"));
     assert!(
         text.contains("real/run.sh") && text.contains("still end in CRLF"),
         "{text}"
@@ -327,10 +282,7 @@ fn an_edit_shows_what_it_changed() {
     let trial = trial();
     let file: String = (1..=20).map(|n| format!("line {n}\n")).collect();
     trial.write("a", file);
-    let text = trial.done(
-        "Edit",
-        json!({"file_path": "a", "old_string": "line 10\n", "new_string": "new a\nnew b\n"}),
-    );
+    let text = trial.done("Edit", to_edit("a", "line 10\n", "new a\nnew b\n"));
     assert_eq!(
         text,
         "Edited a, 1 place:\n7\tline 7\n8\tline 8\n9\tline 9\n10\tnew a\n11\tnew b\n12\tline 11\n13\tline 12\n14\tline 13\n"
@@ -343,15 +295,8 @@ fn an_edit_shows_what_it_changed() {
         text.contains("2 places") && text.contains("10\tN a\n11\tN b\n"),
         "{text}"
     );
-    let text = trial.failed(
-        "Edit",
-        json!({"file_path": "a", "old_string": "line 1", "new_string": "x"}),
-    );
-    assert!(text.contains("occurs 10 times, at lines 1,"), "{text}");
-    let text = trial.failed(
-        "Edit",
-        json!({"file_path": "a", "old_string": "line  12", "new_string": "x"}),
-    );
+    trial.fails("Edit", to_edit("a", "line 1", "x"), "occurs 10 times, at lines 1,");
+    let text = trial.failed("Edit", to_edit("a", "line  12", "x"));
     assert!(text.contains("line 13") && text.contains("white space"), "{text}");
 }
 
@@ -359,13 +304,10 @@ fn an_edit_shows_what_it_changed() {
 fn an_edit_keeps_bytes_that_are_no_text_and_utf16() {
     let trial = trial();
     trial.write("latin", b"caf\xe9 old \xff\r\n");
-    trial.done(
-        "Edit",
-        json!({"file_path": "latin", "old_string": "old", "new_string": "new"}),
-    );
+    trial.done("Edit", to_edit("latin", "old", "new"));
     assert_eq!(trial.bytes("latin"), b"caf\xe9 new \xff\r\n");
     // The encoding is unknown, so nothing in another one is inserted.
-    let mixed = json!({"file_path": "latin", "old_string": "new", "new_string": "new, neu: Straße"});
+    let mixed = to_edit("latin", "new", "new, neu: Straße");
     let told = trial.failed("Edit", mixed);
     assert!(
         told.contains("from line 1 on it has bytes that are not UTF-8, and 'ß' in new_string")
@@ -374,22 +316,13 @@ fn an_edit_keeps_bytes_that_are_no_text_and_utf16() {
     );
     assert_eq!(trial.bytes("latin"), b"caf\xe9 new \xff\r\n");
     trial.write("both", b"caf\xe9 stra\xc3\x9fe\n");
-    trial.done(
-        "Edit",
-        json!({"file_path": "both", "old_string": "straße", "new_string": "Straße"}),
-    );
+    trial.done("Edit", to_edit("both", "straße", "Straße"));
     assert_eq!(trial.bytes("both"), b"caf\xe9 Stra\xc3\x9fe\n");
     trial.write("unix", "a\nb\n");
-    trial.done(
-        "Edit",
-        json!({"file_path": "unix", "old_string": "a", "new_string": "x\r\ny"}),
-    );
+    trial.done("Edit", to_edit("unix", "a", "x\r\ny"));
     assert_eq!(trial.bytes("unix"), b"x\ny\nb\n");
     trial.write("wide", b"\xfe\xff\0a\0\r\0\n\0b");
-    let text = trial.done(
-        "Edit",
-        json!({"file_path": "wide", "old_string": "a\nb", "new_string": "a\nc"}),
-    );
+    let text = trial.done("Edit", to_edit("wide", "a\nb", "a\nc"));
     assert_eq!(trial.bytes("wide"), b"\xfe\xff\0a\0\r\0\n\0c");
     assert!(text.contains("2\tc"), "{text}");
 }
@@ -420,7 +353,7 @@ fn an_edit_looks_for_no_byte_order_mark_and_keeps_the_one_that_is_there() {
     ] {
         trial.write("utf8", file);
         trial.write("utf16", wide(file));
-        let edit = |name: &str| json!({"file_path": name, "old_string": old, "new_string": new});
+        let edit = |name: &str| to_edit(name, old, new);
         let told = trial.done("Edit", edit("utf8"));
         assert!(!told.contains('\u{feff}'), "{told:?}");
         assert_eq!(String::from_utf8(trial.bytes("utf8")).unwrap(), expected, "{file:?}");
@@ -469,14 +402,14 @@ fn a_file_that_is_written_anew_keeps_its_line_ends_where_all_were_alike() {
         trial.write("utf8", old);
         trial.write("utf16", wide(&marked));
         for name in ["utf8", "utf16"] {
-            trial.done("Read", json!({"file_path": name}));
-            let write = json!({"file_path": name, "content": content});
+            trial.done("Read", to_read(name));
+            let write = to_write(name, content);
             let shown = shown(&trial, "Write", write.clone()).unwrap();
             let mut added = shown.split('\n').filter(|line| line.starts_with('+'));
             assert_eq!(added.any(|line| line.ends_with('\r')), new.contains('\r'), "{shown:?}");
             let answer = trial.done("Write", write.clone());
             assert!(answer.trim_end().ends_with(told), "{answer}");
-            assert!(trial.done("Write", write).contains("already is exactly this"));
+            trial.tells("Write", write, "already is exactly this");
         }
         assert_eq!(String::from_utf8(trial.bytes("utf8")).unwrap(), new, "{old:?}");
         let new = format!("\u{feff}{}", new.trim_start_matches('\u{feff}'));
@@ -489,22 +422,18 @@ fn a_name_that_reads_like_the_one_file_there_is_taken_for_it_and_that_is_said() 
     let trial = trial();
     trial.write("a re\u{301}sume\u{301}.md", "one\n");
     let name = "a r\u{e9}sum\u{e9}.md";
-    let told = trial.done("Read", json!({"file_path": name}));
+    let told = trial.done("Read", to_read(name));
     assert!(
         told.starts_with("1\tone\n[taken for \"a re\\u{301}sume\\u{301}.md\", whose name differs"),
         "{told}"
     );
-    trial.done("Write", json!({"file_path": name, "content": "two\n"}));
-    trial.done(
-        "Edit",
-        json!({"file_path": name, "old_string": "two", "new_string": "three"}),
-    );
+    trial.done("Write", to_write(name, "two\n"));
+    trial.done("Edit", to_edit(name, "two", "three"));
     assert_eq!(names(&trial.workspace), ["a re\u{301}sume\u{301}.md"]);
     assert_eq!(trial.bytes("a re\u{301}sume\u{301}.md"), b"three\n");
     // Judged by its target, like any other link.
     symlink(trial.outside.join("secret"), trial.workspace.join("to\u{a0}it")).unwrap();
-    let told = trial.failed("Write", json!({"file_path": "to it", "content": "x"}));
-    assert!(told.contains("outside the workspace"), "{told}");
+    trial.fails("Write", to_write("to it", "x"), "outside the workspace");
     assert_eq!(names(&trial.outside), [] as [String; 0]);
 }
 
@@ -514,17 +443,11 @@ fn what_lies_outside_is_left_alone() {
     std::fs::write(trial.outside.join("secret"), "undisclosed\n").unwrap();
     symlink(&trial.outside, trial.workspace.join("way")).unwrap();
     for (tool, parameters) in [
-        ("Read", json!({"file_path": "way/secret"})),
-        ("Read", json!({"file_path": "../outside/secret"})),
-        ("Write", json!({"file_path": "way/new", "content": "x"})),
-        (
-            "Edit",
-            json!({"file_path": "way/secret", "old_string": "undisclosed", "new_string": "new"}),
-        ),
-        (
-            "Edit",
-            json!({"file_path": "way/secret", "old_string": "none of it", "new_string": "new"}),
-        ),
+        ("Read", to_read("way/secret")),
+        ("Read", to_read("../outside/secret")),
+        ("Write", to_write("way/new", "x")),
+        ("Edit", to_edit("way/secret", "undisclosed", "new")),
+        ("Edit", to_edit("way/secret", "none of it", "new")),
     ] {
         let text = trial.failed(tool, parameters);
         assert!(
@@ -537,7 +460,7 @@ fn what_lies_outside_is_left_alone() {
     // The same without a permission check.
     let trial = self::trial();
     symlink("/etc", trial.workspace.join("way")).unwrap();
-    let parameters = Parameters::new(json!({"file_path": "way/passwd"}).as_object().unwrap().clone());
+    let parameters = Parameters::new(to_read("way/passwd").as_object().unwrap().clone());
     let output = crate::trial::block_on(trial.tool("Read").call(codelet_agent::tool::Call {
         parameters: &parameters,
         permitted: &[],
@@ -553,7 +476,7 @@ fn what_lies_outside_is_left_alone() {
 fn a_change_is_shown_to_whoever_permits_it() {
     let trial = trial();
     trial.write("a", "one\ntwo\n");
-    let parameters = json!({"file_path": "a", "old_string": "two", "new_string": "three"});
+    let parameters = to_edit("a", "two", "three");
     let needs = trial
         .tool("Edit")
         .needs(&Parameters::new(parameters.as_object().unwrap().clone()))
@@ -584,7 +507,7 @@ fn shown(trial: &Trial, tool: &str, parameters: serde_json::Value) -> Result<Str
 #[test]
 fn a_new_file_without_content_is_a_change_and_an_empty_one_that_stays_is_none() {
     let trial = trial();
-    let empty = |file: &str| shown(&trial, "Write", json!({"file_path": file, "content": ""})).unwrap();
+    let empty = |file: &str| shown(&trial, "Write", to_write(file, "")).unwrap();
     for file in ["__init__.py", "new/package/__init__.py", "name with … it"] {
         assert_eq!(empty(file), "… A new, empty file\n", "{file}");
     }
@@ -603,13 +526,13 @@ fn a_change_of_a_long_file_is_shown_too() {
     assert!(long.len() > 5_000_000);
     for file in ["inside", &*trial.outside.join("outside").to_string_lossy()] {
         std::fs::write(trial.workspace.join(file), &long).unwrap();
-        let edit = json!({"file_path": file, "old_string": "line 77 of", "new_string": "LINE"});
+        let edit = to_edit(file, "line 77 of", "LINE");
         let diff = shown(&trial, "Edit", edit).unwrap();
         assert!(
             diff.contains("\n-line 77 of a file") && diff.contains("\n+LINE a file") && diff.len() < 1_000,
             "{diff}"
         );
-        let diff = shown(&trial, "Write", json!({"file_path": file, "content": "all gone\n"})).unwrap();
+        let diff = shown(&trial, "Write", to_write(file, "all gone\n")).unwrap();
         assert!(
             diff.starts_with("1 file changed, 1 insertion(+), 120000 deletions(-)\n")
                 && diff.ends_with("\n+all gone\n"),
@@ -618,7 +541,7 @@ fn a_change_of_a_long_file_is_shown_too() {
     }
     // Larger than what is read.
     trial.write("huge", "0123456789abcdef\n".repeat(700_000));
-    let diff = shown(&trial, "Write", json!({"file_path": "huge", "content": "all gone\n"})).unwrap();
+    let diff = shown(&trial, "Write", to_write("huge", "all gone\n")).unwrap();
     assert!(
         diff.starts_with("… It takes the place of a file of 11.9 MB") && diff.ends_with("\n+all gone\n"),
         "{diff}"
@@ -634,18 +557,13 @@ fn an_edit_that_cannot_be_made_is_answered_before_anybody_is_asked() {
         ("a", "three", "not found"),
         ("b", "one", "there is no such file"),
     ] {
-        let why = shown(
-            &trial,
-            "Edit",
-            json!({"file_path": file, "old_string": old, "new_string": "x"}),
-        )
-        .unwrap_err();
+        let why = shown(&trial, "Edit", to_edit(file, old, "x")).unwrap_err();
         assert!(why.contains(part), "{why}");
     }
     // Errors about a file elsewhere are shown only to the person.
     let outside = trial.outside.join("a");
     std::fs::write(&outside, "one\none\n").unwrap();
-    let edit = json!({"file_path": outside, "old_string": "one", "new_string": "x"});
+    let edit = to_edit(outside, "one", "x");
     let diff = shown(&trial, "Edit", edit.clone()).unwrap();
     assert!(
         diff.starts_with("… This edit cannot be made, so nothing would change: old_string occurs 2 times"),
@@ -665,21 +583,12 @@ fn parameters_that_make_no_sense_are_answered() {
         ("Read", json!({}), "`file_path` is missing"),
         ("Read", json!({"file_path": 3}), "has to be a string"),
         ("Read", json!({"file_path": "a", "offset": -1}), "whole number"),
-        ("Write", json!({"file_path": "a"}), "`content` is missing"),
-        (
-            "Edit",
-            json!({"file_path": "a", "old_string": "x", "new_string": "x"}),
-            "the same",
-        ),
-        (
-            "Edit",
-            json!({"file_path": "a", "old_string": "", "new_string": "x"}),
-            "empty",
-        ),
+        ("Write", to_read("a"), "`content` is missing"),
+        ("Edit", to_edit("a", "x", "x"), "the same"),
+        ("Edit", to_edit("a", "", "x"), "empty"),
         ("Bash", json!({"command": " "}), "command line"),
     ] {
-        let text = trial.failed(tool, parameters);
-        assert!(text.contains(part), "{text}");
+        trial.fails(tool, parameters, part);
     }
 }
 
@@ -689,14 +598,14 @@ fn a_secret_in_a_file_is_not_shown() {
         options.secrets = Secrets::new(&["sk-0123456789".to_owned()]).into()
     });
     trial.write(".env", "KEY=sk-0123456789\n");
-    assert_eq!(trial.done("Read", json!({"file_path": ".env"})), "1\tKEY=[secret]\n");
+    assert_eq!(trial.done("Read", to_read(".env")), "1\tKEY=[secret]\n");
     // Nor its beginning, where a line is cut.
     for before in 1_980..2_010 {
         trial.write("long", format!("{}sk-0123456789{}", "x".repeat(before), "y".repeat(50)));
-        let shown = trial.done("Read", json!({"file_path": "long"}));
+        let shown = trial.done("Read", to_read("long"));
         assert!(!shown.contains("sk-0"), "{before}: {}", &shown[1_900..]);
     }
-    let parameters = json!({"file_path": ".env", "content": "KEY=none\n"});
+    let parameters = to_write(".env", "KEY=none\n");
     let needs = trial
         .tool("Write")
         .needs(&Parameters::new(parameters.as_object().unwrap().clone()))
@@ -721,12 +630,9 @@ fn what_gives_orders_is_changed_under_edit_only_when_somebody_permits_it() {
         } else {
             trial.write(name, "old\n");
         }
-        trial.done("Read", json!({"file_path": name}));
-        let written = trial.failed("Write", json!({"file_path": name, "content": "new\n"}));
-        let edited = trial.failed(
-            "Edit",
-            json!({"file_path": name, "old_string": "old", "new_string": "new"}),
-        );
+        trial.done("Read", to_read(name));
+        let written = trial.failed("Write", to_write(name, "new\n"));
+        let edited = trial.failed("Edit", to_edit(name, "old", "new"));
         assert!(
             written.contains(why) && edited.contains(why),
             "{name}: {written} {edited}"
@@ -737,9 +643,9 @@ fn what_gives_orders_is_changed_under_edit_only_when_somebody_permits_it() {
         }
         assert_eq!(trial.bytes(name), b"old\n", "{name}");
     }
-    trial.done("Write", json!({"file_path": "Makefile", "content": "all:\n"}));
+    trial.done("Write", to_write("Makefile", "all:\n"));
     let trial = Trial::new(Permission::All);
-    trial.done("Write", json!({"file_path": "AGENTS.md", "content": "new\n"}));
+    trial.done("Write", to_write("AGENTS.md", "new\n"));
 }
 
 #[test]
@@ -752,7 +658,7 @@ fn what_git_obeys_is_not_changed_unless_everything_is_permitted() {
     }
     std::os::unix::fs::symlink(".git", trial.workspace.join("innocent")).unwrap();
     let evil = "[core]\n\tfsmonitor = evil\n";
-    trial.done("Read", json!({"file_path": ".git/config"}));
+    trial.done("Read", to_read(".git/config"));
     for name in [
         ".git/config",
         ".git/hooks/pre-commit",
@@ -761,14 +667,14 @@ fn what_git_obeys_is_not_changed_unless_everything_is_permitted() {
         "sub/.Git/hooks/post-checkout",
         "bare/config",
     ] {
-        let told = trial.failed("Write", json!({"file_path": name, "content": evil}));
+        let told = trial.failed("Write", to_write(name, evil));
         assert!(told.contains("belongs to git"), "{name}: {told}");
         assert!(!trial.workspace.join(name).is_file() || name.contains("config"));
     }
-    let edit = json!({"file_path": ".git/config", "old_string": "[core]", "new_string": evil});
-    assert!(trial.failed("Edit", edit.clone()).contains("belongs to git"));
+    let edit = to_edit(".git/config", "[core]", evil);
+    trial.fails("Edit", edit.clone(), "belongs to git");
     assert_eq!(trial.bytes(".git/config"), b"[core]\n");
-    trial.done("Write", json!({"file_path": ".gitattributes", "content": "* text\n"}));
+    trial.done("Write", to_write(".gitattributes", "* text\n"));
     let trial = Trial::new(Permission::All);
     trial.write(".git/config", "[core]\n");
     trial.done("Edit", edit);
@@ -780,16 +686,12 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
     let trial = Trial::new(Permission::All);
     let path = trial.write("kept.txt", "old\n");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
-    trial.done("Read", json!({"file_path": "kept.txt"}));
+    trial.done("Read", to_read("kept.txt"));
     for (tool, parameters) in [
-        (
-            "Edit",
-            json!({"file_path": "kept.txt", "old_string": "old", "new_string": "new"}),
-        ),
-        ("Write", json!({"file_path": "kept.txt", "content": "new\n"})),
+        ("Edit", to_edit("kept.txt", "old", "new")),
+        ("Write", to_write("kept.txt", "new\n")),
     ] {
-        let told = trial.failed(tool, parameters);
-        assert!(told.contains("kept.txt: it is write-protected (mode 0444)"), "{told}");
+        trial.fails(tool, parameters, "kept.txt: it is write-protected (mode 0444)");
     }
     assert_eq!(trial.bytes("kept.txt"), b"old\n");
 }
@@ -800,15 +702,14 @@ fn a_hidden_value_survives_what_is_written_as_it_was_read() {
         options.secrets = Secrets::new(&["sk-0123456789".to_owned()]).into()
     });
     trial.write(".env", "KEY=sk-0123456789\nPORT=1\n");
-    trial.done("Read", json!({"file_path": ".env"}));
-    let same = json!({"file_path": ".env", "content": "KEY=[secret]\nPORT=1\n"});
-    assert!(trial.done("Write", same).contains("already is exactly this"));
-    let write = json!({"file_path": ".env", "content": "KEY=[secret]\nPORT=1\nDB=x\n"});
+    trial.done("Read", to_read(".env"));
+    let same = to_write(".env", "KEY=[secret]\nPORT=1\n");
+    trial.tells("Write", same, "already is exactly this");
+    let write = to_write(".env", "KEY=[secret]\nPORT=1\nDB=x\n");
     assert_eq!(trial.done("Write", write), "Overwrote .env (3 lines; before: 2 lines)");
     assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=1\nDB=x\n");
-    let edit = json!({"file_path": ".env", "old_string": "KEY=[secret]\nPORT=1", "new_string": "KEY=[secret]\nPORT=2"});
-    let told = trial.done("Edit", edit.clone());
-    assert!(told.contains("1\tKEY=[secret]\n2\tPORT=2\n"), "{told}");
+    let edit = to_edit(".env", "KEY=[secret]\nPORT=1", "KEY=[secret]\nPORT=2");
+    trial.tells("Edit", edit.clone(), "1\tKEY=[secret]\n2\tPORT=2\n");
     assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=2\nDB=x\n");
     // The error names the difference and explains the mask.
     let told = trial.failed("Edit", edit);
@@ -816,9 +717,8 @@ fn a_hidden_value_survives_what_is_written_as_it_was_read() {
         told.contains("\"PORT=2\"") && told.contains("[secret] stands for a hidden value"),
         "{told}"
     );
-    let moved = json!({"file_path": ".env", "content": "DB=y\nOTHER_KEY=[secret]\n"});
-    let told = trial.failed("Write", moved);
-    assert!(told.contains("line 2 of content has [secret]"), "{told}");
+    let moved = to_write(".env", "DB=y\nOTHER_KEY=[secret]\n");
+    trial.fails("Write", moved, "line 2 of content has [secret]");
     assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=2\nDB=x\n");
     // In UTF-16, too; and in a file without hidden values, the mask is literal text.
     let utf16: Vec<u8> = "\u{feff}KEY=sk-0123456789\r\nx\r\n"
@@ -826,21 +726,15 @@ fn a_hidden_value_survives_what_is_written_as_it_was_read() {
         .flat_map(u16::to_le_bytes)
         .collect();
     trial.write("wide", &utf16);
-    let edit = json!({"file_path": "wide", "old_string": "[secret]\nx", "new_string": "[secret]\ny"});
-    assert!(trial.done("Edit", edit).contains("2\ty"));
+    let edit = to_edit("wide", "[secret]\nx", "[secret]\ny");
+    trial.tells("Edit", edit, "2\ty");
     let expected: Vec<u8> = utf16
         .iter()
         .map(|&byte| if byte == b'x' { b'y' } else { byte })
         .collect();
     assert_eq!(trial.bytes("wide"), expected);
-    trial.done(
-        "Write",
-        json!({"file_path": "a.rs", "content": "let mask = \"[secret]\";\n"}),
-    );
-    trial.done(
-        "Edit",
-        json!({"file_path": "a.rs", "old_string": "[secret]", "new_string": "[secret] [secret]"}),
-    );
+    trial.done("Write", to_write("a.rs", "let mask = \"[secret]\";\n"));
+    trial.done("Edit", to_edit("a.rs", "[secret]", "[secret] [secret]"));
     assert_eq!(trial.bytes("a.rs"), b"let mask = \"[secret] [secret]\";\n");
 }
 
@@ -870,13 +764,12 @@ fn a_file_that_is_written_anew_keeps_its_encoding() {
         ),
     ] {
         trial.write(name, &old);
-        trial.done("Read", json!({"file_path": name}));
-        let told = trial.done("Write", json!({"file_path": name, "content": content}));
+        trial.done("Read", to_read(name));
+        let told = trial.done("Write", to_write(name, content));
         assert_eq!(told, format!("Overwrote {name} (1 line; before: 1 line)"));
         assert_eq!(trial.bytes(name), new, "{name}");
         // The file counts as seen, and writing the same again changes nothing.
-        let told = trial.done("Write", json!({"file_path": name, "content": content}));
-        assert!(told.contains("already is exactly this"), "{told}");
+        trial.tells("Write", to_write(name, content), "already is exactly this");
     }
 }
 
@@ -885,25 +778,17 @@ fn invalid_bytes_are_not_written_over_by_the_sign_that_they_are_shown_as() {
     let trial = trial();
     let latin = b"# one\ncaf\xe9 x\nok\n";
     trial.write("latin", latin);
-    trial.done("Read", json!({"file_path": "latin"}));
-    let as_read = json!({"file_path": "latin", "content": "# one\ncaf\u{fffd} x\nOK\n"});
-    let told = trial.failed("Write", as_read);
-    assert!(
-        told.contains("from line 2 on it has bytes that are not UTF-8"),
-        "{told}"
-    );
+    trial.done("Read", to_read("latin"));
+    let as_read = to_write("latin", "# one\ncaf\u{fffd} x\nOK\n");
+    trial.fails("Write", as_read, "from line 2 on it has bytes that are not UTF-8");
     assert_eq!(trial.bytes("latin"), latin);
-    trial.done(
-        "Edit",
-        json!({"file_path": "latin", "old_string": "ok", "new_string": "OK"}),
-    );
+    trial.done("Edit", to_edit("latin", "ok", "OK"));
     // Other contents may replace them, and the loss is reported.
-    let told = trial.done("Write", json!({"file_path": "latin", "content": "café\n"}));
-    assert!(told.contains("has none now"), "{told}");
+    trial.tells("Write", to_write("latin", "café\n"), "has none now");
     assert_eq!(trial.bytes("latin"), "café\n".as_bytes());
     // A `�` that is really in the file may stay.
     trial.write("both", b"\xef\xbf\xbd \xe9\n");
-    trial.done("Read", json!({"file_path": "both"}));
-    trial.failed("Write", json!({"file_path": "both", "content": "\u{fffd} \u{fffd}\n"}));
-    trial.done("Write", json!({"file_path": "both", "content": "\u{fffd} e\n"}));
+    trial.done("Read", to_read("both"));
+    trial.failed("Write", to_write("both", "\u{fffd} \u{fffd}\n"));
+    trial.done("Write", to_write("both", "\u{fffd} e\n"));
 }

@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::sandbox::is_there;
-use crate::trial::{Trial, block_on, names};
+use crate::trial::{Trial, block_on, names, to_edit, to_read, to_write};
 use codelet_agent::environment::Surroundings as _;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
@@ -58,35 +58,28 @@ fn a_folder_that_was_added_is_used_as_the_workspace_is_with_the_same_exceptions(
     let (trial, _, world) = session(|options| options.added = vec![options.workspace.with_file_name("outside")]);
     let at = |name: &str| trial.outside.join(name).to_str().unwrap().to_owned();
     std::fs::write(at("a.txt"), "one\n").unwrap();
-    assert!(trial.done("Read", json!({"file_path": at("a.txt")})).contains("one"));
-    trial.done(
-        "Edit",
-        json!({"file_path": at("a.txt"), "old_string": "one", "new_string": "two"}),
-    );
+    trial.tells("Read", to_read(at("a.txt")), "one");
+    trial.done("Edit", to_edit(at("a.txt"), "one", "two"));
     if is_there() {
         run(&trial, &format!("echo three >> {}", at("a.txt")));
         assert_eq!(std::fs::read_to_string(at("a.txt")).unwrap(), "two\nthree\n");
     }
     for name in [".git/config", ".envrc"] {
-        let refused = trial.failed("Write", json!({"file_path": at(name), "content": "x"}));
+        let refused = trial.failed("Write", to_write(at(name), "x"));
         assert!(refused.starts_with("refused: "), "{refused}");
     }
     assert!(world.environment().contains(&at("")[..at("").len() - 1]));
     let beside = trial.workspace.with_file_name("beside.txt");
     std::fs::write(&beside, "x").unwrap();
-    let refused = trial.failed("Read", json!({"file_path": beside}));
-    assert!(refused.contains("outside the workspace"), "{refused}");
+    trial.fails("Read", to_read(beside), "outside the workspace");
     // Under `read`, it can only be read.
     let looks = Trial::with(Permission::Read, |options| {
         options.added = vec![options.workspace.with_file_name("outside")];
     });
     let name = looks.outside.join("a.txt");
     std::fs::write(&name, "one\n").unwrap();
-    looks.done("Read", json!({"file_path": name}));
-    looks.failed(
-        "Edit",
-        json!({"file_path": name, "old_string": "one", "new_string": "two"}),
-    );
+    looks.done("Read", to_read(&name));
+    looks.failed("Edit", to_edit(name, "one", "two"));
 }
 
 fn temporary(trial: &Trial) -> PathBuf {
@@ -144,10 +137,7 @@ fn nothing_of_a_session_is_made_opened_or_looked_for_in_the_folder_for_temporary
         run(&trial, "cd sub; cd ..");
         assert!(run(&trial, &long("echo ran")).starts_with("ran\n"));
         assert!(status(&world).starts_with("branch: No commits yet on main\n"));
-        trial.done(
-            "Write",
-            json!({"file_path": format!("{permission}.txt"), "content": "x\n"}),
-        );
+        trial.done("Write", to_write(format!("{permission}.txt"), "x\n"));
         drop(reach.scratch().unwrap());
     }
     assert_eq!(watch.seen(), [] as [String; 0]);
@@ -252,8 +242,7 @@ fn a_link_in_the_place_of_a_folder_that_commands_may_write_permits_nothing() {
     let outside = trial.outside.display();
     assert_eq!(run(&trial, "echo x > tmp/a; cat tmp/a"), "x\n");
     run(&trial, &format!("rm -r tmp; ln -s {outside} tmp"));
-    let told = trial.failed("Bash", json!({"command": "echo evil > tmp/a"}));
-    assert!(told.contains("ermission denied"), "{told}");
+    trial.fails("Bash", json!({"command": "echo evil > tmp/a"}), "ermission denied");
     assert_eq!(names(&trial.outside), [] as [String; 0]);
     // The same for the workspace itself.
     let (trial, ..) = session(|options| {

@@ -1,6 +1,6 @@
 //! Restoring files, whatever has happened to them since, without overwriting anyone else's changes.
 
-use crate::trial::{Trial, block_on, names};
+use crate::trial::{Trial, block_on, names, to_edit, to_read, to_write};
 use codelet_agent::journal::{Change, Journal, Mark, Restored, Standing};
 use codelet_agent::permission::Permission;
 use codelet_tools::secrets::Secrets;
@@ -24,8 +24,8 @@ fn trial() -> (Trial, Reach, Arc<dyn Journal>) {
 
 impl Trial {
     fn puts(&self, name: &str, content: &str) {
-        self.call("Read", json!({"file_path": name}));
-        self.done("Write", json!({"file_path": name, "content": content}));
+        self.call("Read", to_read(name));
+        self.done("Write", to_write(name, content));
     }
 
     fn text(&self, name: &str) -> String {
@@ -57,10 +57,7 @@ fn files_are_put_back_with_their_folders_and_that_is_undone_in_the_same_way() {
     let (trial, _, journal) = trial();
     trial.write("a.txt", "one\ntwo\n");
     let start = journal.mark();
-    trial.done(
-        "Edit",
-        json!({"file_path": "a.txt", "old_string": "two", "new_string": "2"}),
-    );
+    trial.done("Edit", to_edit("a.txt", "two", "2"));
     trial.puts("new/deep/b.txt", "made\n");
     trial.puts("new/c.txt", "made too\n");
     trial.puts("a.txt", "all new\n");
@@ -215,10 +212,7 @@ fn bytes_that_are_no_text_come_back_and_are_not_shown() {
     trial.write("latin", b"gr\xfc\xdfe\n");
     let start = journal.mark();
     trial.puts("prog", "\u{7f}ELF\0\0");
-    trial.done(
-        "Edit",
-        json!({"file_path": "latin", "old_string": "gr", "new_string": "Gr"}),
-    );
+    trial.done("Edit", to_edit("latin", "gr", "Gr"));
     let shown = block_on(journal.restores(start));
     assert!(
         shown[1].diff.contains("not text") && !shown[1].diff.contains("@@"),
@@ -251,7 +245,7 @@ fn of_a_file_of_a_hundred_megabytes_no_copy_is_kept_and_that_is_said() {
     trial.write("big", "a line of a long file\n".repeat(600_000));
     trial.call("Read", json!({"file_path": "big", "limit": 1}));
     let start = journal.mark();
-    let written = trial.call("Write", json!({"file_path": "big", "content": "small\n"}));
+    let written = trial.call("Write", to_write("big", "small\n"));
     assert!(written.success, "{}", written.text);
     assert!(refusal(&journal, start, true).contains("more than 10 MiB"));
     assert_eq!(trial.text("big"), "small\n");
@@ -312,18 +306,14 @@ fn the_model_reads_again_what_was_put_back_before_it_replaces_it() {
     let start = journal.mark();
     trial.puts("a.txt", "two\n");
     restore(&journal, start, false);
-    let blind = json!({"file_path": "a.txt", "content": "three\n"});
-    assert!(
-        trial
-            .failed("Write", blind.clone())
-            .contains("changed since it was read")
-    );
-    trial.done("Read", json!({"file_path": "a.txt"}));
+    let blind = to_write("a.txt", "three\n");
+    trial.fails("Write", blind.clone(), "changed since it was read");
+    trial.done("Read", to_read("a.txt"));
     trial.done("Write", blind);
     // A model that no longer remembers the file has to read it again.
     journal.forget_looks();
-    let blind = json!({"file_path": "a.txt", "content": "four\n"});
-    assert!(trial.failed("Write", blind).contains("was not read in this session"));
+    let blind = to_write("a.txt", "four\n");
+    trial.fails("Write", blind, "was not read in this session");
 }
 
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Actions that commands cannot take unless everything is permitted.
 #![cfg(target_os = "linux")]
 
-use crate::trial::Trial;
+use crate::trial::{Trial, to_edit, to_read, to_write};
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::Lack;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
@@ -170,10 +170,10 @@ fn in_a_home_nothing_that_begins_with_a_dot_is_read_unasked() {
         options.home = Some(home.clone());
     });
     for (tool, parameters) in [
-        ("Read", json!({"file_path": ".netrc"})),
-        ("Read", json!({"file_path": "~/.ssh/id"})),
-        ("Read", json!({"file_path": "keys/id"})),
-        ("Read", json!({"file_path": "keyring"})),
+        ("Read", to_read(".netrc")),
+        ("Read", to_read("~/.ssh/id")),
+        ("Read", to_read("keys/id")),
+        ("Read", to_read("keyring")),
         ("Grep", json!({"pattern": "secret", "path": ".ssh"})),
         ("LS", json!({"path": ".ssh"})),
     ] {
@@ -182,7 +182,7 @@ fn in_a_home_nothing_that_begins_with_a_dot_is_read_unasked() {
     }
     let told = trial.done("Grep", json!({"pattern": "secret|mine"}));
     assert!(told.contains("mine") && !told.contains("secret"), "{told}");
-    assert_eq!(trial.done("Read", json!({"file_path": "notes/.hidden/a"})), "1\tmine\n");
+    assert_eq!(trial.done("Read", to_read("notes/.hidden/a")), "1\tmine\n");
     if !is_there() {
         return;
     }
@@ -258,17 +258,17 @@ fn in_a_home_neither_calls_nor_commands_change_what_programs_obey() {
         "notes/../.profile",
         ".config/codelet/settings.toml",
     ] {
-        let told = trial.failed("Write", json!({"file_path": name, "content": "evil\n"}));
+        let told = trial.failed("Write", to_write(name, "evil\n"));
         assert!(
             (told.contains("Codelet setting") || told.contains("home directory"))
                 && told.contains("needs the permission `all`"),
             "{told}"
         );
     }
-    let edit = json!({"file_path": ".bashrc", "old_string": "old", "new_string": "evil"});
-    assert!(trial.failed("Edit", edit).contains("refused"));
-    trial.done("Write", json!({"file_path": "notes/.env", "content": "mine\n"}));
-    trial.done("Write", json!({"file_path": "list.md", "content": "mine\n"}));
+    let edit = to_edit(".bashrc", "old", "evil");
+    trial.fails("Edit", edit, "refused");
+    trial.done("Write", to_write("notes/.env", "mine\n"));
+    trial.done("Write", to_write("list.md", "mine\n"));
     if !is_there() {
         return;
     }
@@ -465,8 +465,7 @@ fn a_command_sets_no_limits_of_a_process_outside() {
         return;
     };
     assert_eq!(free.done("Bash", command.clone()).lines().next(), Some("done"));
-    let text = trial.failed("Bash", command);
-    assert!(text.contains("ermission denied"), "{text}");
+    trial.fails("Bash", command, "ermission denied");
 }
 
 #[test]
@@ -536,8 +535,7 @@ fn a_command_reads_no_environment_outside() {
             "{of}: {told}"
         );
     }
-    let told = trial.failed("Bash", json!({"command": "cat /proc/1/environ"}));
-    assert!(told.contains("ermission denied"), "{told}");
+    trial.fails("Bash", json!({"command": "cat /proc/1/environ"}), "ermission denied");
     trial.done("Bash", json!({"command": "cat /proc/$$/environ > /dev/null"}));
 }
 

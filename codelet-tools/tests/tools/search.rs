@@ -1,6 +1,6 @@
 //! `Grep`, `Glob`, `LS`, `Todo` and `Recall`.
 
-use crate::trial::Trial;
+use crate::trial::{Trial, to_read};
 use codelet_agent::permission::Permission;
 use codelet_context::body::Body;
 use serde_json::json;
@@ -59,21 +59,9 @@ fn lines_are_found_in_order_past_what_is_ignored() {
         trial.done("Grep", json!({"pattern": "none", "glob": "src/*.rs"})),
         "[no match in 1 file]\n"
     );
-    assert!(
-        trial
-            .failed("Grep", json!({"pattern": "("}))
-            .contains("not a valid regular expression")
-    );
-    assert!(
-        trial
-            .failed("Grep", json!({"pattern": "x", "path": "gone"}))
-            .contains("no such file")
-    );
-    assert!(
-        trial
-            .failed("Grep", json!({"pattern": "x", "path": "/"}))
-            .contains("refused")
-    );
+    trial.fails("Grep", json!({"pattern": "("}), "not a valid regular expression");
+    trial.fails("Grep", json!({"pattern": "x", "path": "gone"}), "no such file");
+    trial.fails("Grep", json!({"pattern": "x", "path": "/"}), "refused");
 }
 
 #[test]
@@ -255,7 +243,7 @@ fn an_ignore_file_that_is_no_plain_one_of_bounded_length_is_passed_over_and_told
                 let listed = trial.done("LS", json!({}));
                 assert!(listed.contains("a.md (7 bytes)") && listed.ends_with(&note), "{listed}");
                 // And from a subfolder.
-                assert!(trial.done("LS", json!({"path": "deep"})).contains(why));
+                trial.tells("LS", json!({"path": "deep"}), why);
             }
         }
     }
@@ -307,17 +295,10 @@ fn files_are_found_by_name_the_newest_first() {
     let absolute = format!("{}/src/*.rs", trial.workspace.display());
     assert_eq!(trial.done("Glob", json!({"pattern": absolute})), "src/a.rs\n");
     for pattern in ["/etc/*", "../*", "src/../../*"] {
-        assert!(
-            trial.failed("Glob", json!({"pattern": pattern})).contains("refused"),
-            "{pattern}"
-        );
+        trial.fails("Glob", json!({"pattern": pattern}), "refused");
     }
-    assert!(
-        trial
-            .failed("Glob", json!({"pattern": "*/../../*"}))
-            .contains("`..` after a wildcard")
-    );
-    assert!(trial.failed("Glob", json!({"pattern": "[a"})).contains("`pattern`"));
+    trial.fails("Glob", json!({"pattern": "*/../../*"}), "`..` after a wildcard");
+    trial.fails("Glob", json!({"pattern": "[a"}), "`pattern`");
 }
 
 #[test]
@@ -389,8 +370,8 @@ fn a_folder_is_listed_with_sizes_and_what_is_ignored() {
         ".github/\nsrc/\n.gitignore (7 bytes)\nbin (5 bytes)\nlink -> src\nnotes.txt (5 bytes)\n\"tab\\tname\" (0 bytes)\n[2 ignored: .git/, target/]\n"
     );
     assert_eq!(trial.done("LS", json!({"path": "link"})), "deep/\na.rs (24 bytes)\n");
-    assert!(trial.failed("LS", json!({"path": "bin"})).contains("Read shows it"));
-    assert!(trial.failed("LS", json!({"path": ".."})).contains("refused"));
+    trial.fails("LS", json!({"path": "bin"}), "Read shows it");
+    trial.fails("LS", json!({"path": ".."}), "refused");
     for number in 0..400 {
         trial.write(&format!("many/{number}"), "");
     }
@@ -408,7 +389,7 @@ fn the_list_is_shown_as_it_was_understood() {
     let parameters = codelet_context::message::Parameters::new(todos.as_object().unwrap().clone());
     assert_eq!(trial.tool("Todo").describe(&parameters), "2 open, now: write");
     assert_eq!(trial.done("Todo", json!({"todos": []})), "[the list is empty]\n");
-    assert!(trial.failed("Todo", json!({})).contains("`todos` is missing"));
+    trial.fails("Todo", json!({}), "`todos` is missing");
 }
 
 #[test]
@@ -422,16 +403,8 @@ fn what_was_removed_is_given_back() {
     assert_eq!(trial.done("Recall", json!({"handle": handle})), "the whole\ntext");
     let text = trial.done("Recall", json!({"handle": handle, "range": "lines 2-2"}));
     assert_eq!(text, "text\n[bytes 10-14 of 14 (lines 2-2 of 2)]\n");
-    assert!(
-        trial
-            .failed("Recall", json!({"handle": "zzz"}))
-            .contains("there is nothing under zzz")
-    );
-    assert!(
-        trial
-            .failed("Recall", json!({"handle": handle, "range": "x"}))
-            .contains("`range` has to be")
-    );
+    trial.fails("Recall", json!({"handle": "zzz"}), "there is nothing under zzz");
+    trial.fails("Recall", json!({"handle": handle, "range": "x"}), "`range` has to be");
 }
 
 #[test]
@@ -473,7 +446,7 @@ fn a_name_that_would_break_the_list_is_one_line_and_can_be_read() {
         ]
     );
     for name in names {
-        let shown = trial.done("Read", json!({"file_path": name}));
+        let shown = trial.done("Read", to_read(name));
         assert!(shown.contains("needle"), "{name}: {shown}");
     }
     let found = trial.done("Grep", json!({"pattern": "needle", "path": "odd"}));
@@ -505,16 +478,8 @@ fn a_glob_that_is_negated_leaves_files_and_folders_out() {
         trial.done("Grep", json!({"pattern": "one", "glob": "*.zig"})),
         "[nothing was searched: `glob` leaves no file]\n"
     );
-    assert!(
-        trial
-            .failed("Grep", json!({"pattern": "one", "glob": "!"}))
-            .contains("names nothing")
-    );
-    assert!(
-        trial
-            .failed("Glob", json!({"pattern": "!*.rs"}))
-            .contains("what is looked for")
-    );
+    trial.fails("Grep", json!({"pattern": "one", "glob": "!"}), "names nothing");
+    trial.fails("Glob", json!({"pattern": "!*.rs"}), "what is looked for");
     trial.write("!odd.rs", "one\n");
     assert_eq!(trial.done("Glob", json!({"pattern": "\\!*.rs"})), "!odd.rs\n");
     assert_eq!(

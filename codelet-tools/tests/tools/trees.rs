@@ -227,8 +227,7 @@ fn a_tree_that_its_repository_does_not_know_cannot_be_committed_to() {
         std::fs::write(outside.join(".git/worktrees/work/gitdir"), "/elsewhere/.git\n").unwrap();
         work.to_owned()
     });
-    let told = trial.failed("Bash", json!({ "command": COMMIT }));
-    assert!(told.contains("ermission denied"), "{told}");
+    trial.fails("Bash", json!({ "command": COMMIT }), "ermission denied");
 }
 
 #[test]
@@ -246,8 +245,7 @@ fn where_other_trees_lie_in_the_repository_commits_are_made_and_nothing_stays_ha
         std::fs::create_dir_all(bare.join("logs")).unwrap();
         "bare".to_owned()
     });
-    let told = trial.done("Bash", json!({ "command": COMMIT }));
-    assert!(told.contains("me two\n"), "{told}");
+    trial.tells("Bash", json!({ "command": COMMIT }), "me two\n");
     let told = trial.failed("Bash", json!({"command": "git cherry-pick topic"}));
     assert!(
         told.contains("nothing was run: `git cherry-pick` would stay half done"),

@@ -126,6 +126,30 @@ impl Trial {
         assert!(!output.success, "{}", output.text);
         output.text.as_str().to_owned()
     }
+
+    /// A call that succeeds with this in its output.
+    pub fn tells(&self, tool: &str, parameters: Value, part: &str) {
+        let text = self.done(tool, parameters);
+        assert!(text.contains(part), "{part}: {text}");
+    }
+
+    /// A call that fails with this in its output.
+    pub fn fails(&self, tool: &str, parameters: Value, part: &str) {
+        let text = self.failed(tool, parameters);
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+pub fn to_read(file: impl AsRef<Path>) -> Value {
+    json!({"file_path": file.as_ref()})
+}
+
+pub fn to_write(file: impl AsRef<Path>, content: &str) -> Value {
+    json!({"file_path": file.as_ref(), "content": content})
+}
+
+pub fn to_edit(file: impl AsRef<Path>, old: &str, new: &str) -> Value {
+    json!({"file_path": file.as_ref(), "old_string": old, "new_string": new})
 }
 
 /// Time limit of any test.

@@ -10,6 +10,15 @@ fn check(text: &str, format: Option<Format>) {
     assert_eq!(detect(with_mark.as_bytes()), format, "after a byte order mark: {text}");
 }
 
+/// Lines of `form text`; `⏎` is a line end.
+fn all(table: &str) {
+    for line in table.trim().lines() {
+        let (form, text) = line.trim().split_once(' ').unwrap();
+        let form = *Format::ALL.iter().find(|known| known.name() == form).unwrap();
+        check(&text.replace(" ⏎ ", "\n"), Some(form));
+    }
+}
+
 #[test]
 fn a_session_whose_first_lines_are_broken_shows_in_the_others() {
     let entry = r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"go"}}"#;
@@ -22,120 +31,56 @@ fn a_session_whose_first_lines_are_broken_shows_in_the_others() {
 
 #[test]
 fn requests_are_told_apart_by_their_fields_and_blocks() {
-    check(r#"{"contents":[{"parts":[{"text":"x"}]}]}"#, Some(Format::Gemini));
-    check(r#"{"model":"m","input":"hello"}"#, Some(Format::Responses));
-    check(
-        r#"{"model":"m","input":[{"role":"user","content":"x"}]}"#,
-        Some(Format::Responses),
-    );
-    check(
-        r#"{"messages":[{"role":"user","content":"x"}],"system":"y"}"#,
-        Some(Format::Anthropic),
-    );
-    check(
-        r#"{"messages":[{"role":"user","content":"x"}],"max_tokens":1}"#,
-        Some(Format::Anthropic),
-    );
-    check(
-        r#"{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]}"#,
-        Some(Format::Anthropic),
-    );
-    check(
-        r#"{"messages":[{"role":"system","content":"x"},{"role":"user","content":"y"}]}"#,
-        Some(Format::Openai),
-    );
-    check(
-        r#"{"messages":[{"role":"assistant","content":null,"tool_calls":[]}]}"#,
-        Some(Format::Openai),
-    );
-    check(
-        r#"{"model":"gpt-4o","messages":[{"role":"user","content":"y"}],"max_tokens":1}"#,
-        Some(Format::Openai),
-    );
-    check(
-        r#"{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}"#,
-        Some(Format::Openai),
-    );
-    check(
-        r#"{"tools":[{"type":"function","function":{}}],"messages":[{"role":"user","content":"y"}]}"#,
-        Some(Format::Openai),
-    );
-    check(
-        r#"{"messages":[{"role":"user","content":[{"type":"text","text":"x"}],"meta":{"synthetic":true}}]}"#,
-        Some(Format::Corpus),
-    );
-    check(
-        r#"{"source":"s","agent":"a","messages":[{"role":"user","content":[]}]}"#,
-        Some(Format::Corpus),
-    );
+    all(r#"
+        gemini {"contents":[{"parts":[{"text":"x"}]}]}
+        responses {"model":"m","input":"hello"}
+        responses {"model":"m","input":[{"role":"user","content":"x"}]}
+        anthropic {"messages":[{"role":"user","content":"x"}],"system":"y"}
+        anthropic {"messages":[{"role":"user","content":"x"}],"max_tokens":1}
+        anthropic {"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]}
+        openai {"messages":[{"role":"system","content":"x"},{"role":"user","content":"y"}]}
+        openai {"messages":[{"role":"assistant","content":null,"tool_calls":[]}]}
+        openai {"model":"gpt-4o","messages":[{"role":"user","content":"y"}],"max_tokens":1}
+        openai {"messages":[{"role":"user","content":[{"type":"image_url"}]}]}
+        openai {"tools":[{"type":"function","function":{}}],"messages":[{"role":"user","content":"y"}]}
+        corpus {"messages":[{"role":"user","content":[{"type":"text","text":"x"}],"meta":{"synthetic":true}}]}
+        corpus {"source":"s","agent":"a","messages":[{"role":"user","content":[]}]}
+        "#);
 }
 
 #[test]
 fn bare_lists_are_told_apart_by_their_items() {
-    check(r#"[{"role":"user","content":"x"}]"#, Some(Format::Anthropic));
-    check(r#"[{"role":"system","content":"x"}]"#, Some(Format::Openai));
-    check(r#"[{"role":"user","parts":[{"text":"x"}]}]"#, Some(Format::Gemini));
-    check(
-        r#"[{"type":"message","role":"user","content":"x"}]"#,
-        Some(Format::Responses),
-    );
-    check(
-        r#"[{"role":"user","content":"x"},{"type":"function_call","call_id":"a"}]"#,
-        Some(Format::Responses),
-    );
+    all(r#"
+        anthropic [{"role":"user","content":"x"}]
+        openai [{"role":"system","content":"x"}]
+        gemini [{"role":"user","parts":[{"text":"x"}]}]
+        responses [{"type":"message","role":"user","content":"x"}]
+        responses [{"role":"user","content":"x"},{"type":"function_call","call_id":"a"}]
+        "#);
 }
 
 #[test]
 fn session_files_are_told_apart_by_their_entries() {
-    check(
-        "{\"type\":\"summary\",\"summary\":\"x\",\"leafUuid\":\"u\"}\n{\"type\":\"user\",\"uuid\":\"u\"}",
-        Some(Format::ClaudeCode),
-    );
-    check(
-        r#"{"type":"user","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"x"}}"#,
-        Some(Format::ClaudeCode),
-    );
-    check(
-        r#"{"timestamp":"t","type":"session_meta","payload":{"id":"i"}}"#,
-        Some(Format::Codex),
-    );
-    check(
-        "{\"id\":\"i\",\"timestamp\":\"t\",\"instructions\":null}\n{\"type\":\"message\",\"role\":\"user\",\"content\":[]}",
-        Some(Format::Codex),
-    );
-    check(
-        r#"{"type":"session.start","data":{},"id":"i","timestamp":"t","parentId":null}"#,
-        Some(Format::Copilot),
-    );
-    check(
-        r#"{"type":"session","version":3,"id":"i","timestamp":"t","cwd":"/"}"#,
-        Some(Format::Pi),
-    );
-    check(
-        "{\n  \"info\": {\"id\": \"s\"},\n  \"messages\": [{\"info\": {}, \"parts\": []}]\n}",
-        Some(Format::Opencode),
-    );
-    check(
-        r#"{"info":{"mini_version":"1"},"messages":[{"role":"system","content":"x"}]}"#,
-        Some(Format::MiniSweAgent),
-    );
-    check(
-        r#"{"messages":[],"trajectory_format":"mini-swe-agent-1"}"#,
-        Some(Format::MiniSweAgent),
-    );
-    check(
-        r#"{"environment":"e","trajectory":[],"history":[]}"#,
-        Some(Format::SweAgent),
-    );
+    all(r#"
+        claude-code {"type":"summary","summary":"x","leafUuid":"u"} ⏎ {"type":"user","uuid":"u"}
+        claude-code {"type":"user","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"x"}}
+        codex {"timestamp":"t","type":"session_meta","payload":{"id":"i"}}
+        codex {"id":"i","timestamp":"t","instructions":null} ⏎ {"type":"message","role":"user","content":[]}
+        copilot {"type":"session.start","data":{},"id":"i","timestamp":"t","parentId":null}
+        pi {"type":"session","version":3,"id":"i","timestamp":"t","cwd":"/"}
+        opencode { ⏎   "info": {"id": "s"}, ⏎   "messages": [{"info": {}, "parts": []}] ⏎ }
+        mini-swe-agent {"info":{"mini_version":"1"},"messages":[{"role":"system","content":"x"}]}
+        mini-swe-agent {"messages":[],"trajectory_format":"mini-swe-agent-1"}
+        swe-agent {"environment":"e","trajectory":[],"history":[]}
+        "#);
 }
 
 #[test]
 fn a_file_that_breaks_off_is_still_known() {
-    check(r#"{"contents":[{"parts":[{"te"#, Some(Format::Gemini));
-    check(
-        r#"{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"},{"ty"#,
-        Some(Format::Anthropic),
-    );
+    all(r#"
+        gemini {"contents":[{"parts":[{"te
+        anthropic {"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"},{"ty
+        "#);
 }
 
 #[test]

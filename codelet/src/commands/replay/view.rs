@@ -85,6 +85,11 @@ fn head(text: &mut String, look: &Look, outcome: &ReplayResult) {
         let words = format!("{} in {}", count(requests, "request"), count(filled, "file"));
         note(text, look, "times copied from the previous request:", vec![words]);
     }
+    let partly = played.iter().filter(|session| session.is_partly_read).count();
+    if partly > 0 {
+        let words = format!("cut off or damaged, the rest was read: {partly}");
+        note(text, look, "", vec![words]);
+    }
     let untimed = played.iter().filter(|session| !session.is_timed).count();
     let guessed = played.iter().filter(|session| !session.is_calibrated).count();
     if untimed > 0 {
