@@ -44,7 +44,6 @@ mod pins;
 mod plain;
 mod questions;
 mod reason;
-mod remote;
 pub mod render;
 pub mod repl;
 pub mod screen;
@@ -92,7 +91,7 @@ pub async fn on_terminal(
     skip: &Interrupt,
     begin: impl Future<Output = Begun>,
 ) -> io::Result<Lived> {
-    let mut front = remote::Remote::open(outfit)?;
+    let mut front = live::remote::Remote::open(outfit)?;
     let look = front.look();
     let mut lines: Vec<Line<'static>> = answers::say(&look, Role::Dim, greeting);
     let mut begin = pin!(begin);
