@@ -184,8 +184,7 @@ mod tests {
     use crate::front::Activity;
     use crate::keys::{Key, KeyCode, Typed};
     use crate::render::look::{Background, Styles};
-    use crate::render::wrap::line_columns;
-    use crate::screen::words;
+    use crate::render::wrap::{line_columns, line_text};
     use codelet_agent::asking::Asking;
     use codelet_agent::permission::{Asked, Gate as _, Rules};
     use codelet_agent::tool::{Looking, Need};
@@ -234,7 +233,7 @@ mod tests {
     }
 
     fn text(frame: &Frame) -> String {
-        frame.rows.iter().map(words).collect::<Vec<_>>().join("\n")
+        frame.rows.iter().map(line_text).collect::<Vec<_>>().join("\n")
     }
 
     const LONG: &str = "cargo test --workspace --all-features -- --nocapture a_name_of_a_test_that_is_long && ls -l";
@@ -307,7 +306,7 @@ mod tests {
             let shown = text(&frame);
             prop_assert!(frame.rows.len() < usize::from(height).max(2), "{shown}");
             for row in &frame.rows {
-                prop_assert!(line_columns(row) < usize::from(width), "{:?}", words(row));
+                prop_assert!(line_columns(row) < usize::from(width), "{:?}", line_text(row));
             }
             if let Some((row, column)) = frame.cursor {
                 prop_assert!(usize::from(row) < frame.rows.len() && column < width, "{row} {column}\n{shown}");

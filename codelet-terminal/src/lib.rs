@@ -149,7 +149,7 @@ pub async fn in_lines(
         None => beginning::wait(&mut front, begin, skip).await,
     };
     for text in &begun.notices {
-        front.print(plain::notice(&look, &format!("notice: {text}")));
+        front.print(answers::say(&look, Role::Warning, &format!("notice: {text}")));
     }
     if let Some(earlier) = &begun.earlier {
         // Piped prompts have no use for the earlier conversation.
@@ -157,7 +157,7 @@ pub async fn in_lines(
             front.print(earlier::end(&look, earlier));
         }
         for text in earlier.told.iter().chain(&earlier.warnings) {
-            front.print(plain::notice(&look, &format!("notice: {text}")));
+            front.print(answers::say(&look, Role::Warning, &format!("notice: {text}")));
         }
     }
     Ok(Chat::new(begun.session, begun.reach, front, left)

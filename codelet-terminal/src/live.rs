@@ -4,6 +4,7 @@ pub(crate) mod remote;
 
 use crate::answers;
 use crate::backlog::Backlog;
+use crate::chat::Left;
 use crate::editor::Past;
 use crate::finished::Finished;
 use crate::front::{Activity, Standing, Wish};
@@ -16,7 +17,7 @@ use crate::render::look::{Look, Role};
 use crate::render::tool::Unfolding;
 use crate::repl::{Act, Files, Repl};
 use crate::screen::{Frame, Screen};
-use crate::signals::Heeded;
+use crate::signals::{HUNG_UP, Heeded, QUIT, TERMINATED};
 use crate::tty::{Input, Tty};
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
@@ -290,8 +291,8 @@ impl Live {
                 Act::Send(text) => self.wishes.push_back(Wish::Say(text)),
                 Act::Permit => self.wishes.push_back(Wish::Permit),
                 Act::Interrupt => self.wishes.push_back(Wish::Interrupt),
-                Act::Leave => self.wishes.push_back(Wish::Leave),
-                Act::Quit => self.wishes.push_back(Wish::Gone(QUIT)),
+                Act::Leave => self.wishes.push_back(Wish::Leave(Left::Left)),
+                Act::Quit => self.wishes.push_back(Wish::Leave(Left::Gone(QUIT))),
                 Act::Suspend => self.suspend(),
                 Act::Edit => self.edit(),
                 Act::WantFiles => self.want_files(),
@@ -422,7 +423,7 @@ impl Live {
         loop {
             self.tell_backlog(is_gone);
             while let Some(wish) = self.wishes.pop_front() {
-                is_gone |= matches!(wish, Wish::Gone(_));
+                is_gone |= matches!(wish, Wish::Leave(Left::Gone(_)));
                 // The session ends this loop with a message once it needs no more wishes.
                 let _ = wishes.send(wish);
             }
@@ -452,7 +453,7 @@ impl Live {
                 came => self.came(came),
             }
             if self.is_gone {
-                self.wishes.push_back(Wish::Gone(HUNG_UP));
+                self.wishes.push_back(Wish::Leave(Left::Gone(HUNG_UP)));
             }
         }
     }
@@ -489,11 +490,13 @@ impl Live {
         let now = Instant::now();
         match came {
             LiveEvent::Input(Input::Bytes(bytes)) => self.take(&bytes, now),
-            LiveEvent::Input(Input::HungUp) | LiveEvent::HangUp => self.wishes.push_back(Wish::Gone(HUNG_UP)),
-            LiveEvent::Terminate => self.wishes.push_back(Wish::Gone(TERMINATED)),
+            LiveEvent::Input(Input::HungUp) | LiveEvent::HangUp => {
+                self.wishes.push_back(Wish::Leave(Left::Gone(HUNG_UP)))
+            }
+            LiveEvent::Terminate => self.wishes.push_back(Wish::Leave(Left::Gone(TERMINATED))),
             // While an editor has the terminal, its keys are not ours.
             LiveEvent::Interrupt | LiveEvent::Quit if self.edited.is_some() => {}
-            LiveEvent::Quit => self.wishes.push_back(Wish::Gone(QUIT)),
+            LiveEvent::Quit => self.wishes.push_back(Wish::Leave(Left::Gone(QUIT))),
             LiveEvent::Interrupt => {
                 self.typed(Typed::Key(Key::ctrl('c')), now);
                 self.change(true);
@@ -688,8 +691,3 @@ impl Live {
         let _ = self.screen.wipe();
     }
 }
-
-/// Exit statuses that a shell reports for a process ended by these signals.
-pub(crate) const HUNG_UP: u8 = 129;
-pub(crate) const QUIT: u8 = 131;
-pub(crate) const TERMINATED: u8 = 143;

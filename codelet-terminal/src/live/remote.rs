@@ -1,11 +1,13 @@
 //! A front end on its own thread: keys and frames are handled there while the session is busy.
 
-use super::{HUNG_UP, Live, Outfit};
+use super::{Live, Outfit};
 use crate::backlog::Backlog;
+use crate::chat::Left;
 use crate::complete::Arguments;
 use crate::decision::Decision;
 use crate::front::{Activity, Front, Standing, Wish};
 use crate::render::look::Look;
+use crate::signals::HUNG_UP;
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
 use codelet_agent::permission::Permission;
@@ -135,7 +137,7 @@ impl Front for Remote {
             Some(wish) => wish,
             None => {
                 self.join();
-                Wish::Gone(HUNG_UP)
+                Wish::Leave(Left::Gone(HUNG_UP))
             }
         }
     }
