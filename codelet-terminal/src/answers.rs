@@ -77,13 +77,7 @@ fn wrapped(look: &Look, role: Role, label: &str, text: &str, lines: &mut Vec<Lin
     let indent = columns(label);
     let first = vec![Span::styled(label.to_owned(), look.style(Role::Accent))];
     let rest = vec![Span::raw(" ".repeat(indent))];
-    let mut wrap = Wrap::new(look.width, Breaking::Prose, first, rest);
-    let before = lines.len();
-    wrap.push(look.style(role), &clean(text, 4), lines);
-    wrap.finish(lines);
-    if lines.len() == before {
-        lines.push(Line::default());
-    }
+    Wrap::new(look.width, Breaking::Prose, first, rest).all(look.style(role), &clean(text, 4), lines);
 }
 
 /// Two columns: a word and its description. In a narrow terminal, one below the other.
@@ -100,10 +94,7 @@ fn table(look: &Look, rows: &[(String, String)], lines: &mut Vec<Line<'static>>)
             let label = format!("  {}  ", fit(&clean(word, 4), widest));
             wrapped(look, Role::Text, &label, text, lines);
         } else {
-            let margin = vec![Span::raw("  ")];
-            let mut wrap = Wrap::new(look.width, Breaking::Prose, margin.clone(), margin);
-            wrap.push(look.style(Role::Accent), &clean(word, 4), lines);
-            wrap.finish(lines);
+            Wrap::indented(look.width, Breaking::Prose).all(look.style(Role::Accent), &clean(word, 4), lines);
             wrapped(look, Role::Text, "      ", text, lines);
         }
     }
@@ -256,18 +247,7 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
     let show = |text: &str, lines: &mut Vec<Line<'static>>| {
         // A single endless line must not fill the screen.
         let shown: String = text.chars().take(look.width * 4).collect();
-        let mut wrap = Wrap::new(
-            look.width,
-            Breaking::Exact,
-            vec![Span::raw("  ")],
-            vec![Span::raw("  ")],
-        );
-        let before = lines.len();
-        wrap.push(Style::new(), &clean(&shown, 4), lines);
-        wrap.finish(lines);
-        if lines.len() == before {
-            lines.push(Line::default());
-        }
+        Wrap::indented(look.width, Breaking::Exact).all(Style::new(), &clean(&shown, 4), lines);
     };
     if total <= RECALLED {
         text.lines().for_each(|line| show(line, &mut lines));
@@ -325,15 +305,12 @@ pub fn summary(look: &Look, session: &Session, words: &str) -> Result<Vec<Line<'
     let mut lines = say(look, Role::Accent, &head);
     let shown = if is_all { total } else { total.min(RECALLED) };
     for line in text.lines().take(shown) {
-        let margin = vec![Span::raw("  ")];
-        let mut wrap = Wrap::new(look.prose(), Breaking::Prose, margin.clone(), margin);
         let role = match line.as_bytes() {
             [b'#', b' ', ..] => Role::Strong,
             [b'=', b' ', ..] => Role::Dim,
             _ => Role::Text,
         };
-        wrap.push(look.style(role), &clean(line, 4), &mut lines);
-        wrap.finish(&mut lines);
+        Wrap::indented(look.prose(), Breaking::Prose).all(look.style(role), &clean(line, 4), &mut lines);
     }
     if shown < total {
         let (more, dots) = (count((total - shown) as u64, "more line"), look.pick("…", "..."));

@@ -35,9 +35,7 @@ pub(crate) async fn wait<T>(
             Wish::Interrupt => skip.throw(),
             // There is no session yet whose permission could change.
             Wish::Permit => {}
-            Wish::Leave => left = Some(Left::Left),
-            Wish::Gone(status) => left = Some(Left::Gone(status)),
-            Wish::Unwritable(why) => left = Some(Left::Unwritable(why)),
+            Wish::Leave(how) => left = Some(how),
             Wish::Say(said) if front.keeps_order() => front.queue(said),
             Wish::Say(said) => match command::read(&said) {
                 Said::Command(Name::Exit, _) => left = Some(Left::Left),

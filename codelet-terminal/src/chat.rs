@@ -219,9 +219,7 @@ impl<F: Front> Chat<F> {
             }
             Wish::Interrupt => {}
             Wish::Permit => next_permission(&self.reach, &mut self.front),
-            Wish::Leave => self.left = Some(Left::Left),
-            Wish::Gone(status) => self.left = Some(Left::Gone(status)),
-            Wish::Unwritable(why) => self.left = Some(Left::Unwritable(why)),
+            Wish::Leave(how) => self.left = Some(how),
         }
     }
 
@@ -592,9 +590,7 @@ impl<F: Front> Meanwhile<'_, F> {
         match wish {
             Wish::Interrupt => interrupt.throw(),
             Wish::Permit => next_permission(self.reach, self.front),
-            Wish::Leave => self.leave(Left::Left, interrupt),
-            Wish::Gone(status) => self.leave(Left::Gone(status), interrupt),
-            Wish::Unwritable(why) => self.leave(Left::Unwritable(why), interrupt),
+            Wish::Leave(how) => self.leave(how, interrupt),
             Wish::Say(said) if self.front.keeps_order() => self.queue(said, interrupt),
             Wish::Say(said) => match command::read(&said) {
                 Said::Command(Name::Exit, _) => self.leave(Left::Left, interrupt),

@@ -339,40 +339,16 @@ impl Editor {
     /// Handles an editing key. Returns false if it has no effect here.
     pub fn key(&mut self, key: Key) -> bool {
         let (before, was) = (self.text(), self.at());
-        match key {
-            Key {
-                code: KeyCode::Enter, ..
-            } => self.area.insert_newline(),
-            Key {
-                code: KeyCode::Char('j'),
-                ctrl: true,
-                ..
-            } => self.area.insert_newline(),
-            Key {
-                code: KeyCode::Char('u'),
-                ctrl: true,
-                ..
-            } => {
+        match key.code {
+            KeyCode::Enter => self.area.insert_newline(),
+            KeyCode::Char('j') if key.ctrl => self.area.insert_newline(),
+            KeyCode::Char('u') if key.ctrl => {
                 self.area.delete_line_by_head();
             }
-            Key { code: KeyCode::Up, .. } => {
-                if !self.go_down(-1) {
-                    return self.earlier();
-                }
-            }
-            Key {
-                code: KeyCode::Down, ..
-            } => {
-                if !self.go_down(1) {
-                    return self.later();
-                }
-            }
-            Key {
-                code: KeyCode::Char(c),
-                ctrl: false,
-                alt: false,
-                ..
-            } => self.area.insert_char(c),
+            KeyCode::Up if !self.go_down(-1) => return self.earlier(),
+            KeyCode::Down if !self.go_down(1) => return self.later(),
+            KeyCode::Up | KeyCode::Down => {}
+            KeyCode::Char(c) if key.types() => self.area.insert_char(c),
             _ => {
                 let Some(input) = input(key) else { return false };
                 self.area.input(input);
@@ -441,25 +417,13 @@ impl Editor {
     /// Handles a key during a search. Returns false if it ends the search and is to be handled as usual.
     pub fn search_key(&mut self, key: Key) -> bool {
         let Some(search) = &mut self.search else { return false };
-        match key {
-            Key {
-                code: KeyCode::Char(c),
-                ctrl: false,
-                alt: false,
-                ..
-            } => search.words.push(c),
-            Key {
-                code: KeyCode::Backspace,
-                ..
-            } => {
+        let is_cancel = key.code == KeyCode::Esc || key.ctrl && matches!(key.code, KeyCode::Char('c' | 'g'));
+        match key.code {
+            KeyCode::Char(c) if key.types() => search.words.push(c),
+            KeyCode::Backspace => {
                 search.words.pop();
             }
-            Key { code: KeyCode::Esc, .. }
-            | Key {
-                code: KeyCode::Char('c' | 'g'),
-                ctrl: true,
-                ..
-            } => {
+            _ if is_cancel => {
                 let before = std::mem::take(&mut search.before);
                 self.search = None;
                 self.set(&before);

@@ -1,6 +1,7 @@
 //! The interface between a session and its front end: the user's wishes in one direction, output in the other.
 
 use crate::backlog::Backlog;
+use crate::chat::Left;
 use crate::complete::Arguments;
 use crate::decision::Decision;
 use crate::render::look::Look;
@@ -22,12 +23,8 @@ pub enum Wish {
     Permit,
     /// Interrupt whatever runs.
     Interrupt,
-    /// Leave.
-    Leave,
-    /// The terminal is gone or a signal asked the process to end: the exit status.
-    Gone(u8),
-    /// The output cannot be written, for a reason other than a closed reader.
-    Unwritable(std::io::ErrorKind),
+    /// Leave, in this way.
+    Leave(Left),
 }
 
 /// The current activity.

@@ -34,6 +34,11 @@ impl Key {
         }
     }
 
+    /// Returns whether a character of this key is typed text, not a command.
+    pub fn types(self) -> bool {
+        !self.ctrl && !self.alt
+    }
+
     fn with(self, modifiers: u32) -> Self {
         // One plus a bit mask: Shift 1, Alt 2, Ctrl 4, as sent by xterm and kitty.
         let bits = modifiers.saturating_sub(1);

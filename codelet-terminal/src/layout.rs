@@ -3,8 +3,7 @@
 
 use crate::answers;
 use crate::complete::SHOWN;
-use crate::questions::{self, Kept, Refusing, Stand};
-use crate::reason::Reason;
+use crate::questions::{self, Stand};
 use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
@@ -67,7 +66,7 @@ pub(crate) fn frame(
     rows.extend(input);
     rows.extend(suggestions);
     rows.extend(status);
-    let is_hidden = !has_input || repl.refusing().is_some() || repl.keeping().is_some();
+    let is_hidden = !has_input || repl.field().is_some();
     let cursor = (!is_hidden).then(|| {
         let place = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
         (place(above + cursor.0), place(cursor.1))
@@ -102,10 +101,7 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
     let is_writing = !repl.editor.is_empty();
     let picked = repl.picked(now);
     let waiting = repl.waiting_questions();
-    let refusing = repl.refusing().map(Reason::parts);
-    let keeping = repl
-        .keeping()
-        .map(|keeping| (keeping.parts(), keeping.objection, now >= keeping.takes_from()));
+    let field = repl.field().map(|field| field.view(now));
     let Some(question) = repl.question(now) else {
         let is_decidable = repl.is_decidable(now);
         let decision = repl.deciding();
@@ -123,13 +119,7 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
         is_answerable,
         is_writing,
         picked,
-        refusing: refusing.as_ref().map(|(before, behind)| Refusing { before, behind }),
-        keeping: keeping.as_ref().map(|((before, behind), objection, is_takeable)| Kept {
-            before,
-            behind,
-            objection: *objection,
-            is_takeable: *is_takeable,
-        }),
+        field,
         waiting,
     };
     questions::options(look, question, stand, room)
@@ -194,8 +184,7 @@ mod tests {
     use crate::front::Activity;
     use crate::keys::{Key, KeyCode, Typed};
     use crate::render::look::{Background, Styles};
-    use crate::render::wrap::line_columns;
-    use crate::screen::words;
+    use crate::render::wrap::{line_columns, line_text};
     use codelet_agent::asking::Asking;
     use codelet_agent::permission::{Asked, Gate as _, Rules};
     use codelet_agent::tool::{Looking, Need};
@@ -244,7 +233,7 @@ mod tests {
     }
 
     fn text(frame: &Frame) -> String {
-        frame.rows.iter().map(words).collect::<Vec<_>>().join("\n")
+        frame.rows.iter().map(line_text).collect::<Vec<_>>().join("\n")
     }
 
     const LONG: &str = "cargo test --workspace --all-features -- --nocapture a_name_of_a_test_that_is_long && ls -l";
@@ -317,7 +306,7 @@ mod tests {
             let shown = text(&frame);
             prop_assert!(frame.rows.len() < usize::from(height).max(2), "{shown}");
             for row in &frame.rows {
-                prop_assert!(line_columns(row) < usize::from(width), "{:?}", words(row));
+                prop_assert!(line_columns(row) < usize::from(width), "{:?}", line_text(row));
             }
             if let Some((row, column)) = frame.cursor {
                 prop_assert!(usize::from(row) < frame.rows.len() && column < width, "{row} {column}\n{shown}");

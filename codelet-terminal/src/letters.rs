@@ -82,7 +82,7 @@ impl Letters {
     /// Handles a key that may answer with one of the offered letters.
     pub(crate) fn key(&mut self, key: Key, now: Instant, is_offered: impl Fn(char) -> bool) -> Heard {
         let letter = match key.code {
-            KeyCode::Char(letter) if !key.ctrl && !key.alt && is_offered(letter) => Some(letter),
+            KeyCode::Char(letter) if key.types() && is_offered(letter) => Some(letter),
             _ => None,
         };
         let Some((picked, at)) = self.picked else {

@@ -30,9 +30,9 @@ mod decision;
 mod earlier;
 mod editor;
 mod effort;
+mod field;
 pub mod finished;
 mod front;
-mod keeping;
 pub mod keys;
 mod layout;
 mod letters;
@@ -43,8 +43,6 @@ mod notify;
 mod pins;
 mod plain;
 mod questions;
-mod reason;
-mod remote;
 pub mod render;
 pub mod repl;
 pub mod screen;
@@ -92,7 +90,7 @@ pub async fn on_terminal(
     skip: &Interrupt,
     begin: impl Future<Output = Begun>,
 ) -> io::Result<Lived> {
-    let mut front = remote::Remote::open(outfit)?;
+    let mut front = live::remote::Remote::open(outfit)?;
     let look = front.look();
     let mut lines: Vec<Line<'static>> = answers::say(&look, Role::Dim, greeting);
     let mut begin = pin!(begin);
@@ -151,7 +149,7 @@ pub async fn in_lines(
         None => beginning::wait(&mut front, begin, skip).await,
     };
     for text in &begun.notices {
-        front.print(plain::notice(&look, &format!("notice: {text}")));
+        front.print(answers::say(&look, Role::Warning, &format!("notice: {text}")));
     }
     if let Some(earlier) = &begun.earlier {
         // Piped prompts have no use for the earlier conversation.
@@ -159,7 +157,7 @@ pub async fn in_lines(
             front.print(earlier::end(&look, earlier));
         }
         for text in earlier.told.iter().chain(&earlier.warnings) {
-            front.print(plain::notice(&look, &format!("notice: {text}")));
+            front.print(answers::say(&look, Role::Warning, &format!("notice: {text}")));
         }
     }
     Ok(Chat::new(begun.session, begun.reach, front, left)

@@ -1,7 +1,10 @@
 //! The front end on a terminal: finished lines go to the scrollback, a few rows at the bottom are redrawn.
 
+pub(crate) mod remote;
+
 use crate::answers;
 use crate::backlog::Backlog;
+use crate::chat::Left;
 use crate::editor::Past;
 use crate::finished::Finished;
 use crate::front::{Activity, Standing, Wish};
@@ -9,17 +12,17 @@ use crate::keys::{self, Key, Keys, PendingKey, Typed};
 use crate::layout;
 use crate::notify::{Attention, Notify};
 use crate::questions;
-use crate::remote::{Shared, Told};
 use crate::render::Renderer;
 use crate::render::look::{Look, Role};
 use crate::render::tool::Unfolding;
 use crate::repl::{Act, Files, Repl};
 use crate::screen::{Frame, Screen};
-use crate::signals::Heeded;
+use crate::signals::{HUNG_UP, Heeded, QUIT, TERMINATED};
 use crate::tty::{Input, Tty};
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
 use ratatui::text::Line;
+use remote::{Shared, Told};
 use std::collections::VecDeque;
 use std::io::{self, Stdout};
 use std::path::Path;
@@ -288,8 +291,8 @@ impl Live {
                 Act::Send(text) => self.wishes.push_back(Wish::Say(text)),
                 Act::Permit => self.wishes.push_back(Wish::Permit),
                 Act::Interrupt => self.wishes.push_back(Wish::Interrupt),
-                Act::Leave => self.wishes.push_back(Wish::Leave),
-                Act::Quit => self.wishes.push_back(Wish::Gone(QUIT)),
+                Act::Leave => self.wishes.push_back(Wish::Leave(Left::Left)),
+                Act::Quit => self.wishes.push_back(Wish::Leave(Left::Gone(QUIT))),
                 Act::Suspend => self.suspend(),
                 Act::Edit => self.edit(),
                 Act::WantFiles => self.want_files(),
@@ -420,7 +423,7 @@ impl Live {
         loop {
             self.tell_backlog(is_gone);
             while let Some(wish) = self.wishes.pop_front() {
-                is_gone |= matches!(wish, Wish::Gone(_));
+                is_gone |= matches!(wish, Wish::Leave(Left::Gone(_)));
                 // The session ends this loop with a message once it needs no more wishes.
                 let _ = wishes.send(wish);
             }
@@ -428,12 +431,8 @@ impl Live {
                 match told.recv().await {
                     None => return,
                     Some(Told::Over) => return self.close(),
-                    Some(Told::Wanted(answer)) => drop(answer.send(self.repl.unqueue())),
-                    // The end of a turn is printed above, so that it is not lost with the rows below.
-                    Some(Told::Event(event)) => self.on(event),
-                    Some(Told::Lines(lines)) => self.print(lines),
-                    Some(Told::Leaving) => self.renderer.leave(),
-                    Some(_) => {}
+                    Some(Told::Always(work)) => work(&mut self),
+                    Some(Told::Do(_)) => {}
                 }
                 continue;
             }
@@ -444,17 +443,17 @@ impl Live {
                     let end = Instant::now() + TURN;
                     let mut next = Some(first);
                     while let Some(one) = next {
-                        if matches!(one, Told::Over) {
-                            return self.close();
+                        match one {
+                            Told::Over => return self.close(),
+                            Told::Do(work) | Told::Always(work) => work(&mut self),
                         }
-                        self.told(one);
                         next = (Instant::now() < end).then(|| told.try_recv().ok()).flatten();
                     }
                 }
                 came => self.came(came),
             }
             if self.is_gone {
-                self.wishes.push_back(Wish::Gone(HUNG_UP));
+                self.wishes.push_back(Wish::Leave(Left::Gone(HUNG_UP)));
             }
         }
     }
@@ -491,11 +490,13 @@ impl Live {
         let now = Instant::now();
         match came {
             LiveEvent::Input(Input::Bytes(bytes)) => self.take(&bytes, now),
-            LiveEvent::Input(Input::HungUp) | LiveEvent::HangUp => self.wishes.push_back(Wish::Gone(HUNG_UP)),
-            LiveEvent::Terminate => self.wishes.push_back(Wish::Gone(TERMINATED)),
+            LiveEvent::Input(Input::HungUp) | LiveEvent::HangUp => {
+                self.wishes.push_back(Wish::Leave(Left::Gone(HUNG_UP)))
+            }
+            LiveEvent::Terminate => self.wishes.push_back(Wish::Leave(Left::Gone(TERMINATED))),
             // While an editor has the terminal, its keys are not ours.
             LiveEvent::Interrupt | LiveEvent::Quit if self.edited.is_some() => {}
-            LiveEvent::Quit => self.wishes.push_back(Wish::Gone(QUIT)),
+            LiveEvent::Quit => self.wishes.push_back(Wish::Leave(Left::Gone(QUIT))),
             LiveEvent::Interrupt => {
                 self.typed(Typed::Key(Key::ctrl('c')), now);
                 self.change(true);
@@ -535,54 +536,8 @@ impl Live {
                 self.act(acts);
                 self.draw(now);
             }
-            LiveEvent::Told(told) => told.into_iter().for_each(|one| self.told(one)),
-        }
-    }
-
-    fn told(&mut self, told: Told) {
-        match told {
-            Told::Event(event) => self.on(event),
-            Told::Question(question, directory) => self.ask(question, &directory),
-            Told::Lines(lines) => self.print(lines),
-            Told::Said(said) => self.echo(&said),
-            Told::Quoted(said) => self.quote(&said),
-            Told::Prompts(prompts) => {
-                self.repl.take_prompts(prompts);
-                self.change(true);
-            }
-            Told::Arguments(arguments) => self.repl.arguments = arguments,
-            Told::Activity(doing) => self.doing(doing),
-            Told::Leaving => self.renderer.leave(),
-            Told::Standing(standing) => self.stands(standing),
-            Told::Queued(said) => {
-                self.repl.queue(said);
-                self.change(true);
-            }
-            Told::Wanted(answer) => {
-                let first = self.repl.unqueue();
-                // If the receiver is gone, nothing is sent.
-                let _ = answer.send(first);
-            }
-            Told::GivenBack => self.give_back(),
-            Told::Permission(permission) => {
-                self.renderer.set_permission(permission);
-                self.change(true);
-            }
-            Told::Decision(decision) => {
-                self.repl.decide(decision, Instant::now());
-                self.change(true);
-            }
-            Told::Filled(text) => {
-                self.repl.fill(&text, Instant::now());
-                self.change(true);
-            }
-            Told::Unfold(is_all) => {
-                self.unfold(is_all);
-                self.change(true);
-            }
-            // A failing terminal is noticed at the next frame.
-            Told::Copied(text) => drop(self.screen.copy(&text)),
-            Told::Over => {}
+            // Handled where they are received.
+            LiveEvent::Told(_) => {}
         }
     }
 }
@@ -710,7 +665,7 @@ impl Live {
         self.change(true);
     }
 
-    fn stands(&mut self, standing: Standing) {
+    fn stands(&mut self, standing: &Standing) {
         self.renderer.set_model(&standing.model);
         self.renderer.set_tokens(&standing.tokens, standing.is_estimate);
         self.renderer.set_bill(&standing.bill);
@@ -736,8 +691,3 @@ impl Live {
         let _ = self.screen.wipe();
     }
 }
-
-/// Exit statuses that a shell reports for a process ended by these signals.
-pub(crate) const HUNG_UP: u8 = 129;
-pub(crate) const QUIT: u8 = 131;
-pub(crate) const TERMINATED: u8 = 143;

@@ -1,18 +1,16 @@
 //! The front end without cursor control: lines in, lines out. For pipes, logs, screen readers and dumb terminals.
 
 use crate::answers;
-use crate::chat::only_looks;
+use crate::chat::{Left, only_looks};
 use crate::command::{self, Name, Said};
 use crate::front::{Activity, Front, Standing, Wish};
 use crate::lines::{LONGEST, Lines, ROOM, Read, weight};
-use crate::live::{HUNG_UP, QUIT, TERMINATED};
 use crate::questions;
 use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
-use crate::render::wrap::clip;
-use crate::screen::words;
-use crate::signals::Heeded;
+use crate::render::wrap::{clip, line_text};
+use crate::signals::{HUNG_UP, Heeded, INTERRUPTED, QUIT, TERMINATED};
 use codelet_agent::asking::{Question, Word};
 use codelet_agent::event::Event;
 use codelet_agent::permission::Permission;
@@ -26,8 +24,6 @@ use tokio::signal::unix::SignalKind;
 
 /// Window within which a second Ctrl-C on an idle line counts as the second of two.
 const TWICE: Duration = Duration::from_secs(2);
-/// The exit status that a shell reports for an interrupted process.
-const INTERRUPTED: u8 = 130;
 /// Maximum time to wait for an input that never pauses, idle and while something is being interrupted.
 const ENDLESS: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_millis(30);
@@ -125,7 +121,7 @@ impl Plain {
 
     fn show(&mut self, lines: Vec<Line<'static>>) {
         for line in lines {
-            self.line(words(&line).trim_end());
+            self.line(line_text(&line).trim_end());
         }
     }
 
@@ -309,12 +305,12 @@ impl Front for Plain {
             self.put_question();
             match self.closed {
                 // A reader that closed the pipe has seen enough.
-                Some(io::ErrorKind::BrokenPipe) => return Wish::Leave,
-                Some(why) => return Wish::Unwritable(why),
+                Some(io::ErrorKind::BrokenPipe) => return Wish::Leave(Left::Left),
+                Some(why) => return Wish::Leave(Left::Unwritable(why)),
                 None => {}
             }
             if self.is_over && self.doing == Activity::Nothing {
-                return Wish::Leave;
+                return Wish::Leave(Left::Left);
             }
             if self.is_typed && self.doing == Activity::Nothing && !std::mem::replace(&mut self.is_prompted, true) {
                 self.write("> ");
@@ -330,11 +326,11 @@ impl Front for Plain {
                 line = self.lines.next(), if !self.is_over && may_read => LineEvent::Line(line),
             };
             match came {
-                LineEvent::Gone(status) => return Wish::Gone(status),
+                LineEvent::Gone(status) => return Wish::Leave(Left::Gone(status)),
                 LineEvent::Interrupt => {
                     // Nobody who pipes a session in wants it to start without its servers.
                     if self.doing == Activity::Servers && !self.is_typed {
-                        return Wish::Gone(INTERRUPTED);
+                        return Wish::Leave(Left::Gone(INTERRUPTED));
                     }
                     if self.doing != Activity::Nothing {
                         self.take_what_is_written(SOON);
@@ -342,13 +338,13 @@ impl Front for Plain {
                     }
                     // Nobody is there to repeat the interrupt.
                     if !self.is_typed {
-                        return Wish::Gone(INTERRUPTED);
+                        return Wish::Leave(Left::Gone(INTERRUPTED));
                     }
                     self.begun.clear();
                     let now = Instant::now();
                     // Only a Ctrl-C on an idle line counts as the first of two.
                     if self.parting.is_some_and(|first| now.duration_since(first) < TWICE) {
-                        return Wish::Leave;
+                        return Wish::Leave(Left::Left);
                     }
                     self.parting = Some(now);
                     self.line("Press Ctrl-C again to quit.");
@@ -565,9 +561,4 @@ fn named(said: &str) -> String {
         None if is_all => first.to_owned(),
         None => format!("{first} ..."),
     }
-}
-
-/// The look of warnings without colours.
-pub(crate) fn notice(look: &Look, text: &str) -> Vec<Line<'static>> {
-    answers::say(look, Role::Warning, text)
 }

@@ -2,12 +2,13 @@
 
 use crate::answers::say;
 use crate::decision::Decision;
+use crate::field::{Content, FieldView};
 use crate::render::clean::clean;
 use crate::render::figures::count;
 use crate::render::look::{Look, Role};
-use crate::render::permission::{Choice, choices, ends, has_between, question, rest as rest_of, short_choices};
+use crate::render::permission::{Choice, choices, ends, has_between, keyed, question, rest as rest_of, short_choices};
 use crate::render::tool::Unfolding;
-use crate::render::wrap::{Breaking, Wrap, clip, clip_line};
+use crate::render::wrap::{clip, clip_line};
 use codelet_agent::asking::{Grant, Question};
 use codelet_context::body::Body;
 use ratatui::text::{Line, Span};
@@ -67,36 +68,16 @@ pub(crate) fn is_shortened(question: &Question) -> bool {
     permitted_in_short(question) != permitted_in_full(question)
 }
 
-/// The reason for a refusal, before and after the cursor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Refusing<'a> {
-    pub before: &'a str,
-    pub behind: &'a str,
-}
-
-/// Patterns that are being edited, before and after the cursor, and why the last ones were rejected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Kept<'a> {
-    pub before: &'a str,
-    pub behind: &'a str,
-    pub objection: Option<&'static str>,
-    /// Enter saves them now.
-    pub is_takeable: bool,
-}
-
 /// The state of a question.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Stand<'a> {
+pub(crate) struct Stand {
     /// Keys answer it now.
     pub is_answerable: bool,
     /// There is unsent text, which keys go to.
     pub is_writing: bool,
     /// The answer that Enter would give now.
     pub picked: Option<Choice>,
-    /// The reason for a refusal that is being typed.
-    pub refusing: Option<Refusing<'a>>,
-    /// The project's patterns that are being edited.
-    pub keeping: Option<Kept<'a>>,
+    /// The text of an answer that is being typed.
+    pub field: Option<FieldView>,
     /// The number of further questions.
     pub waiting: usize,
 }
@@ -131,30 +112,22 @@ pub(crate) fn framed(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> 
 }
 
 /// The question and its answers, in at most `room` rows above the input. The answers have precedence over the question.
-pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: usize) -> Vec<Line<'static>> {
+pub(crate) fn options(look: &Look, question: &Question, stand: Stand, room: usize) -> Vec<Line<'static>> {
     // The full text was printed above.
     let called = format!("Allow {} {}", clean(&question.tool, 1), clean(&question.description, 1));
     let what = format!("{}?", clip(&called.replace('\n', " "), look.width.saturating_sub(1)));
     let what = say(look, Role::Warning, &what);
-    if let Some(Refusing { before, behind }) = stand.refusing {
-        let reason = in_sight(room, say(look, Role::Text, &format!("No, because: {before}▏{behind}")));
-        let hint = say(look, Role::Dim, "Enter: send to the model; Esc: back");
-        return fitting(look, room, what, reason, hint);
-    }
-    if let Some(Kept {
-        before,
-        behind,
-        objection,
-        is_takeable,
-    }) = stand.keeping
-    {
-        let pattern = in_sight(
-            room.saturating_sub(1),
-            framed(look, Role::Text, &format!("{before}▏{behind}")),
-        );
+    if let Some(field) = stand.field {
+        let typed = format!("{}▏{}", field.parts.0, field.parts.1);
+        if field.content == Content::Reason {
+            let reason = in_sight(room, say(look, Role::Text, &format!("No, because: {typed}")));
+            let hint = say(look, Role::Dim, "Enter: send to the model; Esc: back");
+            return fitting(look, room, what, reason, hint);
+        }
+        let pattern = in_sight(room.saturating_sub(1), framed(look, Role::Text, &typed));
         let pattern = [say(look, Role::Text, "Always in this project:"), pattern].concat();
-        let hint = match objection {
-            None if !is_takeable => say(look, Role::Dim, "Esc: back"),
+        let hint = match field.objection {
+            None if !field.is_takeable => say(look, Role::Dim, "Esc: back"),
             Some(why) => say(look, Role::Warning, &format!("Not saved: {why}. Edit it; Esc: back")),
             None => say(
                 look,
@@ -220,25 +193,8 @@ pub(crate) fn decision(
     if !is_answerable {
         return fitting(look, room, what, vec![Line::default()], Vec::new());
     }
-    let mut wrap = Wrap::new(look.width, Breaking::Prose, Vec::new(), vec![Span::raw("  ")]);
-    let mut answers = Vec::new();
-    for (at, alternative) in decision.alternatives.iter().enumerate() {
-        if at > 0 {
-            wrap.push(look.style(Role::Dim), look.pick(" · ", " | "), &mut answers);
-        }
-        // Keeps a key with its label.
-        wrap.push(
-            look.style(Role::Strong),
-            &format!("[{}]", alternative.letter),
-            &mut answers,
-        );
-        wrap.push(
-            look.style(Role::Text),
-            &format!("\u{a0}{}", alternative.words),
-            &mut answers,
-        );
-    }
-    wrap.finish(&mut answers);
+    let offered = decision.alternatives.iter();
+    let mut answers = keyed(offered.map(|it| (it.letter, it.words.clone())), look);
     if answers.len() >= room {
         let keys: String = decision
             .alternatives

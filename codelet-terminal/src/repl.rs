@@ -5,11 +5,10 @@ use crate::command::{self, Said};
 use crate::complete::{self, Arguments, Candidate, Sought};
 use crate::decision::Deciding;
 use crate::editor::Editor;
+use crate::field::{Content, Field, FieldKey};
 use crate::front::Activity;
-use crate::keeping::{Edited, Keeping};
 use crate::keys::{Key, KeyCode, Typed};
 use crate::letters::{Heard, Letters, SETTLED, STARTLED};
-use crate::reason::{KeyOutcome, Reason};
 use crate::render::permission::Choice;
 use codelet_agent::asking::{Question, Word};
 use codelet_agent::prompts::PromptSpec;
@@ -69,10 +68,8 @@ pub struct Repl {
     questions: VecDeque<Question>,
     /// The answer keys of the first question, once it is shown.
     letters: Option<Letters>,
-    /// The reason for refusing that is being typed.
-    refusing: Option<Reason>,
-    /// The patterns that are being edited before they are saved for the project.
-    keeping: Option<Keeping>,
+    /// The text of an answer that is being typed: the reason for refusing, or the patterns to be saved.
+    field: Option<Field>,
     /// The session's own question.
     deciding: Option<Deciding>,
     /// The time of the last of some letters that came too early to be an answer and are nothing else.
@@ -108,8 +105,7 @@ impl Repl {
             arguments: Arguments::default(),
             questions: VecDeque::new(),
             letters: None,
-            refusing: None,
-            keeping: None,
+            field: None,
             deciding: None,
             early: None,
             filled: None,
@@ -189,7 +185,6 @@ impl Repl {
             }
             self.keep_reason();
             self.letters = None;
-            self.keeping = None;
             self.is_unfolded = false;
         }
         if self.questions.is_empty() {
@@ -221,7 +216,7 @@ impl Repl {
     /// The time at which a pending letter or hint takes effect.
     pub fn settles_at(&self, now: Instant) -> Option<Instant> {
         let early = self.early.map(|early| early + SETTLED);
-        let taken = self.keeping.as_ref().map(Keeping::takes_from);
+        let taken = self.field.as_ref().map(Field::takes_from);
         let filled = self.filled.map(|filled| filled + STARTLED);
         let deciding = self.deciding.as_ref().map(|deciding| deciding.letters);
         let letters = self.letters.into_iter().chain(deciding);
@@ -264,19 +259,15 @@ impl Repl {
         self.questions.len().saturating_sub(1)
     }
 
-    /// The reason for refusing that is being typed.
-    pub(crate) fn refusing(&self) -> Option<&Reason> {
-        self.refusing.as_ref()
-    }
-
-    /// The patterns that are being edited before they are saved for the project.
-    pub(crate) fn keeping(&self) -> Option<&Keeping> {
-        self.keeping.as_ref()
+    /// The text of an answer that is being typed.
+    pub(crate) fn field(&self) -> Option<&Field> {
+        self.field.as_ref()
     }
 
     /// The question is gone: a reason typed for it moves to the input, or comes back with Up.
     fn keep_reason(&mut self) {
-        if let Some(reason) = self.refusing.take().filter(|reason| !reason.is_empty()) {
+        let field = self.field.take();
+        if let Some(reason) = field.filter(|field| field.content == Content::Reason && !field.is_empty()) {
             match self.editor.is_empty() {
                 true => self.editor.paste(&reason.typed()),
                 false => self.editor.remember(&reason.typed()),
@@ -337,32 +328,26 @@ impl Repl {
     fn paste(&mut self, text: &str, now: Instant) {
         // A paste never answers a question, but a reason may be pasted.
         if self.question(now).is_some()
-            && let Some(reason) = &mut self.refusing
+            && let Some(field) = &mut self.field
         {
-            return reason.paste(text);
-        }
-        if let Some(keeping) = &mut self.keeping {
-            return keeping.paste(text);
+            return field.paste(text);
         }
         self.unpick();
         self.editor.paste(text);
     }
 
     fn key(&mut self, key: Key, now: Instant) -> Vec<Act> {
-        if let Key {
-            code: KeyCode::Char(letter),
-            ctrl: true,
-            alt: false,
-            ..
-        } = key
+        if let KeyCode::Char(letter) = key.code
+            && key.ctrl
+            && !key.alt
         {
             // A letter that is followed by something else was no answer.
             self.unpick();
             self.early = None;
             let is_asked = self.question(now).is_some();
-            let is_refusing = is_asked && (self.refusing.is_some() || self.keeping.is_some());
-            let is_empty =
-                self.editor.is_empty() && self.refusing.as_ref().is_none_or(Reason::is_empty) && self.keeping.is_none();
+            let is_in_field = is_asked && self.field.is_some();
+            let is_left_alone = |field: &Field| field.content == Content::Reason && field.is_empty();
+            let is_empty = self.editor.is_empty() && self.field.as_ref().is_none_or(is_left_alone);
             match letter {
                 'c' => return self.cancel(now),
                 'd' if is_empty => return vec![Act::Leave],
@@ -371,7 +356,7 @@ impl Repl {
                 'l' => return vec![Act::Redraw],
                 'o' => return vec![Act::Unfold],
                 // These keys belong to the input below the question.
-                'g' | 'r' if is_refusing => return Vec::new(),
+                'g' | 'r' if is_in_field => return Vec::new(),
                 'g' if self.editor.searching().is_none() => return vec![Act::Edit],
                 'r' => {
                     self.editor.search();
@@ -397,26 +382,14 @@ impl Repl {
         {
             return acts;
         }
-        match key {
-            Key { code: KeyCode::Esc, .. } => self.escape(),
-            Key {
-                code: KeyCode::Tab,
-                shift: true,
-                ..
-            } => vec![Act::Permit],
-            Key {
-                code: KeyCode::Enter,
-                alt: false,
-                shift: false,
-                ..
-            } if self.filled.is_some() => Vec::new(),
-            Key {
-                code: KeyCode::Enter,
-                alt: false,
-                shift: false,
-                ..
-            } => self.enter(),
-            Key { code: KeyCode::Up, .. } if !self.queue.is_empty() && self.editor.is_at_top() => {
+        match key.code {
+            KeyCode::Esc => self.escape(),
+            KeyCode::Tab if key.shift => vec![Act::Permit],
+            KeyCode::Enter if !key.alt && !key.shift => match self.filled {
+                Some(_) => Vec::new(),
+                None => self.enter(),
+            },
+            KeyCode::Up if !self.queue.is_empty() && self.editor.is_at_top() => {
                 // Takes the last queued input back for editing. A copy from the history would send both.
                 if let Some(text) = self.queue.pop_back() {
                     self.hint = self
@@ -427,7 +400,7 @@ impl Repl {
                 }
                 Vec::new()
             }
-            key => {
+            _ => {
                 if self.editor.key(key) {
                     self.chosen = None;
                     self.dismissed = None;
@@ -489,11 +462,8 @@ impl Repl {
 
     /// Handles a key for the question; `None` if it is none, so that it is typed.
     fn answer_key(&mut self, key: Key, now: Instant) -> Option<Vec<Act>> {
-        if self.refusing.is_some() {
-            return Some(self.reason_key(key));
-        }
-        if self.keeping.is_some() {
-            return Some(self.keeping_key(key, now));
+        if self.field.is_some() {
+            return Some(self.field_key(key, now));
         }
         if !self.is_answerable(now) {
             self.early = self.early_answer(key, now);
@@ -515,17 +485,8 @@ impl Repl {
     /// The time of an answer's letter that came too early, if nothing but that letter was typed since the question
     /// appeared: the user means to answer.
     fn early_answer(&self, key: Key, now: Instant) -> Option<Instant> {
-        let Key {
-            code: KeyCode::Char(letter),
-            ctrl: false,
-            alt: false,
-            ..
-        } = key
-        else {
-            return None;
-        };
-        Choice::of_key(letter)?;
-        self.is_only_early(key).then_some(now)
+        let KeyCode::Char(letter) = key.code else { return None };
+        (key.types() && Choice::of_key(letter).is_some() && self.is_only_early(key)).then_some(now)
     }
 
     /// Returns whether nothing but this letter was typed since the question appeared.
@@ -546,11 +507,12 @@ impl Repl {
             Some(Choice::Always) => Word::Always,
             Some(Choice::No) => Word::No(None),
             Some(Choice::NoBecause) => {
-                self.refusing = Some(Reason::default());
+                self.field = Some(Field::new(Content::Reason, "", now));
                 return Vec::new();
             }
             Some(Choice::Project) => {
-                self.keeping = self.proposal().map(|proposal| Keeping::new(proposal, now));
+                let proposal = self.proposal();
+                self.field = proposal.map(|proposal| Field::new(Content::Patterns, proposal, now));
                 return Vec::new();
             }
         };
@@ -576,46 +538,31 @@ impl Repl {
         self.take_back_letter();
     }
 
-    /// Handles a key for the patterns. They are an answer only if they permit the call in question.
-    fn keeping_key(&mut self, key: Key, now: Instant) -> Vec<Act> {
-        let (Some(keeping), Some(question)) = (&mut self.keeping, self.questions.front()) else {
+    /// Handles a key for the text of an answer. Patterns are an answer only if they permit the call in question.
+    fn field_key(&mut self, key: Key, now: Instant) -> Vec<Act> {
+        let (Some(field), Some(question)) = (&mut self.field, self.questions.front()) else {
             return Vec::new();
         };
-        match keeping.key(key, now) {
-            Edited::On => Vec::new(),
-            Edited::Unread => {
-                self.hint = Some("read the pattern first · then Enter saves it");
-                Vec::new()
-            }
-            Edited::Left => {
-                self.keeping = None;
-                Vec::new()
-            }
-            Edited::Taken(text) => match question.patterns(&text) {
-                Ok(patterns) => self
-                    .close_question()
-                    .map_or_else(Vec::new, |question| vec![Act::Answered(question.keep(patterns))]),
-                Err(why) => {
-                    keeping.objection = Some(why);
-                    Vec::new()
-                }
-            },
-        }
-    }
-
-    fn reason_key(&mut self, key: Key) -> Vec<Act> {
-        let Some(reason) = &mut self.refusing else {
-            return Vec::new();
-        };
-        match reason.key(key) {
-            KeyOutcome::On => {}
-            KeyOutcome::Told(reason) => return self.answer(Word::No(Some(reason).filter(|text| !text.is_empty()))),
-            KeyOutcome::Left => {
-                if let Some(left) = self.refusing.take().filter(|reason| !reason.is_empty()) {
-                    self.editor.remember(&left.typed());
+        match (field.key(key, now), field.content) {
+            (FieldKey::On, _) => {}
+            (FieldKey::Unread, _) => self.hint = Some("read the pattern first · then Enter saves it"),
+            (FieldKey::Left, _) => {
+                let left = self.field.take();
+                if let Some(reason) = left.filter(|field| field.content == Content::Reason && !field.is_empty()) {
+                    self.editor.remember(&reason.typed());
                     self.hint = Some(CLEARED);
                 }
             }
+            (FieldKey::Taken(reason), Content::Reason) => {
+                return self.answer(Word::No(Some(reason).filter(|text| !text.is_empty())));
+            }
+            (FieldKey::Taken(text), Content::Patterns) => match question.patterns(&text) {
+                Ok(patterns) => {
+                    let question = self.close_question();
+                    return question.map_or_else(Vec::new, |question| vec![Act::Answered(question.keep(patterns))]);
+                }
+                Err(why) => field.objection = Some(why),
+            },
         }
         Vec::new()
     }
@@ -632,8 +579,7 @@ impl Repl {
 
     /// Removes and returns the current question and resets the state of its answer.
     fn close_question(&mut self) -> Option<Question> {
-        self.refusing = None;
-        self.keeping = None;
+        self.field = None;
         self.letters = None;
         self.is_unfolded = false;
         self.questions.pop_front()

@@ -245,11 +245,6 @@ pub fn push_line(out: &mut String, line: &Line<'_>, columns: usize) {
     }
 }
 
-/// The text of a line, without its styles.
-pub fn words(line: &Line<'_>) -> String {
-    line.spans.iter().map(|span| span.content.as_ref()).collect()
-}
-
 /// Appends the escape sequence for a style; returns whether there is one.
 fn push_style(out: &mut String, style: Style) -> bool {
     if style == Style::new() {
@@ -258,11 +253,10 @@ fn push_style(out: &mut String, style: Style) -> bool {
     let begin = out.len();
     let mut push = |code: u8| {
         out.push_str(if out.len() == begin { "\x1b[" } else { ";" });
-        for (ten, is_shown) in [(100, code >= 100), (10, code >= 10), (1, true)] {
-            if is_shown {
-                out.push(char::from(b'0' + code / ten % 10));
-            }
+        if code >= 10 {
+            out.push(char::from(b'0' + code / 10));
         }
+        out.push(char::from(b'0' + code % 10));
     };
     for (modifier, code) in [
         (Modifier::BOLD, 1),
@@ -276,13 +270,8 @@ fn push_style(out: &mut String, style: Style) -> bool {
             push(code);
         }
     }
-    for (color, base) in [(style.fg, 30), (style.bg, 40)] {
-        match color.map(|color| code(color, base)) {
-            None | Some(SgrColour::None) => {}
-            Some(SgrColour::Basic(code)) => push(code),
-            Some(SgrColour::Indexed(number)) => [base + 8, 5, number].into_iter().for_each(&mut push),
-            Some(SgrColour::Rgb(red, green, blue)) => [base + 8, 2, red, green, blue].into_iter().for_each(&mut push),
-        }
+    if let Some(code) = style.fg.and_then(code) {
+        push(code);
     }
     let is_any = out.len() > begin;
     if is_any {
@@ -291,39 +280,28 @@ fn push_style(out: &mut String, style: Style) -> bool {
     is_any
 }
 
-/// The SGR code of a colour.
-enum SgrColour {
-    None,
-    Basic(u8),
-    Indexed(u8),
-    Rgb(u8, u8, u8),
-}
-
-/// The SGR code of a colour: `base` is 30 for foreground and 40 for background.
-fn code(color: Color, base: u8) -> SgrColour {
-    let basic = |number: u8| SgrColour::Basic(base + number);
-    let bright = |number: u8| SgrColour::Basic(base + 60 + number);
-    match color {
-        Color::Reset => SgrColour::None,
-        Color::Black => basic(0),
-        Color::Red => basic(1),
-        Color::Green => basic(2),
-        Color::Yellow => basic(3),
-        Color::Blue => basic(4),
-        Color::Magenta => basic(5),
-        Color::Cyan => basic(6),
-        Color::Gray => basic(7),
-        Color::DarkGray => bright(0),
-        Color::LightRed => bright(1),
-        Color::LightGreen => bright(2),
-        Color::LightYellow => bright(3),
-        Color::LightBlue => bright(4),
-        Color::LightMagenta => bright(5),
-        Color::LightCyan => bright(6),
-        Color::White => bright(7),
-        Color::Indexed(number) => SgrColour::Indexed(number),
-        Color::Rgb(red, green, blue) => SgrColour::Rgb(red, green, blue),
-    }
+/// The SGR code of a text colour. Looks use only the sixteen standard ones, which the user has configured.
+fn code(color: Color) -> Option<u8> {
+    let number = match color {
+        Color::Black => 30,
+        Color::Red => 31,
+        Color::Green => 32,
+        Color::Yellow => 33,
+        Color::Blue => 34,
+        Color::Magenta => 35,
+        Color::Cyan => 36,
+        Color::Gray => 37,
+        Color::DarkGray => 90,
+        Color::LightRed => 91,
+        Color::LightGreen => 92,
+        Color::LightYellow => 93,
+        Color::LightBlue => 94,
+        Color::LightMagenta => 95,
+        Color::LightCyan => 96,
+        Color::White => 97,
+        Color::Reset | Color::Indexed(_) | Color::Rgb(..) => return None,
+    };
+    Some(number)
 }
 
 #[cfg(test)]
@@ -332,6 +310,7 @@ mod tests {
 
     use super::*;
     use crate::finished::Finished;
+    use crate::render::wrap::line_text;
     use proptest::prelude::*;
     use ratatui::style::Stylize as _;
 
@@ -482,7 +461,7 @@ mod tests {
                 // Some lines are as wide as the window, or wider: the terminal wraps them.
                 let line = |line: usize| Line::from(format!("done {number}.{line}") + &"x".repeat(*more));
                 let lines: Vec<Line> = (0..*finished).map(line).collect();
-                for line in lines.iter().map(words) {
+                for line in lines.iter().map(line_text) {
                     expected.extend(line.as_bytes().chunks(30).map(|row| String::from_utf8(row.to_vec()).unwrap()));
                 }
                 last = (0..*rows).map(|row| format!("row {number}.{row}")).collect();

@@ -4,6 +4,15 @@ use std::future;
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// Exit statuses that a shell reports for a process ended by these signals.
+pub const HUNG_UP: u8 = 129;
+/// Ctrl-C.
+pub const INTERRUPTED: u8 = 130;
+/// Ctrl-\.
+pub const QUIT: u8 = 131;
+/// A request to end.
+pub const TERMINATED: u8 = 143;
+
 /// A signal handler, unless the signal was ignored when the process started: that is how `nohup` and background jobs of
 /// scripts shield a program, and a handler would undo it.
 #[derive(Debug)]

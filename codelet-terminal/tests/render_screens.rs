@@ -21,7 +21,7 @@ use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::price::{PriceCard, Rates};
 use codelet_context::usage::Usage;
-use codelet_terminal::render::answers::{pins, todo, why};
+use codelet_terminal::render::answers::{todo, why};
 use codelet_terminal::render::context::context;
 use codelet_terminal::render::cost::cost;
 use codelet_terminal::render::permission::{choices, question};
@@ -490,8 +490,6 @@ fn the_answers_to_commands() {
         lines.extend(why("nothing", None, &look));
         lines.push(Line::from("---"));
         lines.extend(todo(conversation.todo(), &look));
-        lines.push(Line::from("---"));
-        lines.extend(pins(&conversation, &look));
         lines
     });
 }

@@ -22,6 +22,7 @@ mod opening;
 mod output;
 mod paint;
 mod pictures;
+mod piped;
 mod place;
 mod progress;
 mod recorded;

@@ -172,6 +172,26 @@ pub fn flow(parts: impl IntoIterator<Item = (usize, String)>, separator: &str, c
     text
 }
 
+/// Lines up the cells of rows in columns, two spaces apart. `figures` are the columns that are aligned on the right; a
+/// cell wider than `most` pushes the rest of its row.
+pub fn lined_up<const N: usize>(rows: &[[String; N]], figures: &[usize], most: usize) -> Vec<String> {
+    let widest = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0).min(most);
+    let widths: [usize; N] = std::array::from_fn(widest);
+    let line = |row: &[String; N]| {
+        let cells = row.iter().enumerate().map(|(at, cell)| {
+            let space = " ".repeat(widths[at].saturating_sub(width(cell)));
+            match figures.contains(&at) {
+                true => space + cell,
+                // The last one needs no padding.
+                false if at + 1 == N => cell.clone(),
+                false => format!("{cell}{space}"),
+            }
+        });
+        cells.collect::<Vec<_>>().join("  ")
+    };
+    rows.iter().map(line).collect()
+}
+
 /// Formats a number with its noun: `1 turn`, `1,200 turns`.
 pub fn count(value: usize, noun: &str) -> String {
     figures::count(value as u64, noun)
@@ -187,6 +207,13 @@ mod tests {
         assert_eq!(flow(parts(), " · ", 80, "  "), "one · two · three");
         assert_eq!(flow(parts(), " · ", 10, "  "), "one · two\n  three");
         assert_eq!(flow(parts(), " · ", 1, ""), "one\ntwo\nthree");
+    }
+
+    #[test]
+    fn cells_stand_below_each_other_whatever_their_width() {
+        let rows = [["a", "1,000", "x"], ["日本", "9", "a long one"]].map(|row| row.map(str::to_owned));
+        assert_eq!(lined_up(&rows, &[1], 80), ["a     1,000  x", "日本      9  a long one"]);
+        assert_eq!(lined_up(&rows, &[1], 3), ["a     1,000  x", "日本    9  a long one"]);
     }
 
     #[test]

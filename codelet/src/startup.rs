@@ -15,11 +15,13 @@ use codelet_agent::permission::Permission;
 use codelet_agent::retry::Patience;
 use codelet_agent::run::Limits;
 use codelet_providers::{Loading, address, catalogue};
+use codelet_terminal::signals::{self, Heeded};
 use codelet_text::near;
 use rustix::process::{Resource, getrlimit};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// The time that MCP servers have to exit by themselves at the end.
 pub const FAREWELL: Duration = Duration::from_millis(300);
@@ -134,14 +136,10 @@ pub fn runtime() -> Result<Runtime, Failure> {
     }
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let built = built.map_err(|error| not_run(&error))?;
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        // If SIGCHLD is ignored, exit statuses are lost. Any handler undoes that, for this process and its children.
-        if codelet_terminal::signals::is_ignored(SignalKind::child()) {
-            let _entered = built.enter();
-            let _ = signal(SignalKind::child());
-        }
+    // If SIGCHLD is ignored, exit statuses are lost. Any handler undoes that, for this process and its children.
+    if signals::is_ignored(SignalKind::child()) {
+        let _entered = built.enter();
+        let _ = signal(SignalKind::child());
     }
     Ok(built)
 }
@@ -165,33 +163,22 @@ pub fn heed_signals() -> Result<Interrupt, Failure> {
     };
     let runtime = runtime()?;
     let entered = runtime.enter();
-    #[cfg(unix)]
-    {
-        use codelet_terminal::signals::Heeded;
-        use tokio::signal::unix::SignalKind;
-        // If a handler cannot be installed, the signal keeps its default effect and ends the process.
-        for kind in [
-            SignalKind::interrupt(),
-            SignalKind::terminate(),
-            SignalKind::hangup(),
-            SignalKind::quit(),
-        ] {
-            let signalled = signalled.clone();
-            if let Ok(mut signals) = Heeded::of(kind) {
-                runtime.spawn(async move {
-                    while signals.recv().await.is_some() {
-                        signalled();
-                    }
-                });
-            }
+    // If a handler cannot be installed, the signal keeps its default effect and ends the process.
+    for kind in [
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+        SignalKind::quit(),
+    ] {
+        let signalled = signalled.clone();
+        if let Ok(mut signals) = Heeded::of(kind) {
+            runtime.spawn(async move {
+                while signals.recv().await.is_some() {
+                    signalled();
+                }
+            });
         }
     }
-    #[cfg(not(unix))]
-    runtime.spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() {
-            signalled();
-        }
-    });
     drop(entered);
     std::thread::Builder::new()
         .name("signals".to_owned())

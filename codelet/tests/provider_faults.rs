@@ -294,16 +294,25 @@ const PICTURE: &[u8] = include_bytes!("common/square.png");
 /// What stands behind the tables.
 const BEHIND: &str = include_str!("common/provider-faults.md");
 
+/// An answer after one failed request that the user need not know of.
+const USUAL: Way = Way {
+    what: "",
+    replies: |_| Vec::new(),
+    window: None,
+    args: &[],
+    exit: 0,
+    requests: 2,
+    says: "",
+    then: SAME,
+};
+
 const WAYS: &[Way] = &[
     Way {
         what: "an answer in words",
         replies: |_| vec![Reply::text(ANSWER)],
-        window: None,
-        args: &[],
-        exit: 0,
         requests: 1,
-        says: "",
         then: NO_REQUEST,
+        ..USUAL
     },
     Way {
         what: "thinking, then a call",
@@ -312,12 +321,8 @@ const WAYS: &[Way] = &[
                 Reply::new().thinks("Well, well.").calls("LS", json!({"path": "."})),
             ])
         },
-        window: None,
-        args: &[],
-        exit: 0,
-        requests: 2,
-        says: "",
         then: THINKING,
+        ..USUAL
     },
     Way {
         what: "three calls in one answer",
@@ -327,112 +332,85 @@ const WAYS: &[Way] = &[
                 ["b.txt", "a.txt", "missing.txt"].into_iter().fold(Reply::new(), call),
             ])
         },
-        window: None,
-        args: &[],
-        exit: 0,
-        requests: 2,
-        says: "",
         then: ANSWERS_IN_ORDER,
+        ..USUAL
     },
     Way {
         what: "usage, behind the answer (`--output json`)",
         replies: |wire| vec![Reply::text(ANSWER).billed(counts(wire))],
-        window: None,
         args: &["--output", "json"],
-        exit: 0,
         requests: 1,
-        says: "",
         then: COUNTED,
+        ..USUAL
     },
     Way {
         what: "429 with retry-after of one second",
         replies: |_| after(vec![refusal(429, Some(RetryAfter::Seconds(1)))]),
-        window: None,
-        args: &[],
-        exit: 0,
-        requests: 2,
         says: "waiting: the provider is busy",
         then: SAME,
+        ..USUAL
     },
     Way {
         what: "429 that asks for more patience than there is",
         replies: |_| vec![refusal(429, Some(RetryAfter::Seconds(600)))],
-        window: None,
-        args: &[],
         exit: 3,
         requests: 1,
         says: "error: the provider is busy",
         then: NO_REQUEST,
+        ..USUAL
     },
     Way {
         what: "500 three times",
         replies: |_| after(vec![Reply::status(500), Reply::status(500), Reply::status(500)]),
-        window: None,
-        args: &[],
-        exit: 0,
         requests: 4,
         says: "waiting: the provider is busy",
         then: SAME,
+        ..USUAL
     },
     Way {
         what: "an overload in the stream, after some words",
         replies: |_| after(vec![long().failing(Fault::Error(3, Trouble::Overloaded))]),
-        window: None,
-        args: &[],
-        exit: 0,
-        requests: 2,
         says: "waiting: the provider is busy",
         then: SAME_WITHOUT_WORDS,
+        ..USUAL
     },
     Way {
         what: "too long, with the limit named",
         replies: |_| vec![Reply::text(ANSWER)],
         window: Some(|| Window::of(3_500)),
-        args: &[],
-        exit: 0,
-        requests: 2,
         says: "note: the provider counts",
         then: COMPACTED,
+        ..USUAL
     },
     Way {
         what: "too long, with no number",
         replies: |_| vec![Reply::text(ANSWER)],
         window: Some(|| Window::of(3_500).untold()),
-        args: &[],
-        exit: 0,
-        requests: 2,
         says: "note: the provider says that the request is too long",
         then: COMPACTED,
+        ..USUAL
     },
     Way {
         what: "an empty answer, then a whole one",
         replies: |_| after(vec![Reply::new()]),
-        window: None,
-        args: &[],
-        exit: 0,
-        requests: 2,
-        says: "",
         then: SAME,
+        ..USUAL
     },
     Way {
         what: "nothing but empty answers",
         replies: |_| vec![Reply::new(), Reply::new(), Reply::new()],
-        window: None,
-        args: &[],
         exit: 3,
         requests: 3,
         says: "error: the model gave no answer: its answer was empty, 3 times in a row",
         then: SAME,
+        ..USUAL
     },
     Way {
         what: "malformed JSON in a frame",
         replies: |_| after(vec![long().failing(Fault::Malformed(2))]),
-        window: None,
-        args: &[],
-        exit: 0,
-        requests: 2,
         says: "waiting: the provider's answer could not be read",
         then: SAME,
+        ..USUAL
     },
     Way {
         what: "a server that accepts and never says anything",
@@ -443,62 +421,49 @@ const WAYS: &[Way] = &[
                 Reply::new().failing(Fault::Silence),
             ]
         },
-        window: None,
-        args: &[],
         exit: 3,
         requests: 3,
         says: "error: the connection to the provider failed",
         then: SAME,
+        ..USUAL
     },
     Way {
         what: "a stream that goes silent",
         replies: |_| after(vec![long().failing(Fault::Stall(3))]),
-        window: None,
-        args: &[],
-        exit: 0,
-        requests: 2,
         says: "waiting: the connection to the provider failed",
         then: SAME_WITHOUT_WORDS,
+        ..USUAL
     },
     Way {
         what: "a connection that is closed before the answer",
         replies: |_| after(vec![Reply::new().failing(Fault::HangUp)]),
-        window: None,
-        args: &[],
-        exit: 0,
-        requests: 2,
         says: "waiting: the connection to the provider failed",
         then: SAME,
+        ..USUAL
     },
     Way {
         what: "a wrong key",
         replies: |_| vec![Reply::status(401)],
-        window: None,
-        args: &[],
         exit: 3,
         requests: 1,
         says: "error: the provider rejected the API key",
         then: NO_REQUEST,
+        ..USUAL
     },
     Way {
         what: "an unknown model",
         replies: |_| vec![Reply::status(404)],
-        window: None,
-        args: &[],
         exit: 3,
         requests: 1,
         says: "error: the provider refused the request",
         then: NO_REQUEST,
+        ..USUAL
     },
     Way {
         what: "an answer cut by the output limit",
         replies: |_| vec![Reply::text("All is").stopping(Stop::Length), Reply::text(" well.")],
-        window: None,
-        args: &[],
-        exit: 0,
-        requests: 2,
-        says: "",
         then: GO_ON,
+        ..USUAL
     },
     Way {
         what: "a call cut in its JSON by the output limit",
@@ -509,22 +474,17 @@ const WAYS: &[Way] = &[
                     .stopping(Stop::Length),
             ])
         },
-        window: None,
-        args: &[],
-        exit: 0,
-        requests: 2,
-        says: "",
         then: CUT_CALL,
+        ..USUAL
     },
     Way {
         what: "a model that declines",
         replies: |_| vec![Reply::text("I will not do that.").stopping(Stop::Refusal)],
-        window: None,
-        args: &[],
         exit: 1,
         requests: 1,
         says: "error: the model declined to answer",
         then: NO_REQUEST,
+        ..USUAL
     },
     Way {
         what: "a picture in an output that it cannot read",
@@ -533,22 +493,19 @@ const WAYS: &[Way] = &[
             replies.push(refused_for("messages.2.content.0.image: Could not process image"));
             after(replies)
         },
-        window: None,
-        args: &[],
-        exit: 0,
         requests: 3,
         says: "note: the provider rejected part of the conversation",
         then: WITHOUT_THE_PICTURE,
+        ..USUAL
     },
     Way {
         what: "a prompt that it flags",
         replies: |_| vec![refused_for("Your prompt was flagged as violating our usage policy.")],
-        window: None,
-        args: &[],
         exit: 3,
         requests: 1,
         says: "error: the provider refused the request",
         then: NO_REQUEST,
+        ..USUAL
     },
     Way {
         what: "a tool call as text, then a proper answer",
@@ -557,12 +514,9 @@ const WAYS: &[Way] = &[
                 "<tool_call>\n{\"name\": \"LS\", \"arguments\": {\"path\": \".\"}}\n</tool_call>",
             )])
         },
-        window: None,
-        args: &[],
-        exit: 0,
-        requests: 2,
         says: "note: the model wrote a tool call as text",
         then: NOT_RUN,
+        ..USUAL
     },
     Way {
         what: "nothing but tool calls as text",
@@ -570,52 +524,43 @@ const WAYS: &[Way] = &[
             let call = "```json\n{\"name\": \"LS\", \"arguments\": {\"path\": \".\"}}\n```";
             (0..3).map(|_| Reply::text(call)).collect()
         },
-        window: None,
-        args: &[],
         exit: 3,
         requests: 3,
         says: "error: the model gave no answer: it wrote a tool call as text",
         then: NOT_RUN,
+        ..USUAL
     },
     Way {
         what: "a stream that is cut behind thinking",
         replies: |wire| cut_behind(THINKING_CAME, wire),
-        window: None,
-        args: &[],
-        exit: 0,
         requests: 3,
         says: "waiting: the connection to the provider failed",
         then: SAME_WITHOUT_WORDS,
+        ..USUAL
     },
     Way {
         what: "a stream that is cut behind words",
         replies: |wire| cut_behind(WORDS_CAME, wire),
-        window: None,
-        args: &[],
-        exit: 0,
         requests: 3,
         says: "waiting: the connection to the provider failed",
         then: SAME_WITHOUT_WORDS,
+        ..USUAL
     },
     Way {
         what: "a stream that is cut behind the beginning of a call",
         replies: |wire| cut_behind(CALL_CAME, wire),
-        window: None,
-        args: &[],
-        exit: 0,
         requests: 3,
         says: "waiting: the connection to the provider failed",
         then: SAME_WITHOUT_WORDS,
+        ..USUAL
     },
     Way {
         what: "a stream that is cut behind the beginning of a second call",
         replies: |wire| cut_behind(SECOND_CALL_CAME, wire),
-        window: None,
-        args: &[],
-        exit: 0,
         requests: 3,
         says: "waiting: the connection to the provider failed",
         then: SAME_WITHOUT_WORDS,
+        ..USUAL
     },
 ];
 

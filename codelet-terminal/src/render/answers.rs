@@ -1,11 +1,10 @@
-//! Short answers to commands: why something was removed, the to-do list, the pins.
+//! Short answers to commands: why something was removed, the to-do list.
 
 use super::clean::clean;
-use super::figures::{bytes, count, number, short};
+use super::figures::{bytes, number, short};
 use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip};
-use codelet_context::conversation::{Conversation, Removal};
-use codelet_context::pin::Pin;
+use codelet_context::conversation::Removal;
 use codelet_context::todo::{TodoItem, TodoList, TodoState};
 use ratatui::text::{Line, Span};
 
@@ -87,60 +86,19 @@ pub(super) fn todo_item(item: &TodoItem, look: &Look, out: &mut Vec<Line<'static
     };
     let margin = super::wrap::columns(mark) + 2;
     let first = vec![Span::styled(format!("  {mark}"), look.style(role))];
-    let mut wrap = Wrap::new(
-        look.prose(),
-        Breaking::Prose,
-        first,
-        vec![Span::raw(" ".repeat(margin))],
-    );
-    wrap.push(look.style(role), &clean(&item.text, 4), out);
-    wrap.finish(out);
-}
-
-/// The pins.
-pub fn pins(conversation: &Conversation, look: &Look) -> Vec<Line<'static>> {
-    let pins = conversation.pins();
-    if pins.is_empty() {
-        return paragraph("Nothing is pinned.", Role::Dim, look);
-    }
-    let mut out = vec![Line::from(vec![
-        Span::styled("Pinned  ", look.style(Role::Accent)),
-        Span::styled(count(pins.len() as u64, "thing"), look.style(Role::Dim)),
-    ])];
-    for pin in pins {
-        let words = match pin {
-            Pin::Message(at) => format!("#{at} {}", first_words(conversation, *at)),
-            Pin::Text(text) => format!("\"{}\"", clean(text, 1)),
-        };
-        out.push(Line::from(format!("  {}", clip(&words, look.width.saturating_sub(2)))));
-    }
-    out
-}
-
-fn first_words(conversation: &Conversation, at: usize) -> String {
-    let Some(message) = conversation.history().messages().get(at) else {
-        return String::new();
-    };
-    let words = message.parts.iter().find_map(|part| match part {
-        codelet_context::message::Part::Text(text) => Some(text.body.as_str()),
-        codelet_context::message::Part::ToolResult(result) => result.texts().next().map(|text| text.body.as_str()),
-        _ => None,
-    });
-    let line = words
-        .unwrap_or_default()
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or_default();
-    clean(&line[..line.floor_char_boundary(400)], 1).trim().to_owned()
+    let rest = vec![Span::raw(" ".repeat(margin))];
+    Wrap::new(look.prose(), Breaking::Prose, first, rest).all(look.style(role), &clean(&item.text, 4), out);
 }
 
 /// A text in a role, wrapped.
 pub fn paragraph(text: &str, role: Role, look: &Look) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for line in text.lines() {
-        let mut wrap = Wrap::new(look.prose(), Breaking::Prose, Vec::new(), Vec::new());
-        wrap.push(look.style(role), &clean(line, 4), &mut out);
-        wrap.finish(&mut out);
+        Wrap::new(look.prose(), Breaking::Prose, Vec::new(), Vec::new()).all(
+            look.style(role),
+            &clean(line, 4),
+            &mut out,
+        );
     }
     out
 }

@@ -184,10 +184,8 @@ fn list_breaks(bill: &Bill, breaks: &[Break], has_price: bool, look: &Look, out:
         };
         let first = Span::raw(format!("  {sign:>2}  "));
         let rest = Span::raw(" ".repeat(columns(&first.content)));
-        let mut wrap = Wrap::new(look.width, Breaking::Prose, vec![first], vec![rest]);
         let told = pieces(one, bill.requests, has_price).join(look.pick(" · ", " - "));
-        wrap.push(look.style(Role::Text), &told, out);
-        wrap.finish(out);
+        Wrap::new(look.width, Breaking::Prose, vec![first], vec![rest]).all(look.style(Role::Text), &told, out);
     }
 }
 

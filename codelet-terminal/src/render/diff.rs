@@ -137,15 +137,9 @@ impl Diff {
         if !words.is_empty() {
             let words = words.join("; ");
             let (first, rest) = (format!("{:>digits$} ", ""), " ".repeat(digits + 3));
-            let mut wrap = Wrap::new(
-                look.width,
-                Breaking::Prose,
-                vec![Span::raw(first)],
-                vec![Span::raw(rest)],
-            );
             let words = format!("{} {words}", look.pick("…", "..."));
-            wrap.push(look.style(Role::Dim), &words, &mut out);
-            wrap.finish(&mut out);
+            let (first, rest) = (vec![Span::raw(first)], vec![Span::raw(rest)]);
+            Wrap::new(look.width, Breaking::Prose, first, rest).all(look.style(Role::Dim), &words, &mut out);
         }
         out
     }

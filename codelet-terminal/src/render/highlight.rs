@@ -4,6 +4,7 @@
 
 use super::language::{Kind, Language, Quote, Vocabulary, language, words};
 use super::look::Role;
+use std::sync::LazyLock;
 
 /// Highlights the lines of a code block, in order.
 #[derive(Clone, Copy, Debug)]
@@ -27,34 +28,12 @@ enum Within {
 }
 
 /// Words that are followed by a name.
-const NAMING: Vocabulary = words(&[
-    "class",
-    "concept",
-    "contract",
-    "def",
-    "defmodule",
-    "defn",
-    "defp",
-    "defun",
-    "enum",
-    "fn",
-    "fun",
-    "func",
-    "function",
-    "interface",
-    "macro",
-    "message",
-    "mod",
-    "module",
-    "namespace",
-    "object",
-    "protocol",
-    "service",
-    "struct",
-    "trait",
-    "type",
-    "union",
-]);
+static NAMING: LazyLock<Vocabulary> = LazyLock::new(|| {
+    words(
+        "class concept contract def defmodule defn defp defun enum fn fun func function interface macro message mod \
+         module namespace object protocol service struct trait type union",
+    )
+});
 
 impl Highlight {
     /// A highlighter for the tag of a code block or a file extension; `None` for an unknown language.

@@ -1,16 +1,18 @@
-//! Syntax tables: the words, comments and quotes of common languages.
+//! Syntax tables: the words, comments and quotes of common languages, read from `languages.txt`.
+
+use std::sync::LazyLock;
 
 /// The lexical properties of a language.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Language {
     /// Tags of code blocks, and file extensions.
-    pub(super) names: &'static [&'static str],
+    names: Vec<&'static str>,
     /// Marks of line comments.
-    pub(super) line_comments: &'static [&'static str],
+    pub(super) line_comments: Vec<&'static str>,
     /// The start and end of a block comment.
     pub(super) block_comment: Option<(&'static str, &'static str)>,
     /// Quotes of strings; a longer quote precedes the shorter one that it begins with.
-    pub(super) quotes: &'static [Quote],
+    pub(super) quotes: Vec<Quote>,
     /// The keywords.
     pub(super) keywords: Vocabulary,
     /// Words for values, such as `true`.
@@ -19,15 +21,25 @@ pub(super) struct Language {
     pub(super) kind: Kind,
 }
 
-/// A sorted word list. The first letter and the length rule out most words without a search.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A word list. The first letter and the length rule out most words without a search.
+#[derive(Debug, Default)]
 pub(super) struct Vocabulary {
-    all: &'static [&'static str],
+    /// In byte order.
+    all: Vec<&'static str>,
     /// For each initial letter, a bit mask of the lengths of its words.
     lengths: [u32; 32],
 }
 
 impl Vocabulary {
+    /// Adds words shorter than 32 bytes.
+    fn add(&mut self, words: impl Iterator<Item = &'static str>) {
+        for word in words {
+            self.lengths[usize::from(word.as_bytes()[0] % 32)] |= 1 << word.len();
+            self.all.push(word);
+        }
+        self.all.sort_unstable();
+    }
+
     /// Returns whether this word is in the list.
     pub(super) fn has(&self, word: &str) -> bool {
         let Some(first) = word.bytes().next() else { return false };
@@ -37,16 +49,11 @@ impl Vocabulary {
     }
 }
 
-/// A vocabulary of these words, which must be sorted and shorter than 32 bytes.
-pub(super) const fn words(all: &'static [&'static str]) -> Vocabulary {
-    let mut lengths = [0; 32];
-    let mut at = 0;
-    while at < all.len() {
-        let word = all[at].as_bytes();
-        lengths[(word[0] % 32) as usize] |= 1 << word.len();
-        at += 1;
-    }
-    Vocabulary { all, lengths }
+/// A vocabulary of the words in this text.
+pub(super) fn words(text: &'static str) -> Vocabulary {
+    let mut vocabulary = Vocabulary::default();
+    vocabulary.add(text.split_whitespace());
+    vocabulary
 }
 
 /// A quote around strings.
@@ -60,8 +67,9 @@ pub(super) struct Quote {
 }
 
 /// Special rules of a language.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Kind {
+    #[default]
     Usual,
     /// `'a` is a lifetime unless it is a character literal.
     Rust,
@@ -77,33 +85,7 @@ pub(super) enum Kind {
     Diff,
 }
 
-const fn quote(mark: &'static str) -> Quote {
-    Quote {
-        mark,
-        escapes: true,
-        is_long: false,
-    }
-}
-
-const fn long(mark: &'static str) -> Quote {
-    Quote {
-        mark,
-        escapes: true,
-        is_long: true,
-    }
-}
-
-const fn raw(mark: &'static str) -> Quote {
-    Quote {
-        mark,
-        escapes: false,
-        is_long: true,
-    }
-}
-
-const C_COMMENT: Option<(&str, &str)> = Some(("/*", "*/"));
-const C_QUOTES: &[Quote] = &[quote("\""), quote("'")];
-const JS_QUOTES: &[Quote] = &[quote("\""), quote("'"), long("`")];
+static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| parse(include_str!("languages.txt")));
 
 /// Looks up the language for a code block's tag or a file extension.
 pub(super) fn language(name: &str) -> Option<&'static Language> {
@@ -115,719 +97,80 @@ pub(super) fn language(name: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.names.contains(&&*name))
 }
 
-const LANGUAGES: &[Language] = &[
-    Language {
-        names: &["rust", "rs"],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: &[raw("\"###"), raw("\"##"), long("\"")],
-        keywords: words(&[
-            "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "fn",
-            "for", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return", "self",
-            "static", "struct", "super", "trait", "type", "union", "unsafe", "use", "where", "while",
-        ]),
-        constants: words(&["Err", "None", "Ok", "Some", "false", "true"]),
-        kind: Kind::Rust,
-    },
-    Language {
-        names: &["python", "py", "python3", "pyi"],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: &[long("\"\"\""), long("'''"), quote("\""), quote("'")],
-        keywords: words(&[
-            "and", "as", "assert", "async", "await", "break", "case", "class", "continue", "def", "del", "elif",
-            "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "match",
-            "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
-        ]),
-        constants: words(&["False", "None", "True", "cls", "self"]),
-        kind: Kind::Usual,
-    },
-    Language {
-        names: &["javascript", "js", "jsx", "typescript", "ts", "tsx", "mjs", "cjs"],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: JS_QUOTES,
-        keywords: words(&[
-            "abstract",
-            "as",
-            "async",
-            "await",
-            "break",
-            "case",
-            "catch",
-            "class",
-            "const",
-            "continue",
-            "debugger",
-            "declare",
-            "default",
-            "delete",
-            "do",
-            "else",
-            "enum",
-            "export",
-            "extends",
-            "finally",
-            "for",
-            "from",
-            "function",
-            "get",
-            "if",
-            "implements",
-            "import",
-            "in",
-            "instanceof",
-            "interface",
-            "keyof",
-            "let",
-            "namespace",
-            "new",
-            "of",
-            "private",
-            "protected",
-            "public",
-            "readonly",
-            "return",
-            "satisfies",
-            "set",
-            "static",
-            "super",
-            "switch",
-            "this",
-            "throw",
-            "try",
-            "type",
-            "typeof",
-            "var",
-            "void",
-            "while",
-            "with",
-            "yield",
-        ]),
-        constants: words(&["Infinity", "NaN", "false", "null", "true", "undefined"]),
-        kind: Kind::Usual,
-    },
-    Language {
-        names: &["go", "golang"],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: &[quote("\""), quote("'"), raw("`")],
-        keywords: words(&[
-            "break",
-            "case",
-            "chan",
-            "const",
-            "continue",
-            "default",
-            "defer",
-            "else",
-            "fallthrough",
-            "for",
-            "func",
-            "go",
-            "goto",
-            "if",
-            "import",
-            "interface",
-            "map",
-            "package",
-            "range",
-            "return",
-            "select",
-            "struct",
-            "switch",
-            "type",
-            "var",
-        ]),
-        constants: words(&["false", "iota", "nil", "true"]),
-        kind: Kind::Usual,
-    },
-    Language {
-        names: &[
-            "c", "h", "cpp", "c++", "cc", "cxx", "hpp", "objc", "m", "cuda", "cu", "arduino", "glsl", "hlsl", "wgsl",
-        ],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: C_QUOTES,
-        keywords: words(&[
-            "alignas",
-            "auto",
-            "bool",
-            "break",
-            "case",
-            "catch",
-            "char",
-            "class",
-            "concept",
-            "const",
-            "constexpr",
-            "continue",
-            "default",
-            "delete",
-            "do",
-            "double",
-            "else",
-            "enum",
-            "explicit",
-            "export",
-            "extern",
-            "final",
-            "float",
-            "for",
-            "friend",
-            "goto",
-            "if",
-            "inline",
-            "int",
-            "long",
-            "mutable",
-            "namespace",
-            "new",
-            "noexcept",
-            "operator",
-            "override",
-            "private",
-            "protected",
-            "public",
-            "register",
-            "requires",
-            "restrict",
-            "return",
-            "short",
-            "signed",
-            "sizeof",
-            "static",
-            "struct",
-            "switch",
-            "template",
-            "this",
-            "throw",
-            "try",
-            "typedef",
-            "typename",
-            "union",
-            "unsigned",
-            "using",
-            "virtual",
-            "void",
-            "volatile",
-            "while",
-        ]),
-        constants: words(&["NULL", "false", "nullptr", "true"]),
-        kind: Kind::Usual,
-    },
-    Language {
-        names: &[
-            "java", "kotlin", "kt", "kts", "scala", "groovy", "gradle", "dart", "csharp", "cs", "c#", "swift", "zig",
-            "proto", "protobuf", "solidity", "sol",
-        ],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: &[long("\"\"\""), quote("\""), quote("'")],
-        keywords: words(&[
-            "abstract",
-            "as",
-            "async",
-            "await",
-            "base",
-            "break",
-            "case",
-            "catch",
-            "class",
-            "comptime",
-            "const",
-            "continue",
-            "contract",
-            "data",
-            "def",
-            "default",
-            "defer",
-            "do",
-            "else",
-            "enum",
-            "extends",
-            "extension",
-            "final",
-            "finally",
-            "fn",
-            "for",
-            "foreach",
-            "fun",
-            "func",
-            "function",
-            "get",
-            "guard",
-            "if",
-            "implements",
-            "import",
-            "in",
-            "init",
-            "inline",
-            "interface",
-            "internal",
-            "is",
-            "lazy",
-            "let",
-            "message",
-            "mut",
-            "namespace",
-            "new",
-            "object",
-            "open",
-            "override",
-            "package",
-            "private",
-            "protected",
-            "protocol",
-            "pub",
-            "public",
-            "readonly",
-            "return",
-            "sealed",
-            "service",
-            "set",
-            "static",
-            "struct",
-            "super",
-            "suspend",
-            "switch",
-            "synchronized",
-            "syntax",
-            "test",
-            "this",
-            "throw",
-            "throws",
-            "trait",
-            "try",
-            "typealias",
-            "using",
-            "val",
-            "var",
-            "void",
-            "when",
-            "where",
-            "while",
-            "with",
-            "yield",
-        ]),
-        constants: words(&["false", "nil", "null", "self", "true", "undefined"]),
-        kind: Kind::Usual,
-    },
-    Language {
-        names: &["ruby", "rb", "elixir", "ex", "exs", "crystal", "julia", "jl", "nim"],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: &[long("\"\"\""), quote("\""), quote("'")],
-        keywords: words(&[
-            "alias",
-            "and",
-            "begin",
-            "break",
-            "case",
-            "class",
-            "cond",
-            "def",
-            "defmodule",
-            "defp",
-            "do",
-            "else",
-            "elsif",
-            "end",
-            "ensure",
-            "extend",
-            "fn",
-            "for",
-            "function",
-            "if",
-            "import",
-            "in",
-            "include",
-            "let",
-            "loop",
-            "macro",
-            "module",
-            "mutable",
-            "next",
-            "not",
-            "or",
-            "private",
-            "proc",
-            "raise",
-            "require",
-            "rescue",
-            "return",
-            "struct",
-            "super",
-            "then",
-            "unless",
-            "until",
-            "using",
-            "var",
-            "when",
-            "while",
-            "with",
-            "yield",
-        ]),
-        constants: words(&["false", "nil", "self", "true"]),
-        kind: Kind::Usual,
-    },
-    Language {
-        names: &["php"],
-        line_comments: &["//", "#"],
-        block_comment: C_COMMENT,
-        quotes: C_QUOTES,
-        keywords: words(&[
-            "abstract",
-            "array",
-            "as",
-            "break",
-            "case",
-            "catch",
-            "class",
-            "const",
-            "continue",
-            "declare",
-            "default",
-            "do",
-            "echo",
-            "else",
-            "elseif",
-            "enum",
-            "extends",
-            "final",
-            "finally",
-            "fn",
-            "for",
-            "foreach",
-            "function",
-            "global",
-            "if",
-            "implements",
-            "include",
-            "instanceof",
-            "interface",
-            "match",
-            "namespace",
-            "new",
-            "private",
-            "protected",
-            "public",
-            "readonly",
-            "require",
-            "return",
-            "static",
-            "switch",
-            "throw",
-            "trait",
-            "try",
-            "use",
-            "var",
-            "while",
-            "yield",
-        ]),
-        constants: words(&["false", "null", "true"]),
-        kind: Kind::Shell,
-    },
-    Language {
-        names: &[
-            "bash",
-            "sh",
-            "shell",
-            "zsh",
-            "fish",
-            "console",
-            "terminal",
-            "powershell",
-            "ps1",
-            "dockerfile",
-            "docker",
-            "makefile",
-            "make",
-            "mk",
-            "perl",
-            "pl",
-            "nix",
-            "awk",
-        ],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: &[long("\""), raw("'")],
-        keywords: words(&[
-            "ADD",
-            "ARG",
-            "CMD",
-            "COPY",
-            "ENTRYPOINT",
-            "ENV",
-            "EXPOSE",
-            "FROM",
-            "LABEL",
-            "RUN",
-            "USER",
-            "VOLUME",
-            "WORKDIR",
-            "break",
-            "case",
-            "cd",
-            "continue",
-            "do",
-            "done",
-            "echo",
-            "elif",
-            "else",
-            "end",
-            "endif",
-            "esac",
-            "eval",
-            "exec",
-            "exit",
-            "export",
-            "fi",
-            "for",
-            "foreach",
-            "function",
-            "if",
-            "ifdef",
-            "in",
-            "include",
-            "local",
-            "my",
-            "return",
-            "select",
-            "set",
-            "shift",
-            "source",
-            "sub",
-            "sudo",
-            "then",
-            "trap",
-            "unset",
-            "until",
-            "use",
-            "while",
-        ]),
-        constants: words(&["false", "true"]),
-        kind: Kind::Shell,
-    },
-    Language {
-        names: &["json", "jsonc", "json5", "jsonl"],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: &[quote("\"")],
-        keywords: words(&[]),
-        constants: words(&["false", "null", "true"]),
-        kind: Kind::Keys(':'),
-    },
-    Language {
-        names: &["yaml", "yml"],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: C_QUOTES,
-        keywords: words(&[]),
-        constants: words(&["false", "no", "null", "true", "yes"]),
-        kind: Kind::Keys(':'),
-    },
-    Language {
-        names: &[
-            "toml",
-            "ini",
-            "cfg",
-            "conf",
-            "properties",
-            "env",
-            "dotenv",
-            "hcl",
-            "terraform",
-            "tf",
-        ],
-        line_comments: &["#", ";"],
-        block_comment: None,
-        quotes: &[long("\"\"\""), raw("'''"), quote("\""), quote("'")],
-        keywords: words(&[]),
-        constants: words(&["false", "null", "true"]),
-        kind: Kind::Keys('='),
-    },
-    Language {
-        names: &["sql", "postgres", "postgresql", "mysql", "sqlite", "plsql"],
-        line_comments: &["--"],
-        block_comment: C_COMMENT,
-        quotes: C_QUOTES,
-        keywords: words(&[
-            "add",
-            "all",
-            "alter",
-            "and",
-            "as",
-            "asc",
-            "begin",
-            "between",
-            "by",
-            "case",
-            "check",
-            "column",
-            "commit",
-            "constraint",
-            "create",
-            "cross",
-            "default",
-            "delete",
-            "desc",
-            "distinct",
-            "drop",
-            "else",
-            "end",
-            "exists",
-            "explain",
-            "foreign",
-            "from",
-            "full",
-            "group",
-            "having",
-            "if",
-            "in",
-            "index",
-            "inner",
-            "insert",
-            "into",
-            "is",
-            "join",
-            "key",
-            "left",
-            "like",
-            "limit",
-            "not",
-            "offset",
-            "on",
-            "or",
-            "order",
-            "outer",
-            "over",
-            "partition",
-            "primary",
-            "references",
-            "returning",
-            "right",
-            "rollback",
-            "select",
-            "set",
-            "table",
-            "then",
-            "union",
-            "unique",
-            "update",
-            "using",
-            "values",
-            "view",
-            "when",
-            "where",
-            "with",
-        ]),
-        constants: words(&["false", "null", "true"]),
-        kind: Kind::AnyCase,
-    },
-    Language {
-        names: &["html", "xml", "svg", "vue", "svelte", "xhtml", "htm", "plist", "xsl"],
-        line_comments: &[],
-        block_comment: Some(("<!--", "-->")),
-        quotes: &[long("\""), long("'")],
-        keywords: words(&[]),
-        constants: words(&[]),
-        kind: Kind::Markup,
-    },
-    Language {
-        names: &["css", "scss", "less", "sass"],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: C_QUOTES,
-        keywords: words(&["from", "important", "include", "media", "mixin", "to", "use"]),
-        constants: words(&["auto", "inherit", "initial", "none"]),
-        kind: Kind::Keys(':'),
-    },
-    Language {
-        names: &["lua"],
-        line_comments: &["--"],
-        block_comment: Some(("--[[", "]]")),
-        quotes: C_QUOTES,
-        keywords: words(&[
-            "and", "break", "do", "else", "elseif", "end", "for", "function", "goto", "if", "in", "local", "not", "or",
-            "repeat", "return", "then", "until", "while",
-        ]),
-        constants: words(&["false", "nil", "self", "true"]),
-        kind: Kind::Usual,
-    },
-    Language {
-        names: &[
-            "haskell",
-            "hs",
-            "elm",
-            "ocaml",
-            "ml",
-            "fsharp",
-            "fs",
-            "purescript",
-            "lean",
-        ],
-        line_comments: &["--", "//"],
-        block_comment: Some(("{-", "-}")),
-        quotes: &[quote("\"")],
-        keywords: words(&[
-            "and", "as", "begin", "case", "class", "data", "deriving", "do", "else", "end", "exposing", "foreign",
-            "fun", "function", "if", "import", "in", "infix", "infixl", "infixr", "instance", "let", "match", "module",
-            "mutable", "newtype", "of", "open", "rec", "sig", "struct", "then", "type", "val", "where", "with",
-        ]),
-        constants: words(&["False", "True", "false", "true"]),
-        kind: Kind::Usual,
-    },
-    Language {
-        names: &[
-            "lisp", "clojure", "clj", "scheme", "scm", "elisp", "el", "racket", "rkt",
-        ],
-        line_comments: &[";"],
-        block_comment: None,
-        quotes: &[long("\"")],
-        keywords: words(&[
-            "cond", "def", "define", "defmacro", "defn", "defun", "do", "fn", "if", "lambda", "let", "loop", "ns",
-            "quote", "recur", "require", "set", "when",
-        ]),
-        constants: words(&["false", "nil", "t", "true"]),
-        kind: Kind::Usual,
-    },
-    Language {
-        names: &["r", "rscript"],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: C_QUOTES,
-        keywords: words(&[
-            "break", "else", "for", "function", "if", "in", "library", "next", "repeat", "return", "while",
-        ]),
-        constants: words(&["FALSE", "Inf", "NA", "NULL", "NaN", "TRUE"]),
-        kind: Kind::Usual,
-    },
-    Language {
-        names: &["diff", "patch"],
-        line_comments: &[],
-        block_comment: None,
-        quotes: &[],
-        keywords: words(&[]),
-        constants: words(&[]),
-        kind: Kind::Diff,
-    },
-];
+/// Columns of the label of a property; a line without a label continues the one before.
+const LABEL: usize = 12;
+
+fn parse(text: &'static str) -> Vec<Language> {
+    let mut languages: Vec<Language> = Vec::new();
+    let mut last = "";
+    for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        if !line.starts_with(' ') {
+            languages.push(Language {
+                names: line.split(' ').collect(),
+                ..Language::default()
+            });
+            continue;
+        }
+        let (label, words) = line.split_at(LABEL.min(line.len()));
+        if !label.trim().is_empty() {
+            last = label.trim();
+        }
+        if let Some(language) = languages.last_mut() {
+            language.set(last, words.split(' '));
+        }
+    }
+    languages
+}
+
+impl Language {
+    fn set(&mut self, label: &str, mut words: std::str::Split<'static, char>) {
+        let quote = |escapes, is_long| move |mark| Quote { mark, escapes, is_long };
+        match label {
+            "comment" => self.line_comments.extend(words),
+            "block" => self.block_comment = words.next().zip(words.next()),
+            "quote" => self.quotes.extend(words.map(quote(true, false))),
+            "long" => self.quotes.extend(words.map(quote(true, true))),
+            "raw" => self.quotes.extend(words.map(quote(false, true))),
+            "keyword" => self.keywords.add(words),
+            "constant" => self.constants.add(words),
+            _ => {
+                self.kind = match (words.next(), words.next()) {
+                    (Some("rust"), _) => Kind::Rust,
+                    (Some("shell"), _) => Kind::Shell,
+                    (Some("keys"), Some(mark)) => Kind::Keys(mark.chars().next().unwrap_or(':')),
+                    (Some("any-case"), _) => Kind::AnyCase,
+                    (Some("markup"), _) => Kind::Markup,
+                    (Some("diff"), _) => Kind::Diff,
+                    _ => Kind::Usual,
+                }
+            }
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_words_are_sorted_and_each_name_means_one_language() {
+    fn each_name_means_one_language_and_each_property_is_known() {
         let mut names = std::collections::HashSet::new();
-        for language in LANGUAGES {
-            assert!(language.keywords.all.is_sorted(), "{:?}", language.names);
-            assert!(language.constants.all.is_sorted(), "{:?}", language.names);
-            for name in language.names {
+        for language in &*LANGUAGES {
+            for name in &language.names {
                 assert!(names.insert(name), "{name}");
                 assert_eq!(name.to_ascii_lowercase(), *name);
             }
         }
+        let labels = include_str!("languages.txt")
+            .lines()
+            .filter_map(|line| line.strip_prefix("  "));
+        for line in labels.filter(|line| !line.starts_with(' ')) {
+            let label = line.split(' ').next().unwrap_or_default();
+            let known = [
+                "comment", "block", "quote", "long", "raw", "keyword", "constant", "kind",
+            ];
+            assert!(known.contains(&label), "{line}");
+        }
+        assert!(LANGUAGES.iter().filter(|language| language.kind != Kind::Usual).count() >= 10);
     }
 }

@@ -128,23 +128,30 @@ pub fn has_between(rows: &[Line<'_>], look: &Look) -> bool {
 /// The answers, on as many rows as they need. `pattern` is what an answer for the session would allow; without one it
 /// is not offered, and neither is an answer for the project unless `may_be_kept`.
 pub fn choices(pattern: Option<&str>, may_be_kept: bool, look: &Look) -> Vec<Line<'static>> {
-    let mut wrap = Wrap::new(look.width, Breaking::Prose, Vec::new(), vec![Span::raw("  ")]);
-    let mut out = Vec::new();
-    let mut is_first = true;
-    for choice in Choice::ALL {
+    let offered = Choice::ALL.into_iter().filter_map(|choice| {
         let words = match (choice, pattern) {
             (Choice::Once, _) => "yes, once".to_owned(),
             (Choice::Always, Some(pattern)) => format!("yes, always in this session for {}", clean(pattern, 1)),
             (Choice::Project, _) if may_be_kept => "always in this project …".to_owned(),
-            (Choice::Always, None) | (Choice::Project, _) => continue,
+            (Choice::Always, None) | (Choice::Project, _) => return None,
             (Choice::No, _) => "no".to_owned(),
             (Choice::NoBecause, _) => "no, because …".to_owned(),
         };
-        if !std::mem::take(&mut is_first) {
+        Some((choice.key(), words))
+    });
+    keyed(offered, look)
+}
+
+/// Answers with their keys, on as many rows as they need.
+pub(crate) fn keyed(answers: impl Iterator<Item = (char, String)>, look: &Look) -> Vec<Line<'static>> {
+    let mut wrap = Wrap::new(look.width, Breaking::Prose, Vec::new(), vec![Span::raw("  ")]);
+    let mut out = Vec::new();
+    for (at, (key, words)) in answers.enumerate() {
+        if at > 0 {
             wrap.push(look.style(Role::Dim), look.pick(" · ", " | "), &mut out);
         }
         // Keeps a key with its label.
-        wrap.push(look.style(Role::Strong), &format!("[{}]", choice.key()), &mut out);
+        wrap.push(look.style(Role::Strong), &format!("[{key}]"), &mut out);
         wrap.push(look.style(Role::Text), &format!("\u{a0}{words}"), &mut out);
     }
     wrap.finish(&mut out);
@@ -179,9 +186,11 @@ pub fn short_choices(may_always: bool, may_be_kept: bool, look: &Look) -> Line<'
 
 fn titled(title: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     let mark = Span::styled("? ", look.style(Role::Warning));
-    let mut wrap = Wrap::new(look.width, Breaking::Exact, vec![mark], vec![Span::raw("  ")]);
-    wrap.push(look.style(Role::Strong), &clean(title, 1), out);
-    wrap.finish(out);
+    Wrap::new(look.width, Breaking::Exact, vec![mark], vec![Span::raw("  ")]).all(
+        look.style(Role::Strong),
+        &clean(title, 1),
+        out,
+    );
 }
 
 /// A command exactly as it would run, with invisible characters made visible; a long one shows both ends and a hint on
@@ -200,9 +209,11 @@ fn written(command: &str, look: &Look) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for line in command.split('\n') {
         let bar = Span::styled(look.pick("│ ", "| "), look.style(Role::Warning));
-        let mut wrap = Wrap::new(look.width, Breaking::Exact, vec![bar.clone()], vec![bar]);
-        wrap.push(look.style(Role::Code), &clean(line, 8), &mut out);
-        wrap.finish(&mut out);
+        Wrap::new(look.width, Breaking::Exact, vec![bar.clone()], vec![bar]).all(
+            look.style(Role::Code),
+            &clean(line, 8),
+            &mut out,
+        );
     }
     out
 }
@@ -232,14 +243,7 @@ fn change(diff: &str, look: &Look, out: &mut Vec<Line<'static>>) {
 }
 
 fn warning(text: &str, look: &Look, out: &mut Vec<Line<'static>>) {
-    let mut wrap = Wrap::new(
-        look.width,
-        Breaking::Prose,
-        vec![Span::raw("  ")],
-        vec![Span::raw("  ")],
-    );
-    wrap.push(look.style(Role::Warning), text, out);
-    wrap.finish(out);
+    Wrap::indented(look.width, Breaking::Prose).all(look.style(Role::Warning), text, out);
 }
 
 fn shown(path: &Path) -> String {

@@ -321,14 +321,7 @@ impl Renderer {
                 .ceil_char_boundary(self.thought.len().saturating_sub(2_000));
             let mut lines = Vec::new();
             for line in self.thought[from..].lines().filter(|line| !line.trim().is_empty()) {
-                let mut wrap = Wrap::new(
-                    look.prose(),
-                    Breaking::Prose,
-                    vec![Span::raw("  ")],
-                    vec![Span::raw("  ")],
-                );
-                wrap.push(dim, &clean(line, 4), &mut lines);
-                wrap.finish(&mut lines);
+                Wrap::indented(look.prose(), Breaking::Prose).all(dim, &clean(line, 4), &mut lines);
             }
             out.extend(lines.split_off(lines.len().saturating_sub(THINKING_LINES)));
         }

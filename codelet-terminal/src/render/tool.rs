@@ -277,10 +277,7 @@ impl Running {
         out.extend(shown.iter().map(|(line, role)| indented(line, look.style(*role), look)));
         // The tool's status follows everything, and may take a sentence.
         for line in end {
-            let margin = vec![Span::raw("  ")];
-            let mut wrap = Wrap::new(look.prose(), Breaking::Prose, margin.clone(), margin);
-            wrap.push(dim, &clean(line, 4), &mut out);
-            wrap.finish(&mut out);
+            Wrap::indented(look.prose(), Breaking::Prose).all(dim, &clean(line, 4), &mut out);
             shown.push((line, Role::Dim));
         }
         let is_whole = answer.bytes <= answer.printed.len() as u64 && is_all(&shown, text, look);
@@ -337,11 +334,8 @@ impl Running {
             Some(words) => format!("No, because: {words}"),
             None => why.to_owned(),
         };
-        let margin = vec![Span::raw("  ")];
         for line in why.trim_end().lines() {
-            let mut wrap = Wrap::new(look.prose(), Breaking::Prose, margin.clone(), margin.clone());
-            wrap.push(look.style(Role::Dim), &clean(line, 4), &mut out);
-            wrap.finish(&mut out);
+            Wrap::indented(look.prose(), Breaking::Prose).all(look.style(Role::Dim), &clean(line, 4), &mut out);
         }
         out
     }
@@ -498,8 +492,7 @@ fn own<'a>(text: &'a str, look: &Look, out: &mut Vec<Line<'static>>) -> Vec<(&'a
 
 /// A line of output in full, on as many rows as it needs.
 fn whole(line: &str, style: Style, look: &Look, out: &mut Vec<Line<'static>>) {
-    let margin = vec![Span::raw("  ")];
-    let mut wrap = Wrap::new(look.width, Breaking::Exact, margin.clone(), margin);
+    let mut wrap = Wrap::indented(look.width, Breaking::Exact);
     wrap.push(style, &clean(line, 8), out);
     wrap.break_row(out);
 }
@@ -599,8 +592,7 @@ impl Unfolding {
         }
         self.at += part.len();
         let style = look.style(self.role);
-        let margin = vec![Span::raw("  ")];
-        let mut wrap = Wrap::new(look.width, Breaking::Exact, margin.clone(), margin);
+        let mut wrap = Wrap::indented(look.width, Breaking::Exact);
         for line in part.split_terminator('\n') {
             let line = line.strip_suffix('\r').unwrap_or(line);
             wrap.push(style, &clean(line, 8), &mut out);

@@ -77,6 +77,17 @@ impl Wrap {
         }
     }
 
+    /// Rows that begin with two spaces.
+    pub fn indented(width: usize, breaking: Breaking) -> Self {
+        Wrap::new(width, breaking, vec![Span::raw("  ")], vec![Span::raw("  ")])
+    }
+
+    /// Takes a whole text, which must be printable, and ends it.
+    pub fn all(mut self, style: Style, text: &str, out: &mut Vec<Line<'static>>) {
+        self.push(style, text, out);
+        self.finish(out);
+    }
+
     /// Leaves long units unbroken: a line of exact text, or a word of prose longer than a row. Such a line is wider
     /// than the terminal, which wraps it itself and returns it as one line when it is copied.
     pub fn unbroken(mut self) -> Self {

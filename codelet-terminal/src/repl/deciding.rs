@@ -60,10 +60,8 @@ impl Repl {
         let is_decidable = self.is_decidable(now);
         let deciding = self.deciding.as_mut()?;
         if !is_decidable {
-            let offered = |letter| deciding.is_offered(letter);
-            let is_early =
-                matches!(key, Key { code: KeyCode::Char(letter), ctrl: false, alt: false, .. } if offered(letter));
-            self.early = (is_early && self.is_only_early(key)).then_some(now);
+            let is_offered = matches!(key.code, KeyCode::Char(letter) if deciding.is_offered(letter));
+            self.early = (key.types() && is_offered && self.is_only_early(key)).then_some(now);
             return None;
         }
         let heard = deciding.key(key, now);

@@ -402,7 +402,7 @@ fn a_reason_is_written_once_its_line_has_opened() {
     // Enter opens the reason at once; only a second Enter refuses without one.
     let (at, said) = typed_after('r', 100, "", &[KeyCode::Enter]);
     assert_eq!(said, None);
-    assert!(at.repl.refusing().is_some());
+    assert!(at.repl.field().is_some());
     let (_, said) = typed_after('r', 100, "", &[KeyCode::Enter, KeyCode::Enter]);
     assert_eq!(said, Some(Verdict::No("the user said no".to_owned())));
 }
@@ -422,7 +422,7 @@ fn a_message_that_begins_like_an_answer_is_still_there_to_be_sent() {
         let (first, rest) = text.split_at(1);
         for then in [&[][..], &[KeyCode::Enter]] {
             let (at, said) = typed_after(first.chars().next().unwrap(), 120, rest, then);
-            assert!(said.is_none() && at.repl.refusing().is_none(), "{text}");
+            assert!(said.is_none() && at.repl.field().is_none(), "{text}");
             let left = if then.is_empty() { text } else { "" };
             assert_eq!(at.repl.editor.text(), left);
         }
@@ -437,7 +437,7 @@ fn a_message_that_begins_like_an_answer_is_still_there_to_be_sent() {
     for key in [KeyCode::Esc, KeyCode::Backspace] {
         let (at, said) = typed_after('r', 120, "", &[key]);
         assert_eq!((said, at.repl.editor.text().as_str()), (None, ""));
-        assert!(at.repl.refusing().is_none());
+        assert!(at.repl.field().is_none());
     }
 }
 
@@ -505,7 +505,7 @@ fn keys_of_the_input_do_not_leave_while_a_reason_is_written() {
         assert_eq!(at.key(Key::ctrl('g')), []);
         assert_eq!(at.key(Key::ctrl('r')), []);
         assert!(at.repl.editor.searching().is_none());
-        assert_eq!(at.repl.refusing().unwrap().typed(), "use make");
+        assert_eq!(at.repl.field().unwrap().typed(), "use make");
     });
     assert_eq!(said, None);
     drop(at);

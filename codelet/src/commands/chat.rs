@@ -27,7 +27,7 @@ use codelet_mcp::Servers;
 use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
-use codelet_terminal::signals::Heeded;
+use codelet_terminal::signals::{HUNG_UP, Heeded, TERMINATED};
 use codelet_terminal::{Attach, Attached, Begun, Earlier, Edit, Left, Lived, Missed, Notify, Outfit, Past, Reach};
 use codelet_tools::secrets::Secrets;
 use std::io::{IsTerminal as _, Write as _};
@@ -48,9 +48,6 @@ const MOST_FILES: usize = 50_000;
 const LONGEST_PROMPT: u64 = 16 * 1024 * 1024;
 /// The number of local servers listed.
 const NAMED: usize = 3;
-/// Exit statuses that shells report for these signals.
-const HUNG_UP: u8 = 129;
-const TERMINATED: u8 = 143;
 
 /// Runs a session until the user leaves.
 ///

@@ -4,7 +4,7 @@ use crate::args::Models;
 use crate::clouds;
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::paint::{Ink, Look, clean, clip, width};
+use crate::paint::{Ink, Look, clean, clip, lined_up};
 use crate::place::variable;
 use codelet_context::price::Rates;
 use codelet_providers::Host;
@@ -40,33 +40,15 @@ pub fn run(args: &Models) -> Result<(), Failure> {
             |known: &Known| known.vendor == vendor.name || (known.vendor, vendor.name) == ("openai", "openai-chat");
         args.search.is_empty() || found.iter().any(of)
     };
-    let rows: Vec<[String; 7]> = found.iter().map(row).collect();
-    let widest: Vec<usize> = HEADS
-        .iter()
-        .enumerate()
-        .map(|(at, head)| {
-            rows.iter()
-                .map(|row| width(&row[at]))
-                .max()
-                .unwrap_or(0)
-                .max(width(head))
-        })
-        .collect();
-    let line = |cells: [&str; 7]| {
-        let cells = cells
-            .iter()
-            .zip(&widest)
-            .enumerate()
-            .map(|(at, (cell, columns))| match at {
-                0 => format!("{cell:<columns$}"),
-                _ => format!("{cell:>columns$}"),
-            });
-        cells.collect::<Vec<_>>().join("  ")
-    };
+    let heads = HEADS.map(str::to_owned);
+    let rows: Vec<[String; 7]> = std::iter::once(heads).chain(found.iter().map(row)).collect();
+    let lines = lined_up(&rows, &[1, 2, 3, 4, 5, 6], usize::MAX);
     Output::Stdout.write(|out| {
-        writeln!(out, "{}", look.ink(Ink::Cyan, &line(HEADS)))?;
-        for row in &rows {
-            writeln!(out, "{}", line(row.each_ref().map(String::as_str)))?;
+        for (at, line) in lines.iter().enumerate() {
+            match at {
+                0 => writeln!(out, "{}", look.ink(Ink::Cyan, line))?,
+                _ => writeln!(out, "{line}")?,
+            }
         }
         writeln!(
             out,

@@ -13,7 +13,7 @@ use crate::schema::Schema;
 use crate::settings::Settings;
 use crate::toolset::Toolset;
 use crate::transcript::Transcript;
-use crate::{input, loading, pictures, startup, takeover, worktree, world};
+use crate::{loading, pictures, piped, startup, takeover, worktree, world};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Profile;
@@ -416,7 +416,7 @@ fn prompt(chat: &Chat, place: &Place) -> Result<Once, Failure> {
     }
     let (mut piped, mut of_input) = (String::new(), None);
     if !std::io::stdin().is_terminal() {
-        let input = input::piped(!words.trim().is_empty())?;
+        let input = piped::read(!words.trim().is_empty())?;
         if chat.output != OutputForm::Text
             && let Some(notice) = &input.notice
         {

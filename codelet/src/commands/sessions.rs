@@ -4,7 +4,7 @@ use crate::args::Sessions;
 use crate::commands::warn;
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::paint::{Ink, Look, clean, clip, clip_path, fit, number, width};
+use crate::paint::{Ink, Look, clean, clip, clip_path, lined_up, number};
 use crate::recorded::{self, Peek, Recorded, peek};
 use crate::saved;
 use crate::stores::Session;
@@ -15,6 +15,8 @@ use std::time::{Duration, SystemTime};
 
 /// The number of sessions shown by default.
 const SHOWN: usize = 30;
+/// The maximum width of a project's name, in columns.
+const PROJECT: usize = 20;
 
 /// Finds, reads and prints.
 ///
@@ -82,7 +84,7 @@ fn table(look: &Look, seen: &[(usize, &Recorded, Peek)], left: usize) -> String 
             cells(format!("@{at}"), found.agent.to_owned(), age, peek)
         })
         .collect();
-    let mut text = laid_out(look, HEADS, &rows);
+    let mut text = laid_out(look, HEADS, rows);
     if left > 0 {
         let _ = writeln!(
             text,
@@ -127,7 +129,7 @@ pub fn list_store(sessions: &[Session], json: bool) -> Result<(), Failure> {
         };
         let rows: Vec<[String; 7]> = sessions.iter().enumerate().map(row).collect();
         let heads = ["", "id", "when", "tokens", "dollars", "project", "title"];
-        let mut text = laid_out(&Look::stdout(), heads, &rows);
+        let mut text = laid_out(&Look::stdout(), heads, rows);
         text.push_str("\n--index N takes one of them; so does FILE#ID wherever a file stands.\n");
         text
     };
@@ -153,47 +155,24 @@ fn cells(name: String, whose: String, age: String, peek: &Peek) -> [String; 7] {
         age,
         peek.tokens.map_or_else(none, number),
         peek.cost.map_or_else(none, |cost| format!("{cost:.2}")),
-        clean(&peek.project.as_ref().and_then(folder).unwrap_or_else(none)),
+        clip_path(
+            &clean(&peek.project.as_ref().and_then(folder).unwrap_or_else(none)),
+            PROJECT,
+        ),
         peek.title
             .as_deref()
             .map_or_else(none, |title| clean(&first_line(title))),
     ]
 }
 
-/// Formats rows under their headings, each column as wide as needed.
-fn laid_out(look: &Look, heads: [&str; 7], rows: &[[String; 7]]) -> String {
-    /// The maximum width of a project's name.
-    const PROJECT: usize = 20;
-    let columns: Vec<usize> = (0..6)
-        .map(|at| {
-            let widest = rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
-            let widest = if at == 5 { widest.min(PROJECT) } else { widest };
-            widest.max(width(heads[at]))
-        })
-        .collect();
-    let rest = look.width.saturating_sub(columns.iter().sum::<usize>() + 12).max(8);
-    let line = |cells: [&str; 7]| {
-        let mut line = String::new();
-        for (at, cell) in cells[..6].iter().enumerate() {
-            let cell = if at == 5 {
-                clip_path(cell, columns[at])
-            } else {
-                (*cell).to_owned()
-            };
-            let space = " ".repeat(columns[at].saturating_sub(width(&cell)));
-            match at {
-                // Figures are right-aligned.
-                0 | 3 | 4 => line.push_str(&format!("{space}{cell}  ")),
-                _ => line.push_str(&format!("{}  ", fit(&cell, columns[at]))),
-            }
-        }
-        line.push_str(&clip(cells[6], rest));
-        line.trim_end().to_owned()
-    };
+/// Formats rows under their headings, cut to the terminal's width.
+fn laid_out(look: &Look, heads: [&str; 7], rows: Vec<[String; 7]>) -> String {
+    let rows: Vec<[String; 7]> = std::iter::once(heads.map(str::to_owned)).chain(rows).collect();
     let mut text = String::new();
-    let _ = writeln!(text, "{}", look.ink(Ink::Dim, &line(heads)));
-    for row in rows {
-        let _ = writeln!(text, "{}", line(row.each_ref().map(String::as_str)));
+    for (at, line) in lined_up(&rows, &[0, 3, 4], usize::MAX).iter().enumerate() {
+        let line = clip(line, look.width).trim_end().to_owned();
+        let line = if at == 0 { look.ink(Ink::Dim, &line) } else { line };
+        let _ = writeln!(text, "{line}");
     }
     text
 }

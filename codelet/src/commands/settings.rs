@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::hooks::{FoundHooks, consent};
 use crate::network;
 use crate::output::Output;
-use crate::paint::{Ink, Look, clean, width};
+use crate::paint::{Ink, Look, clean, lined_up};
 use crate::place::{Place, variable};
 use crate::secrets;
 use crate::settings::{self, From, NotifyBy, Set, Settings};
@@ -15,6 +15,9 @@ use codelet_network::{Named, NetworkError, TrustedBy};
 use codelet_providers::address;
 use codelet_terminal::render::Background;
 use std::path::PathBuf;
+
+/// Columns of a value; a longer one pushes its source to the right.
+const WIDEST: usize = 48;
 
 /// Prints the settings that apply in a folder. Keys are named, never shown.
 ///
@@ -33,17 +36,11 @@ pub fn run(args: &args::DirectoryArgs) -> Result<(), Failure> {
         *value = secrets.hide(value).into_owned();
     }
     let look = Look::stdout();
-    let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
-    let (names, values) = (widest(0), widest(1).min(48));
-    Output::Stdout.write(|out| {
-        for [name, value, from] in &rows {
-            let gap = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(width(text)));
-            let (name_gap, value_gap) = (gap(name, names), gap(value, values));
-            let from = look.ink(Ink::Cyan, from);
-            writeln!(out, "{name}{name_gap}  {value}{value_gap}  {from}")?;
-        }
-        Ok(())
-    })?;
+    for [.., from] in &mut rows {
+        *from = look.ink(Ink::Cyan, from);
+    }
+    let lines = lined_up(&rows, &[], WIDEST).join("\n");
+    Output::Stdout.write(|out| writeln!(out, "{lines}"))?;
     super::warn(&Look::stderr(), &settings.notices);
     Ok(())
 }

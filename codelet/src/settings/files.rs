@@ -7,6 +7,7 @@ use crate::input;
 use crate::servers::ServerFile;
 use codelet_context::price::{self, PriceCard};
 use codelet_providers::address;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 impl Settings {
@@ -139,27 +140,13 @@ fn prices(settings: &Path, file: &Path) -> Result<Vec<PriceCard>, Failure> {
 }
 
 /// Returns whether only its owner may read a file.
-#[cfg(unix)]
 fn is_private(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 == 0)
-}
-
-#[cfg(not(unix))]
-fn is_private(_: &Path) -> bool {
-    true
+    std::fs::metadata(path).is_ok_and(|found| found.mode() & 0o077 == 0)
 }
 
 /// Returns whether a file that this user could write has another hard link. (Package managers link the files of their
 /// stores.)
-#[cfg(unix)]
 pub(super) fn has_another_name(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
     let user = rustix::process::geteuid().as_raw();
     std::fs::metadata(path).is_ok_and(|found| found.nlink() > 1 && found.uid() == user)
-}
-
-#[cfg(not(unix))]
-pub(super) fn has_another_name(_: &Path) -> bool {
-    false
 }

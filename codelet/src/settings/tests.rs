@@ -7,7 +7,12 @@ use crate::exit::Failure;
 
 fn of(user: &str, project: &str) -> Result<Settings, Failure> {
     let folder = tempfile::tempdir().unwrap();
-    let places = Places::new(Some(&folder.path().join("config")), &folder.path().join("repo"));
+    within(folder.path(), user, project)
+}
+
+/// Reads these files in this folder.
+fn within(folder: &Path, user: &str, project: &str) -> Result<Settings, Failure> {
+    let places = Places::new(Some(&folder.join("config")), &folder.join("repo"));
     for (path, text) in [(places.user.as_ref().unwrap(), user), (&places.project, project)] {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
@@ -111,55 +116,11 @@ fn a_project_loosens_nothing_at_all() {
     // A project's setting in each case, next to the user's own.
     let own = "model = \"ollama/small\"\nmax_steps = 5\nmax_cost = 0.5\nwindow = 8000\npatience = 9\nkeep_alive = 1\nnotify = \"off\"\nappend_system = \"Never push.\"\nidle_timeout = 7\npermission = \"read\"\ntranscripts = \"/home/ada/saved\"";
     let project = "transcripts = \"/srv/of_project\"\nmodel = \"anthropic/large\"\nmax_steps = 6\nmax_cost = 0.6\nwindow = 9000\npatience = 10\nkeep_alive = 2\nnotify = \"osc9\"\nappend_system = \"Push.\"\nidle_timeout = 70\npermission = \"edit\"\neffort = \"max\"\nsummary = \"model\"\nallow = [\"*\"]\nadd_dirs = [\"/srv\"]\nprices = \"cards.json\"\nbase_url = \"http://evil\"\n[keys]\nollama = \"x\"\n[models.\"ollama/small\"]\nwindow = 9000\n[mcp.evil]\ncommand = \"evil\"";
-    let (alone, both) = (of(own, "").unwrap(), of(own, project).unwrap());
-    let values = |settings: &Settings| {
-        let Settings {
-            model,
-            base_url,
-            permission,
-            allow,
-            max_steps,
-            max_cost,
-            window,
-            ..
-        } = settings.clone();
-        let Settings {
-            summary,
-            notify,
-            prices,
-            keep_alive,
-            append_system,
-            patience,
-            idle_timeout,
-            ..
-        } = settings.clone();
-        let first = (
-            model.value,
-            base_url.value,
-            permission.value,
-            allow.value,
-            max_steps.value,
-            max_cost.value,
-        );
-        let second = (
-            summary.value,
-            prices.value,
-            keep_alive.value,
-            append_system.value,
-            patience.value,
-            notify.value,
-        );
-        (
-            first,
-            second,
-            idle_timeout.value,
-            window.value,
-            settings.effort.value,
-            (settings.add_dirs.value.clone(), settings.transcripts.value.clone()),
-        )
-    };
-    assert_eq!(values(&both), values(&alone));
-    assert!(both.keys.is_empty() && both.models.is_empty() && both.mcp.is_empty());
+    let folder = tempfile::tempdir().unwrap();
+    let alone = within(folder.path(), own, "").unwrap();
+    let mut both = within(folder.path(), own, project).unwrap();
+    assert_eq!(std::mem::take(&mut both.notices).len(), 1);
+    assert_eq!(both, alone);
     // Ignored settings are not validated.
     assert!(of("", "[mcp.evil]\nurl = \"ftp://x\"").unwrap().mcp.is_empty());
     // A project may set a window that the user has not set, limited to the model's own.
@@ -213,6 +174,8 @@ fn what_is_expected_is_told_in_plain_words() {
             ":1:12: max_cost: expected a sum in US dollars such as 0.50",
         ),
         ("max_cost = nan", ":1:12: max_cost: expected a sum"),
+        ("max_cost = inf", ":1:12: max_cost: expected a sum"),
+        ("max_cost = -1.0", ":1:12: max_cost: expected a sum"),
         (
             "patience = 1.5",
             ":1:12: patience: expected seconds, a whole number from 1 to 86400 (a day)",
@@ -267,6 +230,12 @@ fn what_is_expected_is_told_in_plain_words() {
             "[models.\"a/b\"]\ninput = -1",
             ":2:9: input: expected US dollars per million tokens, 0 to 1,000,000",
         ),
+        ("[models.\"a/b\"]\ninput = nan", ":2:9: input: expected US dollars"),
+        ("[models.\"a/b\"]\noutput = 1e300", ":2:10: output: expected US dollars"),
+        (
+            "[models.\"a/b\"]\nmax_output = 0",
+            ":2:14: max_output: expected a whole number",
+        ),
         (
             "[models.\"a/b\"]\nwindow = 0",
             ":2:10: window: expected a whole number, 4000 or more",
@@ -294,7 +263,6 @@ fn what_is_expected_is_told_in_plain_words() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_file_that_others_may_read_or_commands_write_is_refused() {
     use std::os::unix::fs::PermissionsExt;

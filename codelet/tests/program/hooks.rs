@@ -38,52 +38,30 @@ fn ask(bench: &Bench, server: &Server) -> std::process::Output {
 }
 
 #[test]
-fn a_hook_that_ends_with_2_blocks_a_call_and_the_model_reads_why() {
-    let bench = Bench::new();
-    hooked(
-        &bench,
-        "PreToolUse",
-        "Write|Edit",
-        "echo 'a.txt is generated' >&2; exit 2",
-        "",
-    );
-    let server = server([write(), Reply::text("I may not.")]);
-    let output = ask(&bench, &server);
-    ended(&output, 1);
-    assert!(!bench.work.join("a.txt").exists());
-    let record = server.record();
-    let results = record.exchanges[1].request.results();
-    assert_eq!(
-        results[0].1,
-        "Refused: a PreToolUse hook blocked it: a.txt is generated."
-    );
-}
-
-#[test]
-fn a_hook_blocks_the_calls_of_a_task_too() {
-    let bench = Bench::new();
-    hooked(
-        &bench,
-        "PreToolUse",
-        "Write|Edit",
-        "echo 'a.txt is generated' >&2; exit 2",
-        "",
-    );
+fn a_hook_that_ends_with_2_blocks_a_call_also_of_a_task_and_the_model_reads_why() {
     let task = json!({"description": "write", "prompt": "Write it for me."});
-    let server = server([
-        Reply::call("Task", task),
-        write(),
-        Reply::text("I may not."),
-        Reply::text("It may not."),
-    ]);
-    ask(&bench, &server);
-    assert!(!bench.work.join("a.txt").exists());
-    let record = server.record();
-    let results = record.exchanges[2].request.results();
-    assert_eq!(
-        results[0].1,
-        "Refused: a PreToolUse hook blocked it: a.txt is generated."
-    );
+    for (before, after) in [
+        (None, None),
+        (Some(Reply::call("Task", task)), Some(Reply::text("It may not."))),
+    ] {
+        let bench = Bench::new();
+        let command = "echo 'a.txt is generated' >&2; exit 2";
+        hooked(&bench, "PreToolUse", "Write|Edit", command, "");
+        let answered = 1 + usize::from(before.is_some());
+        let own = [write(), Reply::text("I may not.")];
+        let server = server(before.into_iter().chain(own).chain(after));
+        let output = ask(&bench, &server);
+        if answered == 1 {
+            ended(&output, 1);
+        }
+        assert!(!bench.work.join("a.txt").exists());
+        let record = server.record();
+        let results = record.exchanges[answered].request.results();
+        assert_eq!(
+            results[0].1,
+            "Refused: a PreToolUse hook blocked it: a.txt is generated."
+        );
+    }
 }
 
 #[test]

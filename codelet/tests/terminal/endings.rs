@@ -153,6 +153,11 @@ fn a_suspended_session_gives_the_terminal_back_and_takes_it_again() {
     terminal.see("and some more.");
     // The width is that of now.
     assert!(terminal.screen().contains("A sentence of many words that is much\n"));
+    left_well(&mut terminal);
+}
+
+/// Leaves; the terminal is as it was found.
+fn left_well(terminal: &mut Terminal) {
     terminal.say("exit");
     assert_eq!(terminal.end(), 0);
     terminal.ends_in(OFF);
@@ -206,10 +211,7 @@ fn a_session_that_is_suspended_while_an_answer_streams_or_a_tool_runs_goes_on_wh
     terminal.send(b"\r");
     terminal.wait("It is over.");
     terminal.see("ready");
-    terminal.say("exit");
-    assert_eq!(terminal.end(), 0);
-    terminal.ends_in(OFF);
-    assert!(terminal.is_as_found());
+    left_well(&mut terminal);
     let record = server.record();
     assert_eq!(record.faults(), "");
     assert!(record.exchanges[2].request.results()[0].1.contains("over"));
@@ -258,10 +260,7 @@ fn a_child_that_is_killed_is_a_failed_command_and_changes_nothing_of_the_termina
     terminal.say("Are you there?");
     terminal.see("Still here.");
     terminal.see("ready");
-    terminal.say("exit");
-    assert_eq!(terminal.end(), 0);
-    terminal.ends_in(OFF);
-    assert!(terminal.is_as_found());
+    left_well(&mut terminal);
     let told = server.record().exchanges[1].request.results()[0].1.to_owned();
     assert!(told.contains("half"), "{told}");
 }
@@ -305,10 +304,7 @@ fn an_editor_that_succeeds_gives_the_text_to_the_input() {
     terminal.send(b"\r");
     terminal.see("I see.");
     terminal.see("ready");
-    terminal.say("exit");
-    assert_eq!(terminal.end(), 0);
-    terminal.ends_in(OFF);
-    assert!(terminal.is_as_found());
+    left_well(&mut terminal);
     let record = server.record();
     let said = record.exchanges[0].request.last_user_text().map(str::to_owned);
     assert_eq!(said.as_deref(), Some("half a text and\nmore"));

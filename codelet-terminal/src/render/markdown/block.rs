@@ -309,9 +309,11 @@ impl Blocks {
     fn begin(&mut self, out: &mut Vec<Line<'static>>) -> Beginnings {
         let mut begin = container::beginnings(&mut self.containers, &self.look);
         if !begin.alone.is_empty() {
-            let mut wrap = Wrap::new(self.look.width, Breaking::Prose, Vec::new(), Vec::new());
-            wrap.push(self.look.style(Role::Accent), &std::mem::take(&mut begin.alone), out);
-            wrap.finish(out);
+            Wrap::new(self.look.width, Breaking::Prose, Vec::new(), Vec::new()).all(
+                self.look.style(Role::Accent),
+                &std::mem::take(&mut begin.alone),
+                out,
+            );
         }
         begin
     }
@@ -330,9 +332,9 @@ impl Blocks {
             Definition::Link(label, target) => {
                 self.references.define(label, target);
                 begin.rest.push(Span::raw("  "));
-                let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, begin.first, begin.rest).unbroken();
-                wrap.push(self.look.style(Role::Dim), &clean(line, 4), out);
-                wrap.finish(out);
+                Wrap::new(self.look.prose(), Breaking::Prose, begin.first, begin.rest)
+                    .unbroken()
+                    .all(self.look.style(Role::Dim), &clean(line, 4), out);
             }
             Definition::Footnote(label, text) => {
                 let mark = format!("[{}]", clean(label, 1));

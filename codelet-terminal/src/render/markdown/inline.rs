@@ -6,7 +6,7 @@ use super::reference::References;
 use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 
-/// MarkKinds a hard line break in a block's text, between two spaces. It is a Unicode noncharacter.
+/// Marks a hard line break in a block's text, between two spaces. It is a Unicode noncharacter.
 pub(super) const ROW_END: char = '\u{fdd0}';
 
 /// A piece of a block's inline content.

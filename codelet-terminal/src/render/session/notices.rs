@@ -41,10 +41,9 @@ impl Renderer {
         let mut room = WAIT_ROWS * self.look.width;
         loop {
             let words = countdown(&clip(cause, room), left, next_try);
-            let mut wrap = Wrap::new(self.look.width, Breaking::Prose, Vec::new(), Vec::new());
+            let wrap = Wrap::new(self.look.width, Breaking::Prose, Vec::new(), Vec::new());
             let mut rows = Vec::new();
-            wrap.push(self.look.style(Role::Warning), &words, &mut rows);
-            wrap.finish(&mut rows);
+            wrap.all(self.look.style(Role::Warning), &words, &mut rows);
             if rows.len() <= WAIT_ROWS || room == 0 {
                 return rows;
             }

@@ -1,61 +1,35 @@
 //! A front end on its own thread: keys and frames are handled there while the session is busy.
 
+use super::{Live, Outfit};
 use crate::backlog::Backlog;
+use crate::chat::Left;
 use crate::complete::Arguments;
 use crate::decision::Decision;
 use crate::front::{Activity, Front, Standing, Wish};
-use crate::live::{Live, Outfit};
 use crate::render::look::Look;
+use crate::signals::HUNG_UP;
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
 use codelet_agent::permission::Permission;
 use codelet_agent::prompts::PromptSpec;
 use ratatui::text::Line;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
+/// Work for the front end, done on its thread.
+type Work = Box<dyn FnOnce(&mut Live) + Send>;
+
 /// A message to the front end.
 pub(crate) enum Told {
-    /// The servers' prompts that can be used as commands.
-    Prompts(Vec<PromptSpec>),
-    /// The arguments of commands for completion.
-    Arguments(Arguments),
-    /// An event of a run.
-    Event(Event),
-    /// A request for permission; commands run in this directory.
-    Question(Question, PathBuf),
-    /// Finished lines.
-    Lines(Vec<Line<'static>>),
-    /// The user's input.
-    Said(String),
-    /// A text that somebody else wrote.
-    Quoted(String),
-    /// The current activity.
-    Activity(Activity),
-    /// The current activity is the last one of the session.
-    Leaving,
-    /// The state of the session.
-    Standing(Standing),
-    /// Queues this input.
-    Queued(String),
-    /// Requests the first queued input.
-    Wanted(oneshot::Sender<Option<String>>),
-    /// Moves queued input back into the editor.
-    GivenBack,
-    /// The current permission.
-    Permission(Permission),
-    /// A decision for the user.
-    Decision(Decision),
-    /// Prefills the input.
-    Filled(String),
-    /// Shows the last folded text, shortened or in full.
-    Unfold(bool),
-    /// Copies this text to the clipboard.
-    Copied(String),
+    /// Do this, unless the terminal is gone.
+    Do(Work),
+    /// Do this in any case: the session waits for it, or it is printed so that it is not lost.
+    Always(Work),
     /// The last message.
     Over,
 }
@@ -124,11 +98,19 @@ impl Remote {
         })
     }
 
-    fn tell(&self, told: Told) {
+    fn send(&self, told: Told) {
         if let Some(to) = &self.to {
             // A front end that is gone is noticed where its wishes are awaited.
             let _ = to.send(told);
         }
+    }
+
+    fn tell(&self, work: impl FnOnce(&mut Live) + Send + 'static) {
+        self.send(Told::Do(Box::new(work)));
+    }
+
+    fn tell_always(&self, work: impl FnOnce(&mut Live) + Send + 'static) {
+        self.send(Told::Always(Box::new(work)));
     }
 
     /// Waits until the terminal is restored; propagates a panic of the front end.
@@ -155,14 +137,14 @@ impl Front for Remote {
             Some(wish) => wish,
             None => {
                 self.join();
-                Wish::Gone(crate::live::HUNG_UP)
+                Wish::Leave(Left::Gone(HUNG_UP))
             }
         }
     }
 
     fn on(&mut self, event: Event) {
         self.backlog.tell(&event);
-        self.tell(Told::Event(event));
+        self.tell_always(|live| live.on(event));
     }
 
     fn backlog(&self) -> Backlog {
@@ -170,43 +152,52 @@ impl Front for Remote {
     }
 
     fn ask(&mut self, question: Question, directory: &Path) {
-        self.tell(Told::Question(question, directory.to_owned()));
+        let directory = directory.to_owned();
+        self.tell(move |live| live.ask(question, &directory));
     }
 
     fn print(&mut self, lines: Vec<Line<'static>>) {
-        self.tell(Told::Lines(lines));
+        self.tell_always(|live| live.print(lines));
     }
 
     fn echo(&mut self, said: &str) {
-        self.tell(Told::Said(said.to_owned()));
+        let said = said.to_owned();
+        self.tell(move |live| live.echo(&said));
     }
 
     fn quote(&mut self, said: &str) {
-        self.tell(Told::Quoted(said.to_owned()));
+        let said = said.to_owned();
+        self.tell(move |live| live.quote(&said));
     }
 
     fn offer(&mut self, prompts: Vec<PromptSpec>) {
-        self.tell(Told::Prompts(prompts));
+        self.tell(|live| {
+            live.repl.take_prompts(prompts);
+            live.change(true);
+        });
     }
 
     fn completes(&mut self, arguments: Arguments) {
-        self.tell(Told::Arguments(arguments));
+        self.tell(|live| live.repl.arguments = arguments);
     }
 
     fn doing(&mut self, doing: Activity) {
-        self.tell(Told::Activity(doing));
+        self.tell(move |live| live.doing(doing));
     }
 
     fn leaving(&mut self) {
-        self.tell(Told::Leaving);
+        self.tell_always(|live| live.renderer.leave());
     }
 
     fn stands(&mut self, standing: Standing) {
-        self.tell(Told::Standing(standing));
+        self.tell(move |live| live.stands(&standing));
     }
 
     fn permits(&mut self, permission: Permission) {
-        self.tell(Told::Permission(permission));
+        self.tell(move |live| {
+            live.renderer.set_permission(permission);
+            live.change(true);
+        });
     }
 
     fn look(&self) -> Look {
@@ -218,40 +209,56 @@ impl Front for Remote {
     }
 
     fn queue(&mut self, said: String) {
-        self.tell(Told::Queued(said));
+        self.tell(|live| {
+            live.repl.queue(said);
+            live.change(true);
+        });
     }
 
     async fn unqueue(&mut self) -> Option<String> {
         let (answer, first) = oneshot::channel();
-        self.tell(Told::Wanted(answer));
+        // If the receiver is gone, nothing is sent.
+        self.tell_always(|live| drop(answer.send(live.repl.unqueue())));
         first.await.ok().flatten()
     }
 
     fn give_back(&mut self, _: &dyn Fn(&str) -> String) {
-        self.tell(Told::GivenBack);
+        self.tell(Live::give_back);
     }
 
     fn fill(&mut self, text: &str) -> bool {
-        self.tell(Told::Filled(text.to_owned()));
+        let text = text.to_owned();
+        self.tell(move |live| {
+            live.repl.fill(&text, Instant::now());
+            live.change(true);
+        });
         true
     }
 
     fn decide(&mut self, decision: Decision) -> bool {
-        self.tell(Told::Decision(decision));
+        self.tell(|live| {
+            live.repl.decide(decision, Instant::now());
+            live.change(true);
+        });
         true
     }
 
     fn unfold(&mut self, is_all: bool) {
-        self.tell(Told::Unfold(is_all));
+        self.tell(move |live| {
+            live.unfold(is_all);
+            live.change(true);
+        });
     }
 
     fn copy(&mut self, text: &str) -> bool {
-        self.tell(Told::Copied(text.to_owned()));
+        let text = text.to_owned();
+        // A failing terminal is noticed at the next frame.
+        self.tell(move |live| drop(live.screen.copy(&text)));
         true
     }
 
     fn close(&mut self) {
-        self.tell(Told::Over);
+        self.send(Told::Over);
         self.join();
     }
 }
