@@ -394,6 +394,11 @@ const OUTSIDE: &[Arrow] = &[
     },
     Arrow {
         from: "codelet-context",
+        to: "hashbrown",
+        why: "words are numbered by their hashes, and a table of numbers alone takes half the memory of a map",
+    },
+    Arrow {
+        from: "codelet-context",
         to: "libm",
         why: "powers and logarithms are the same on every machine",
     },

@@ -3,6 +3,7 @@
 use super::index::make_room;
 use super::look::Signs;
 use crate::text::hash::{self, ByHash};
+use hashbrown::hash_table::{Entry, HashTable};
 use std::sync::LazyLock;
 
 /// A set of word lists, as bits.
@@ -60,61 +61,27 @@ pub(crate) struct Words {
 #[derive(Clone, Default)]
 struct Numbers {
     hashes: Vec<u64>,
-    /// The number of a hash is at the place that its lowest bits say, or at the next one that was free; `FREE` ends the
-    /// search. The length is a power of two, and a quarter is free.
-    places: Vec<u32>,
+    /// The numbers, by the hash of each.
+    table: HashTable<u32>,
 }
 
-const FREE: u32 = u32::MAX;
-const FEWEST_PLACES: usize = 64;
-
 impl Numbers {
-    /// The number of a hash; otherwise the place for it, if there is any.
-    fn find(&self, hash: u64) -> Result<u32, usize> {
-        let last = self.places.len().wrapping_sub(1);
-        let mut place = hash as usize & last;
-        loop {
-            match self.places.get(place) {
-                Some(&number) if number != FREE => {
-                    if self.hashes[number as usize] == hash {
-                        return Ok(number);
-                    }
-                    place = (place + 1) & last;
-                }
-                _ => return Err(place),
-            }
-        }
-    }
-
     fn get(&self, hash: u64) -> Option<u32> {
-        self.find(hash).ok()
+        let number = self.table.find(hash, |&number| self.hashes[number as usize] == hash);
+        number.copied()
     }
 
     fn number(&mut self, hash: u64) -> u32 {
-        match self.find(hash) {
-            Ok(number) => number,
-            Err(place) => {
-                let number = self.hashes.len() as u32;
+        let hashes = &self.hashes;
+        let hash_of = |number: &u32| hashes[*number as usize];
+        match self.table.entry(hash, |number| hash_of(number) == hash, hash_of) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(free) => {
+                let number = hashes.len() as u32;
+                free.insert(number);
                 make_room(&mut self.hashes, 1);
                 self.hashes.push(hash);
-                match self.hashes.len() > self.places.len() / 4 * 3 {
-                    true => self.grow(),
-                    false => self.places[place] = number,
-                }
                 number
-            }
-        }
-    }
-
-    fn grow(&mut self) {
-        let length = (self.places.len() * 2).max(FEWEST_PLACES);
-        self.places.clear();
-        self.places.reserve_exact(length);
-        self.places.resize(length, FREE);
-        for number in 0..self.hashes.len() {
-            // No hash is there twice.
-            if let Err(place) = self.find(self.hashes[number]) {
-                self.places[place] = number as u32;
             }
         }
     }
@@ -265,11 +232,10 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_numbered_in_order_whatever_places_they_share() {
+    fn hashes_are_numbered_in_the_order_of_their_first_occurrence() {
         let mut numbers = Numbers::default();
         assert_eq!(numbers.get(7), None);
-        // Two thirds begin at the same place.
-        let hash = |number: u64| if number % 3 == 0 { number << 8 } else { number << 40 };
+        let hash = |number: u64| hash::bytes(&number.to_le_bytes());
         for number in 1..2_000 {
             assert_eq!(numbers.number(hash(number)), number as u32 - 1);
         }
@@ -278,7 +244,7 @@ mod tests {
             assert_eq!(numbers.get(hash(number)), Some(number as u32 - 1));
         }
         assert_eq!(numbers.get(hash(2_000)), None);
-        assert!(numbers.places.len() * 4 + numbers.hashes.capacity() * 8 < 2_000 * 20);
+        assert!(numbers.table.allocation_size() + numbers.hashes.capacity() * 8 < 2_000 * 20);
     }
 
     #[test]
