@@ -36,7 +36,7 @@ const TITLE_BYTES: (usize, usize) = (24, 80);
 /// The most lines that report failure which each cut output of the last step shows in any case, and the share of the
 /// record's room that they take at most.
 const FLAGGED: usize = 3;
-const OTHERS: usize = 8;
+const OTHERS: usize = 16;
 /// A pinned text with more bytes, or with several lines, is shown as a block instead of a line.
 const SENTENCE: usize = 300;
 /// The bytes reserved for the line that counts notes without room.
