@@ -1,7 +1,7 @@
 //! The features of a segment, the input of the scorer.
 
 use super::block::{Block, Speaker};
-use super::index::{Known, RankingIndex, Segment};
+use super::index::{Known, RankingIndex, Segment, Word};
 use super::kind::CallKind;
 use super::look::{self, LOOKS};
 use super::word::{COMMON, LISTS};
@@ -183,27 +183,40 @@ impl<'a> Whole<'a> {
         sink.add(own, length);
     }
 
-    /// Adds the features of a segment that depend on its words in the whole history; the segment is in block `number`.
-    pub fn words(&self, sink: &mut impl Sink, number: u32, segment: u32) {
-        let words = self.index.words_of(segment);
-        let (mut all, mut reuse, mut of_user, mut follow, mut asked) = (0.0_f32, 0.0, 0.0, 0.0, 0.0);
+    /// Adds the features of a segment of block `number` that depend on its words in the whole history.
+    pub fn words(&self, sink: &mut impl Sink, number: u32, words: &[Word]) {
+        let now = |word: &Word| self.words[word.number()];
+        let (mut all, mut used, mut marks) = (0.0_f32, 0, 0);
         for word in words {
-            let now = self.words[word.number()];
-            let share = |holds: bool| if holds { now.rarity } else { 0.0 };
-            all += now.rarity;
-            reuse += share(now.used & !Now::ASKED > number);
-            of_user += share(word.is_of_user());
-            follow += share(word.is_followed());
-            asked += share(now.used & Now::ASKED != 0);
+            let Now { rarity, used: by_model } = now(word);
+            all += rarity;
+            used = by_model.max(used);
+            marks |= word.marks();
         }
-        let whole = if all > 0.0 { all } else { 1.0 };
-        sink.add(const { at("reuse") }, reuse / whole);
-        sink.add(const { at("userw") }, of_user / whole);
-        sink.add(const { at("follow") }, follow / whole);
-        sink.add(const { at("lastq") }, asked / whole);
-        if !self.index.blocks[number as usize].speaker.says() {
-            sink.add(const { at("reuse_out") }, reuse / whole);
-            sink.add(const { at("follow_out") }, follow / whole);
+        // Nobody says most lines of most outputs again.
+        if used > number || marks != 0 {
+            let mut held = [0.0_f32; 4];
+            for word in words {
+                let now = now(word);
+                let holds = [
+                    now.used & !Now::ASKED > number,
+                    word.is_of_user(),
+                    word.is_followed(),
+                    now.used & Now::ASKED != 0,
+                ];
+                for (sum, holds) in held.iter_mut().zip(holds) {
+                    *sum += f32::from_bits(now.rarity.to_bits() & u32::from(holds).wrapping_neg());
+                }
+            }
+            let [reuse, of_user, follow, asked] = held.map(|sum| sum / if all > 0.0 { all } else { 1.0 });
+            sink.add(const { at("reuse") }, reuse);
+            sink.add(const { at("userw") }, of_user);
+            sink.add(const { at("follow") }, follow);
+            sink.add(const { at("lastq") }, asked);
+            if !self.index.blocks[number as usize].speaker.says() {
+                sink.add(const { at("reuse_out") }, reuse);
+                sink.add(const { at("follow_out") }, follow);
+            }
         }
         sink.add(const { at("rarity") }, all / (words.len() + 1) as f32 / 3.0);
     }

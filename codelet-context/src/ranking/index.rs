@@ -40,7 +40,7 @@ pub(crate) struct Segment {
     pub start: u32,
     pub end: u32,
     /// The end of its words in the list of all words; they begin at the end of those of the previous segment.
-    words: u32,
+    pub words: u32,
     /// The bytes of its quoted form; 0 if it is never quoted.
     pub bytes: u16,
     /// Its appearance, and the lists that contain its words.
@@ -66,6 +66,11 @@ impl Word {
     /// The number of the word.
     pub fn number(self) -> usize {
         (self.0 & !(Word::FOLLOWED | Word::OF_USER)) as usize
+    }
+
+    /// The flags, 0 if there are none.
+    pub fn marks(self) -> u32 {
+        self.0 & (Word::FOLLOWED | Word::OF_USER)
     }
 
     /// Returns whether the next block of speech contains the word, too.
@@ -404,18 +409,28 @@ impl RankingIndex {
 
     /// The words of a segment, without duplicates.
     pub fn words_of(&self, segment: u32) -> &[Word] {
-        &self.segment_words[self.words_before(segment)..self.words_before(segment + 1)]
+        self.words_in(self.words_before(segment)..self.words_before(segment + 1))
+    }
+
+    /// The words of segments in a range of the list of all words.
+    pub fn words_in(&self, range: Range<usize>) -> &[Word] {
+        &self.segment_words[range]
     }
 
     /// The number of words in the segments before this one.
-    fn words_before(&self, segment: u32) -> usize {
+    pub fn words_before(&self, segment: u32) -> usize {
         let before = segment.checked_sub(1);
         before.map_or(0, |before| self.segments[before as usize].words as usize)
     }
 
     /// A segment of this block as it is quoted: on one line, and safe from being mistaken for anything but a quotation.
     pub fn quoted(&self, block: u32, segment: u32) -> Cow<'_, str> {
-        quoted(self.text_of(block, segment)).unwrap_or_default()
+        let text = self.text_of(block, segment);
+        // Quoting printable ASCII only ever takes something out.
+        match usize::from(self.segments[segment as usize].bytes) == text.len() && quoting::is_printable(text) {
+            true => Cow::Borrowed(text),
+            false => quoted(text).unwrap_or_default(),
+        }
     }
 
     /// The quotable segments of a part of a message.

@@ -91,11 +91,29 @@ pub(crate) fn heads(words: &str) -> bool {
     is_all("notes") || is_all("state") || is_all("next") || is_turn("turn ") || is_turn("then, from turn ")
 }
 
+/// By first letter: the second letters of these starts, as bits.
+const LETTERS: [u32; 26] = {
+    let mut letters = [0; 26];
+    let mut at = 0;
+    while at < BEGINNINGS.len() {
+        let [first, second, ..] = *BEGINNINGS[at].as_bytes() else {
+            panic!("shorter than two letters")
+        };
+        letters[(first.to_ascii_lowercase() - b'a') as usize] |= 1 << (second.to_ascii_lowercase() - b'a');
+        at += 1;
+    }
+    letters
+};
+
+/// Returns whether one of these starts begins with two such visible ASCII characters, which rules out most lines.
+pub(crate) fn may_begin(first: u8, second: u8) -> bool {
+    let place = |byte: u8| byte.to_ascii_lowercase().wrapping_sub(b'a');
+    let letters = LETTERS.get(usize::from(place(first))).copied().unwrap_or(0);
+    letters.checked_shr(place(second).into()).unwrap_or(0) & 1 != 0
+}
+
 /// Returns whether a line in plain characters starts like one of the engine's own.
 pub(crate) fn begins(plain: &str) -> bool {
-    let first = plain.chars().next().unwrap_or(' ');
-    // Runs for every quoted line; most start with a letter that no label starts with.
-    let may_begin = |label: &&&str| !first.is_ascii() || label.starts_with(|c: char| c.eq_ignore_ascii_case(&first));
     let starts = |label: &str| {
         let label = label.trim_end();
         match label.strip_suffix(':') {
@@ -103,7 +121,7 @@ pub(crate) fn begins(plain: &str) -> bool {
             None => look_alike::strip(plain, label).is_some(),
         }
     };
-    BEGINNINGS.iter().filter(may_begin).any(|label| starts(label))
+    BEGINNINGS.iter().any(|label| starts(label))
 }
 
 #[cfg(test)]

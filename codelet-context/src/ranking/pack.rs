@@ -6,7 +6,7 @@
 
 use super::features::{self, Whole};
 use super::focus::Focus;
-use super::index::RankingIndex;
+use super::index::{RankingIndex, Word};
 use super::look::bit;
 use super::queue::{self, Queue, Waiting};
 use super::weights::{self, Score, Weights};
@@ -71,8 +71,8 @@ fn power(bytes: usize) -> f32 {
 static POWERS: LazyLock<Vec<f32>> = LazyLock::new(|| (0..1024).map(power).collect());
 
 /// The divisor for the value of something of this size.
-fn price(bytes: usize) -> f32 {
-    POWERS.get(bytes).copied().unwrap_or_else(|| power(bytes))
+fn price(powers: &[f32], bytes: usize) -> f32 {
+    powers.get(bytes).copied().unwrap_or_else(|| power(bytes))
 }
 
 /// The coverage of a word by selected segments.
@@ -105,26 +105,28 @@ pub(crate) struct Packing<'a> {
     words: Vec<Cover>,
     opened: Opened,
     queue: Queue,
-    worths: Worths<'a>,
     /// Hashes of selected lines that are repetitions.
     said: ByHash<()>,
     /// By block: the size of its frame, and the state from which that was computed.
     frames: Vec<(Open, u32)>,
+    /// The scores by segment.
+    scores: Vec<f32>,
+    /// By block: true if it belongs to a file in the user's focus; empty without a focus.
+    named: Vec<bool>,
     /// Segments in the order of selection.
     order: Vec<u32>,
 }
 
 impl<'a> Packing<'a> {
-    /// Computes the value of each segment; nothing is selected yet.
+    /// Computes the score of each segment; nothing is selected yet.
     pub fn new(task: &'a Task<'a>) -> Self {
         let index = task.index;
         let whole = Whole::of(index);
-        let (scores, waiting) = scored(task, &whole);
+        let (scores, levels) = scored(task, &whole);
         let names_file = |focus: &Focus| {
             let blocks = 0..index.blocks.len() as u32;
             blocks.map(|block| focus.names_file_of(index, block)).collect()
         };
-        let named = task.focus.map_or_else(Vec::new, names_file);
         let mut packing = Packing {
             task,
             words: whole.rarities().map(Cover::of).collect(),
@@ -132,13 +134,14 @@ impl<'a> Packing<'a> {
                 blocks: vec![false; index.blocks.len()],
                 turns: vec![false; index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
             },
-            queue: Queue::of(&waiting),
-            worths: Worths { task, scores, named },
+            queue: Queue::of(&index.blocks, &levels),
+            scores,
             said: ByHash::default(),
             frames: vec![(Open::Unknown, 0); index.blocks.len()],
+            named: task.focus.map_or_else(Vec::new, names_file),
             order: Vec::new(),
         };
-        task.shown.iter().for_each(|&segment| packing.cover(segment));
+        task.shown.iter().for_each(|&segment| packing.cover(index.words_of(segment)));
         for &word in task.beside {
             packing.words[word as usize].take();
         }
@@ -152,8 +155,7 @@ impl<'a> Packing<'a> {
         while self.peek().is_some()
             && let Some(mut next) = self.queue.pop()
         {
-            let cost = self.cost(&next);
-            let gain = self.gain(&next) / price(cost);
+            let (gain, cost) = self.gain(&next);
             if gain < next.gain && self.peek().is_some_and(|other| gain < other.gain) {
                 next.gain = gain;
                 self.queue.push(next);
@@ -197,24 +199,38 @@ impl<'a> Packing<'a> {
     fn peek(&mut self) -> Option<&Waiting> {
         while self.queue.peek().is_none() {
             for (segment, block) in self.queue.lower()? {
-                let worth = self.worths.of(segment, block);
-                let mut unseen = Waiting {
-                    gain: 0.0,
-                    segment,
-                    block,
-                    worth,
-                };
-                unseen.gain = self.gain(&unseen) / price(self.cost(&unseen));
-                self.queue.push(unseen);
+                let mut next = self.unexamined(segment, block);
+                (next.gain, _) = self.gain(&next);
+                self.queue.push(next);
             }
         }
         self.queue.peek()
     }
 
-    fn cover(&mut self, segment: u32) {
-        for word in self.task.index.words_of(segment) {
-            self.words[word.number()].take();
+    /// A candidate without its gain.
+    fn unexamined(&self, segment: u32, block: u32) -> Waiting {
+        let index = self.task.index;
+        let words = index.words_before(segment);
+        let known = &index.segments[segment as usize];
+        let factor = |focus: &Focus| focus.factor(index.text_of(block, segment), self.named[block as usize]);
+        Waiting {
+            gain: 0.0,
+            segment,
+            block,
+            worth: weights::worth(self.scores[segment as usize]) * self.task.focus.map_or(1.0, factor),
+            words: words as u32,
+            count: (known.words as usize - words) as u16,
+            bytes: known.bytes,
         }
+    }
+
+    fn words_of(&self, next: &Waiting) -> &'a [Word] {
+        let start = next.words as usize;
+        self.task.index.words_in(start..start + usize::from(next.count))
+    }
+
+    fn cover(&mut self, words: &[Word]) {
+        words.iter().for_each(|word| self.words[word.number()].take());
     }
 
     fn take(&mut self, next: &Waiting) {
@@ -224,7 +240,7 @@ impl<'a> Packing<'a> {
         if let Some(call) = block.call {
             self.opened.blocks[call as usize] = true;
         }
-        self.cover(next.segment);
+        self.cover(self.words_of(next));
         if self.comes_again(next) {
             self.said.insert(self.line(next), ());
         }
@@ -246,10 +262,23 @@ impl<'a> Packing<'a> {
         self.comes_again(next) && self.said.contains_key(&self.line(next))
     }
 
+    /// The value of a segment, scaled by the share of its words that is new, for what it costs; and that cost in bytes.
+    fn gain(&mut self, next: &Waiting) -> (f32, usize) {
+        let (mut new, mut all) = (0.0_f32, 0.0);
+        for word in self.words_of(next) {
+            let word = &self.words[word.number()];
+            all += word.rarity;
+            new += word.new;
+        }
+        let gain = if all > 0.0 { next.worth * new / all } else { next.worth };
+        let cost = self.cost(next);
+        (gain / price(&POWERS, cost), cost)
+    }
+
     /// The bytes that a segment adds: its own, with a line break and an omission marker, and those of the frame that it
     /// requires.
     fn cost(&mut self, next: &Waiting) -> usize {
-        let own = usize::from(self.task.index.segments[next.segment as usize].bytes) + LINE;
+        let own = usize::from(next.bytes) + LINE;
         if self.opened.blocks[next.block as usize] {
             return own;
         }
@@ -264,33 +293,29 @@ impl<'a> Packing<'a> {
         }
         own + *frame as usize
     }
-
-    /// The value of a segment, scaled by the share of its words that is new.
-    fn gain(&self, next: &Waiting) -> f32 {
-        let (mut new, mut all) = (0.0_f32, 0.0);
-        for word in self.task.index.words_of(next.segment) {
-            let word = &self.words[word.number()];
-            all += word.rarity;
-            new += word.new;
-        }
-        if all > 0.0 { next.worth * new / all } else { next.worth }
-    }
 }
 
-/// Computes the scores by segment; and the candidates with their blocks and upper bounds of their levels.
-fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<(u32, u32, u16)>) {
+/// Computes the scores by segment, and upper bounds of the levels of those that may be selected.
+fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<u16>) {
     let index = task.index;
     let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
     let mut scores = vec![0.0; index.segments.len()];
-    let mut waiting = Vec::with_capacity(index.segments.len());
-    let mut shown = task.shown.iter().peekable();
+    let mut levels = vec![queue::NO_LEVEL; index.segments.len()];
+    let worth_at_most = weights::worth_at_most();
+    let prices: &[f32] = &POWERS;
+    let mut shown = task.shown.iter().copied();
+    let mut next_shown = shown.next();
     for (number, block) in index.blocks.iter().enumerate().filter(|(number, _)| task.open[*number]) {
         let mut of_block = Score::new(task.weights);
         whole.block(&mut of_block, number);
+        let mut start = index.words_before(block.segments.start);
         for (place, segment) in block.segments.clone().enumerate() {
-            while shown.next_if(|&&shown| shown < segment).is_some() {}
             let known = &index.segments[segment as usize];
-            if known.bytes == 0 || shown.peek() == Some(&&segment) {
+            let words = index.words_in(std::mem::replace(&mut start, known.words as usize)..known.words as usize);
+            while next_shown.is_some_and(|shown| shown < segment) {
+                next_shown = shown.next();
+            }
+            if known.bytes == 0 || next_shown == Some(segment) {
                 continue;
             }
             let mut score = Score::new(task.weights);
@@ -299,33 +324,15 @@ fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<(u32, u32, u16)>
                 false => features::of_text(&mut score, block, place, known),
             }
             score.sum += of_block.sum;
-            whole.words(&mut score, number as u32, segment);
+            whole.words(&mut score, number as u32, words);
             scores[segment as usize] = score.sum;
             let most = match task.focus {
                 // The user's focus may multiply the value without limit.
                 Some(_) => f32::MAX,
-                None => weights::worth_at_most(score.sum) / price(usize::from(known.bytes) + LINE),
+                None => worth_at_most(score.sum) / price(prices, usize::from(known.bytes) + LINE),
             };
-            waiting.push((segment, number as u32, queue::level(most)));
+            levels[segment as usize] = queue::level(most);
         }
     }
-    (scores, waiting)
-}
-
-/// The values of the candidates.
-struct Worths<'a> {
-    task: &'a Task<'a>,
-    /// Scores by segment.
-    scores: Vec<f32>,
-    /// By block: true if it belongs to a file in the user's focus; empty without a focus.
-    named: Vec<bool>,
-}
-
-impl Worths<'_> {
-    /// The value of a segment of a block.
-    fn of(&self, segment: u32, block: u32) -> f32 {
-        let worth = weights::worth(self.scores[segment as usize]);
-        let factor = |focus: &Focus| focus.factor(self.task.index.text_of(block, segment), self.named[block as usize]);
-        worth * self.task.focus.map_or(1.0, factor)
-    }
+    (scores, levels)
 }

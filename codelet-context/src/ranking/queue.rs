@@ -1,19 +1,34 @@
 //! A priority queue of candidate segments.
 
+use super::block::Block;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// A candidate with the gain it had when last examined; the gain is not negative.
+/// A candidate with the gain it had when last examined, which is not negative; and what that is computed from, which
+/// stands too far apart in the index to be looked up again and again.
+#[derive(Clone, Copy)]
 pub(crate) struct Waiting {
     pub gain: f32,
     pub segment: u32,
     pub block: u32,
     pub worth: f32,
+    /// The beginning of its words in the list of all words, and their number.
+    pub words: u32,
+    pub count: u16,
+    /// The bytes of its quoted form.
+    pub bytes: u16,
+}
+
+impl Waiting {
+    /// Larger for a higher gain, and for an earlier segment with the same.
+    fn rank(&self) -> u64 {
+        u64::from(self.gain.to_bits()) << 32 | u64::from(!self.segment)
+    }
 }
 
 impl Ord for Waiting {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.gain.total_cmp(&other.gain).then(other.segment.cmp(&self.segment))
+        self.rank().cmp(&other.rank())
     }
 }
 impl PartialOrd for Waiting {
@@ -23,13 +38,16 @@ impl PartialOrd for Waiting {
 }
 impl PartialEq for Waiting {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
+        self.rank() == other.rank()
     }
 }
 impl Eq for Waiting {}
 
 /// Gains that differ only in this many low bits share a level. Gains above 1 share one level.
 const LOWEST: u32 = 19;
+
+/// The level of what is no candidate.
+pub(crate) const NO_LEVEL: u16 = u16::MAX;
 
 /// A priority queue by gain. Most candidates are never examined, so they wait unsorted on levels, and only those above
 /// the highest remaining level are sorted.
@@ -48,25 +66,28 @@ pub(crate) fn level(gain: f32) -> u16 {
 }
 
 impl Queue {
-    /// Creates a queue of unexamined segments with their blocks and levels.
-    pub fn of(segments: &[(u32, u32, u16)]) -> Self {
-        let levels = usize::from(level(1.0)) + 1;
-        let mut ends = vec![0; levels];
-        segments.iter().for_each(|(.., level)| ends[usize::from(*level)] += 1);
+    /// Creates a queue of the unexamined segments of these blocks, given the level of each segment or [`NO_LEVEL`].
+    pub fn of(blocks: &[Block], levels: &[u16]) -> Self {
+        let mut ends = vec![0; usize::from(level(1.0)) + 1];
+        let waiting = levels.iter().filter(|level| **level != NO_LEVEL);
+        waiting.for_each(|level| ends[usize::from(*level)] += 1);
         let mut sum = 0;
         for end in &mut ends {
             sum += std::mem::replace(end, sum);
         }
-        let mut unseen = vec![(0, 0); segments.len()];
-        for &(segment, block, level) in segments {
-            let end = &mut ends[usize::from(level)];
-            unseen[*end] = (segment, block);
-            *end += 1;
+        let mut unseen = vec![(0, 0); sum];
+        for (block, number) in blocks.iter().zip(0..) {
+            for segment in block.segments.clone() {
+                if let Some(end) = ends.get_mut(usize::from(levels[segment as usize])) {
+                    unseen[*end] = (segment, number);
+                    *end += 1;
+                }
+            }
         }
         Queue {
             unseen,
+            levels: ends.iter().map(|_| Vec::new()).collect(),
             ends,
-            levels: (0..levels).map(|_| Vec::new()).collect(),
             top: BinaryHeap::new(),
         }
     }

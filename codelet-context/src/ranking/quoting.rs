@@ -37,6 +37,11 @@ fn look(line: &[u8]) -> (bool, bool) {
     (!has_other, memchr::memchr2(b'<', b'-', line).is_some())
 }
 
+/// Returns whether a text has only printable ASCII.
+pub(crate) fn is_printable(text: &str) -> bool {
+    text.bytes().fold(true, |is, byte| is & (b' '..0x7f).contains(&byte))
+}
+
 /// The same for a line without escape codes; unless `is_plain`, it may have other characters than printable ASCII.
 fn without_poses(line: &str, is_plain: bool) -> Option<Cow<'_, str>> {
     let shown = if is_plain {
@@ -96,6 +101,14 @@ fn breaks(c: char) -> bool {
 /// blanks and signs. False for any line that starts with a space or a tab.
 pub(crate) fn poses(line: &str) -> bool {
     if line.starts_with([' ', '\t']) {
+        return false;
+    }
+    if let [first, second, ..] = *line.as_bytes()
+        && first.is_ascii_graphic()
+        && second.is_ascii_graphic()
+        && !b"[#>=!-".contains(&first)
+        && !labels::may_begin(first, second)
+    {
         return false;
     }
     let plain = look_alike::plain(line);

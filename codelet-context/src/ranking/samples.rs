@@ -29,7 +29,7 @@ pub(crate) fn samples(index: &RankingIndex) -> Vec<Sample> {
             let mut features = vec![0.0; FEATURES.len()];
             features::of_text(&mut features, block, place, &index.segments[segment as usize]);
             whole.block(&mut features, number);
-            whole.words(&mut features, number as u32, segment);
+            whole.words(&mut features, number as u32, index.words_of(segment));
             found.push(Sample {
                 block: number,
                 text: index.quoted(number as u32, segment).into_owned(),

@@ -66,8 +66,9 @@ static WORTHS: LazyLock<Vec<f32>> = LazyLock::new(|| {
 });
 
 /// A cheap and tight upper bound for the value of a score.
-pub(crate) fn worth_at_most(score: f32) -> f32 {
-    WORTHS[((score.clamp(-BOUND, BOUND) + BOUND) * STEPS) as usize]
+pub(crate) fn worth_at_most() -> impl Fn(f32) -> f32 {
+    let worths: &[f32] = &WORTHS;
+    |score| worths[((score.clamp(-BOUND, BOUND) + BOUND) * STEPS) as usize]
 }
 
 impl Sink for Score<'_> {
