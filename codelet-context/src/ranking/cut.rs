@@ -25,17 +25,16 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece> {
     let mut found = Vec::new();
     let mut fenced = false;
     let mut at = 0;
-    for whole in text.split_inclusive('\n') {
-        let start = at;
-        at += whole.len();
-        let line = whole.trim_end();
-        let trimmed = line.trim_start();
-        // Blank lines, rulers and lone brackets hold no information.
-        if !trimmed.starts_with("```") && !trimmed.contains(char::is_alphanumeric) {
-            continue;
-        }
+    for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
+        let start = std::mem::replace(&mut at, end + 1);
+        let line = text[start..end].trim_end();
+        let trimmed = trim_start(line);
         if trimmed.starts_with("```") {
             fenced = !fenced;
+            continue;
+        }
+        // Blank lines, rulers and lone brackets hold no information.
+        if !trimmed.contains(char::is_alphanumeric) {
             continue;
         }
         let first = found.len();
@@ -54,6 +53,15 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece> {
         cut_long(line, from, line.len(), start, &mut found, first, fenced);
     }
     found
+}
+
+/// A text without the white space at its start, which is seldom other than ASCII.
+pub(crate) fn trim_start(text: &str) -> &str {
+    let rest = text.trim_ascii_start();
+    match rest.as_bytes().first() {
+        Some(b'!'..=b'~') => rest,
+        _ => rest.trim_start(),
+    }
 }
 
 fn push(found: &mut Vec<Piece>, start: usize, end: usize, first: usize, fenced: bool) {

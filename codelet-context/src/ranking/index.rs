@@ -328,7 +328,7 @@ impl RankingIndex {
         let mut mark = |name: Looks, holds: bool| looks |= if holds { name } else { 0 };
         mark(const { bit("fence") }, piece.fenced);
         mark(const { bit("tiny") }, count < TINY);
-        let mut quoted = quoted(text);
+        let mut quoted = quoted(text, signs);
         let is_again = quoted.as_ref().is_some_and(|quoted| {
             let hash = hash::bytes(quoted.as_bytes());
             self.seen_before.binary_search(&hash).is_ok() || self.seen.insert(hash, ()).is_some()
@@ -429,7 +429,7 @@ impl RankingIndex {
         // Quoting printable ASCII only ever takes something out.
         match usize::from(self.segments[segment as usize].bytes) == text.len() && quoting::is_printable(text) {
             true => Cow::Borrowed(text),
-            false => quoted(text).unwrap_or_default(),
+            false => quoted(text, Signs::of(text)).unwrap_or_default(),
         }
     }
 
@@ -509,15 +509,20 @@ fn make_room<T>(list: &mut Vec<T>, more: usize) {
 }
 
 /// The quoted form of a text: white space normalised, and heading marks, bold marks and the bars around a table row
-/// removed; `None` if the text must not be quoted or nothing is left.
-fn quoted(text: &str) -> Option<Cow<'_, str>> {
-    let text = text.trim_matches(['|', ' ', '\t']);
-    let text = without_marks(text);
+/// removed; `None` if the text must not be quoted or nothing is left. `signs` are those of the text.
+fn quoted(text: &str, signs: Signs) -> Option<Cow<'_, str>> {
+    let text = match text.as_bytes() {
+        [first, .., last] if ![first, last].iter().any(|end| b"| \t#".contains(end)) => text,
+        _ => without_marks(text.trim_matches(['|', ' ', '\t'])),
+    };
     let bytes = text.as_bytes();
-    let is_bold = memchr::memchr(b'*', bytes).is_some() && text.matches("**").count() >= 2;
     // To the end, so that many bytes are looked at together.
     let pairs = bytes.iter().zip(bytes.iter().skip(1));
     let has_blanks = pairs.fold(false, |has, (&a, &b)| has | ((a == b' ') & (b == b' ')));
+    if !signs.may_be_mended() && !has_blanks {
+        return (!text.is_empty()).then_some(Cow::Borrowed(text));
+    }
+    let is_bold = memchr::memchr(b'*', bytes).is_some() && text.matches("**").count() >= 2;
     let is_plain = !is_bold && memchr::memchr3(b'\t', b'\n', b'\r', bytes).is_none() && !has_blanks;
     let text = match is_plain {
         true => Cow::Borrowed(text),
@@ -596,21 +601,21 @@ fn shape(text: &str) -> u64 {
 
 /// The bytes of a line number that a tool put before a line: `  12→`, `12:`, `L3: `.
 fn number_length(line: &str) -> usize {
-    let rest = line.trim_start();
+    let rest = cut::trim_start(line);
     let rest = rest.strip_prefix('L').unwrap_or(rest);
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     if !(1..=6).contains(&digits) {
         return 0;
     }
     let behind = &rest[digits..];
-    if behind.trim().is_empty() {
+    if cut::trim_start(behind).is_empty() {
         return line.len();
     }
     let mark = ["→", "\t", ": ", ":", ". "]
         .into_iter()
         .find(|mark| behind.starts_with(mark));
     let Some(mark) = mark else { return 0 };
-    let behind = behind[mark.len()..].trim_start();
+    let behind = cut::trim_start(&behind[mark.len()..]);
     if behind.is_empty() {
         0
     } else {

@@ -1,6 +1,7 @@
 //! The first words of lines that the engine writes. The writer of summaries, the parser of earlier compactions and the
 //! check on quoted text all use these constants.
 
+use crate::ranking::look::Beginnings;
 use crate::ranking::look_alike;
 
 /// The first line of a summary, that of its second part after the kept steps, and the last message of a compacted view.
@@ -91,26 +92,8 @@ pub(crate) fn heads(words: &str) -> bool {
     is_all("notes") || is_all("state") || is_all("next") || is_turn("turn ") || is_turn("then, from turn ")
 }
 
-/// By first letter: the second letters of these starts, as bits.
-const LETTERS: [u32; 26] = {
-    let mut letters = [0; 26];
-    let mut at = 0;
-    while at < BEGINNINGS.len() {
-        let [first, second, ..] = *BEGINNINGS[at].as_bytes() else {
-            panic!("shorter than two letters")
-        };
-        letters[(first.to_ascii_lowercase() - b'a') as usize] |= 1 << (second.to_ascii_lowercase() - b'a');
-        at += 1;
-    }
-    letters
-};
-
-/// Returns whether one of these starts begins with two such visible ASCII characters, which rules out most lines.
-pub(crate) fn may_begin(first: u8, second: u8) -> bool {
-    let place = |byte: u8| byte.to_ascii_lowercase().wrapping_sub(b'a');
-    let letters = LETTERS.get(usize::from(place(first))).copied().unwrap_or(0);
-    letters.checked_shr(place(second).into()).unwrap_or(0) & 1 != 0
-}
+/// Runs for every quoted line; most start with two letters that none of these starts with.
+pub(crate) static BEGINS: Beginnings = Beginnings::of(&BEGINNINGS);
 
 /// Returns whether a line in plain characters starts like one of the engine's own.
 pub(crate) fn begins(plain: &str) -> bool {

@@ -52,6 +52,7 @@ const CODE: [&str; 29] = [
     "import ", "from ", "export ", "const ", "let ", "var ", "func ", "def ", "class ", "return ", "if (", "if ", "for ", "type ",
     "interface ", "struct ", "package ", "use ", "pub ", "fn ", "async ", "await ", "@", "//", "/*", "*/", "</", "assert", "expect(",
 ];
+static CODE_BEGINS: Beginnings = Beginnings::of(&CODE);
 /// Starts of sentences that only announce the next call.
 #[rustfmt::skip]
 const FILLERS: [&str; 22] = [
@@ -65,39 +66,79 @@ const CAPITALS: usize = 3;
 /// Interjections before such a start.
 const BEFORE_FILLERS: [&str; 6] = ["now", "good", "great", "perfect", "okay", "ok"];
 
+/// The first two characters of some ASCII words, ignoring case: they rule out at once that most texts begin with one.
+pub(crate) struct Beginnings([u128; 128]);
+
+impl Beginnings {
+    pub const fn of(words: &[&str]) -> Self {
+        let mut seconds = [0; 128];
+        let mut at = 0;
+        while at < words.len() {
+            match *words[at].as_bytes() {
+                [first] => seconds[first.to_ascii_lowercase() as usize] = u128::MAX,
+                [first, second, ..] => {
+                    seconds[first.to_ascii_lowercase() as usize] |= 1 << second.to_ascii_lowercase();
+                }
+                [] => panic!("no word"),
+            }
+            at += 1;
+        }
+        Beginnings(seconds)
+    }
+
+    /// Returns whether a text may begin with one of the words, or with what looks like it.
+    pub fn may_begin(&self, text: &[u8]) -> bool {
+        match *text {
+            [first, second, ..] if first.is_ascii() && second.is_ascii() => {
+                self.0[usize::from(first.to_ascii_lowercase())] >> second.to_ascii_lowercase() & 1 != 0
+            }
+            _ => true,
+        }
+    }
+}
+
 /// The kinds of characters that a text contains. One pass over its bytes saves most texts all searches for them.
 #[derive(Clone, Copy)]
 pub(crate) struct Signs {
-    kinds: u8,
+    kinds: u16,
     /// The number of code characters.
     code: u32,
 }
 
 impl Signs {
-    const PAREN: u8 = 1;
-    const QUOTE: u8 = 1 << 1;
-    const STAR: u8 = 1 << 2;
+    const PAREN: u16 = 1;
+    const QUOTE: u16 = 1 << 1;
+    const STAR: u16 = 1 << 2;
     /// A question mark, or the first byte of the wide one.
-    const QUESTION: u8 = 1 << 3;
-    const EQUALS: u8 = 1 << 4;
-    const DIGIT: u8 = 1 << 5;
-    const CAPITAL: u8 = 1 << 6;
-    const CODE: u8 = 1 << 7;
+    const QUESTION: u16 = 1 << 3;
+    const EQUALS: u16 = 1 << 4;
+    const DIGIT: u16 = 1 << 5;
+    const CAPITAL: u16 = 1 << 6;
+    /// Other ASCII characters of words.
+    const SMALL: u16 = 1 << 7;
+    /// What a tag needs, and what is not printable ASCII.
+    const ODD: u16 = 1 << 8;
+    const CODE: u16 = 1 << 9;
+    const WORD: u16 = Signs::DIGIT | Signs::CAPITAL | Signs::SMALL;
 
     /// By byte.
-    const KINDS: [u8; 256] = {
+    const KINDS: [u16; 256] = {
         let mut kinds = [0; 256];
         let mut byte = 0;
         while byte < 256 {
             kinds[byte] = match byte as u8 {
                 b'(' => Signs::PAREN | Signs::CODE,
                 b'=' => Signs::EQUALS | Signs::CODE,
-                b'{' | b'}' | b';' | b'<' | b'>' | b')' | b'[' | b']' => Signs::CODE,
+                b'<' => Signs::CODE | Signs::ODD,
+                b'{' | b'}' | b';' | b'>' | b')' | b'[' | b']' => Signs::CODE,
                 b'`' | b'"' => Signs::QUOTE,
                 b'*' => Signs::STAR,
-                b'?' | 0xef => Signs::QUESTION,
+                b'?' => Signs::QUESTION,
+                0xef => Signs::QUESTION | Signs::ODD,
                 b'0'..=b'9' => Signs::DIGIT,
                 b'A'..=b'Z' => Signs::CAPITAL,
+                b'a'..=b'z' | b'_' => Signs::SMALL,
+                b'-' | ..b' ' | 0x7f.. => Signs::ODD,
                 _ => 0,
             };
             byte += 1;
@@ -121,7 +162,34 @@ impl Signs {
         self.has(Signs::DIGIT)
     }
 
-    fn has(self, kinds: u8) -> bool {
+    /// Returns whether the text may have more to be left out of a quotation than blanks.
+    pub fn may_be_mended(self) -> bool {
+        self.has(Signs::STAR | Signs::ODD)
+    }
+
+    /// Returns whether a byte is an ASCII letter, a digit or an underscore.
+    pub fn is_of_word(byte: u8) -> bool {
+        Signs::KINDS[usize::from(byte)] & Signs::WORD != 0
+    }
+
+    /// Returns whether a run has no capital letters.
+    pub fn is_small(kinds: u16) -> bool {
+        kinds & Signs::CAPITAL == 0
+    }
+
+    /// The end of the run of ASCII letters, digits and underscores at a place in a text, and the kinds of its characters.
+    pub fn run(bytes: &[u8], from: usize) -> (usize, u16) {
+        let (mut at, mut kinds) = (from, 0);
+        while let Some(&byte) = bytes.get(at)
+            && Signs::is_of_word(byte)
+        {
+            kinds |= Signs::KINDS[usize::from(byte)];
+            at += 1;
+        }
+        (at, kinds)
+    }
+
+    fn has(self, kinds: u16) -> bool {
         self.kinds & kinds != 0
     }
 
@@ -217,10 +285,7 @@ fn is_bullet(text: &str) -> bool {
 }
 
 fn is_code(text: &str, signs: Signs) -> bool {
-    // Runs for every line of every text.
-    let first = text.as_bytes().first();
-    CODE.iter()
-        .any(|word| first == word.as_bytes().first() && text.starts_with(word))
+    CODE_BEGINS.may_begin(text.as_bytes()) && CODE.iter().any(|word| text.starts_with(word))
         || text.starts_with('<') && text[1..].starts_with(|c: char| c.is_ascii_alphanumeric())
         || text.ends_with(['{', '}', ';', ')'])
         || signs.has(Signs::EQUALS) && (text.contains(":=") || text.contains("=>"))
@@ -255,15 +320,12 @@ fn quotes(bytes: &[u8]) -> bool {
 /// digits, a number after `#`, or a hash), and a word of three or more capital letters.
 fn names_and_numbers(bytes: &[u8]) -> Looks {
     let (mut looks, mut at) = (0, 0);
-    let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     while at < bytes.len() {
         let start = at;
-        while at < bytes.len() && is_word(bytes[at]) {
-            at += 1;
-        }
-        let run = &bytes[start..at];
-        let digits = run.iter().filter(|b| b.is_ascii_digit()).count();
-        if digits > 0 {
+        let (end, kinds) = Signs::run(bytes, start);
+        let run = &bytes[start..end];
+        if kinds & Signs::DIGIT != 0 {
+            let digits = run.iter().filter(|b| b.is_ascii_digit()).count();
             looks |= const { bit("num") };
             let is_long = |digits: &[u8]| digits.iter().all(u8::is_ascii_digit);
             if digits >= LONG_NUMBER && run.windows(LONG_NUMBER).any(is_long) {
@@ -276,10 +338,10 @@ fn names_and_numbers(bytes: &[u8]) -> Looks {
                 false => is_hex && (7..=40).contains(&run.len()),
             };
             looks |= if is_id { const { bit("id") } } else { 0 };
-        } else if run.len() >= CAPITALS && run.iter().all(u8::is_ascii_uppercase) {
+        } else if kinds == Signs::CAPITAL && run.len() >= CAPITALS {
             looks |= const { bit("caps") };
         }
-        at += 1;
+        at = end + 1;
     }
     looks
 }

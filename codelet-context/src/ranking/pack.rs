@@ -141,7 +141,9 @@ impl<'a> Packing<'a> {
             named: task.focus.map_or_else(Vec::new, names_file),
             order: Vec::new(),
         };
-        task.shown.iter().for_each(|&segment| packing.cover(index.words_of(segment)));
+        task.shown
+            .iter()
+            .for_each(|&segment| packing.cover(index.words_of(segment)));
         for &word in task.beside {
             packing.words[word as usize].take();
         }

@@ -107,7 +107,7 @@ pub(crate) fn poses(line: &str) -> bool {
         && first.is_ascii_graphic()
         && second.is_ascii_graphic()
         && !b"[#>=!-".contains(&first)
-        && !labels::may_begin(first, second)
+        && !labels::BEGINS.may_begin(&[first, second])
     {
         return false;
     }

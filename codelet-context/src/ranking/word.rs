@@ -1,5 +1,6 @@
 //! The words of a history, numbered, with the word lists that contain them.
 
+use super::look::Signs;
 use crate::text::hash::{self, ByHash};
 use std::sync::LazyLock;
 
@@ -63,7 +64,7 @@ impl Words {
     /// The words of a text that are already known.
     pub fn known_in(&self, text: &str) -> Vec<u32> {
         let mut found = Vec::new();
-        visit(text, |word| {
+        visit(text, |word, _| {
             found.extend(self.numbers.get(&hash::bytes(word.to_lowercase().as_bytes())))
         });
         found.sort_unstable();
@@ -74,11 +75,9 @@ impl Words {
     /// Adds the words of a text to `found`, without duplicates, in the order of first occurrence.
     pub fn scan(&mut self, text: &str, found: &mut Vec<u32>) {
         let first = found.len();
-        visit(text, |word| {
-            let bytes = word.as_bytes();
-            let is_lower = |byte: &u8| byte.is_ascii() && !byte.is_ascii_uppercase();
-            let number = match bytes.iter().all(is_lower) {
-                true => self.number(bytes),
+        visit(text, |word, is_lower| {
+            let number = match is_lower {
+                true => self.number(word.as_bytes()),
                 false => self.number_of_other(word),
             };
             if !found[first..].contains(&number) {
@@ -118,14 +117,16 @@ impl Words {
     }
 }
 
-/// Calls `each` for every word of a text: names of two letters or more, and numbers including decimal points. In
+/// Calls `each` for every word of a text, with whether it is surely in lower case and ASCII: names of two letters or more, and numbers including decimal points. In
 /// scripts without spaces, each character is a word.
-fn visit(text: &str, mut each: impl FnMut(&str)) {
+fn visit(text: &str, mut each: impl FnMut(&str, bool)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
         let first = bytes[at];
-        if first.is_ascii_digit() {
+        if first.is_ascii() && !Signs::is_of_word(first) {
+            at += 1;
+        } else if first.is_ascii_digit() {
             let start = at;
             while at < bytes.len()
                 && (bytes[at].is_ascii_digit()
@@ -133,29 +134,26 @@ fn visit(text: &str, mut each: impl FnMut(&str)) {
             {
                 at += 1;
             }
-            each(&text[start..at]);
-        } else if first.is_ascii_alphabetic() || first == b'_' {
+            each(&text[start..at], true);
+        } else if first.is_ascii() {
             let start = at;
-            while at < bytes.len() && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
-                at += 1;
-            }
+            let (end, kinds) = Signs::run(bytes, start);
             // A non-ASCII word may begin with ASCII letters.
-            at = alphabetic_end(text, at);
+            let is_ascii = bytes.get(end).is_none_or(u8::is_ascii);
+            at = if is_ascii { end } else { alphabetic_end(text, end) };
             if at - start > 1 {
-                each(&text[start..at]);
+                each(&text[start..at], is_ascii && Signs::is_small(kinds));
             }
-        } else if first < 0x80 {
-            at += 1;
         } else {
             let Some(c) = text[at..].chars().next() else { break };
             let end = at + c.len_utf8();
             if is_unspaced(c) {
-                each(&text[at..end]);
+                each(&text[at..end], false);
                 at = end;
             } else if c.is_alphabetic() {
                 let start = at;
                 at = alphabetic_end(text, end);
-                each(&text[start..at]);
+                each(&text[start..at], false);
             } else {
                 at = end;
             }
@@ -163,11 +161,8 @@ fn visit(text: &str, mut each: impl FnMut(&str)) {
     }
 }
 
-/// The end of the run of letters and digits at `from`, if that run continues or starts with a non-ASCII character.
+/// The end of the run of letters and digits at `from`.
 fn alphabetic_end(text: &str, from: usize) -> usize {
-    if text.as_bytes().get(from).is_none_or(u8::is_ascii) && from > 0 && text.as_bytes()[from - 1].is_ascii() {
-        return from;
-    }
     let rest = &text[from..];
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_' || is_unspaced(c));
     from + end.unwrap_or(rest.len())
@@ -184,7 +179,7 @@ mod tests {
 
     fn words(text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        visit(text, |word| found.push(word.to_owned()));
+        visit(text, |word, _| found.push(word.to_owned()));
         found
     }
 
