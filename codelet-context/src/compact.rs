@@ -28,7 +28,7 @@ pub(crate) mod trim;
 mod view;
 
 pub(crate) use archived::Archived;
-pub(crate) use division::{Cut, Rise};
+pub(crate) use division::{Rise, StandingCut};
 pub(crate) use fold::is_fold;
 pub(crate) use room::UNSEEN_SHARE;
 
@@ -164,12 +164,12 @@ pub fn compact(history: &History, target: Target) -> Compaction {
 
 /// Compacts a conversation with options; see [`compact`].
 pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
-    compact_among(history, options, Known::default())
+    compact_among(history, options, CompactionCache::default())
 }
 
 /// Data kept between repeated compactions of a history.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Known<'a> {
+pub(crate) struct CompactionCache<'a> {
     /// The messages that are completely in the [archive](Options::archive).
     pub archived: Option<&'a Archived>,
     /// The repaired form of an earlier, shorter state of the history, if it is invalid.
@@ -183,7 +183,7 @@ pub(crate) struct Known<'a> {
 }
 
 /// Compacts a history that is compacted repeatedly; see [`compact`].
-pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Known<'_>) -> Compaction {
+pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: CompactionCache<'_>) -> Compaction {
     let before = options.shown.unwrap_or_else(|| history.course().size());
     let mended = Mended::of(history, options.archive, known.valid);
     // The known data refers to the unrepaired history.
@@ -350,7 +350,7 @@ struct Work<'a> {
     /// The maximum rise of the budget.
     rise: Option<Rise>,
     /// The cut of standing texts, if later compactions should repeat it.
-    cut: Option<Cut>,
+    cut: Option<StandingCut>,
     strategies: StrategyStats,
     /// Messages that are never shortened, ascending.
     spared: Vec<usize>,

@@ -12,7 +12,7 @@ use crate::budget::removable_outputs::{Candidate, RemovableOutputs, Shelter};
 use crate::message::tokens::{self, Tokens};
 use crate::message::{Message, Origin, Part, Role};
 use crate::ranking::RankingIndex;
-use crate::ranking::excerpt::{Excerpts, Place};
+use crate::ranking::excerpt::{Excerpts, PartIndex};
 use std::sync::Arc;
 
 /// An output is sheltered for at least this many tokens of conversation, or for the window divided by `SHELTER_SHARE`
@@ -188,7 +188,14 @@ impl Economy {
 
     /// Records a message appended to history and view, and the [outputs that it used](RankingIndex::used), which only a
     /// preset that edits asks for.
-    pub fn append(&mut self, message: &Message, number: usize, used: &[(Place, u32)], ratio: f64, pinned: &[usize]) {
+    pub fn append(
+        &mut self,
+        message: &Message,
+        number: usize,
+        used: &[(PartIndex, u32)],
+        ratio: f64,
+        pinned: &[usize],
+    ) {
         let estimate = tokens::estimate_message(message);
         let at = self.weights.len();
         self.weights.push(estimate as f64 * ratio);
@@ -242,7 +249,7 @@ impl Economy {
 
     /// Chooses the excerpts to keep of these candidates.
     pub fn excerpts(&self, candidates: &[Candidate], index: &RankingIndex) -> Excerpts {
-        let mut gone: Vec<Place> = candidates.iter().map(|it| self.bulk.item(it).place).collect();
+        let mut gone: Vec<PartIndex> = candidates.iter().map(|it| self.bulk.item(it).place).collect();
         gone.sort_unstable();
         let whole: Tokens = candidates.iter().map(|it| it.saves).sum();
         let bytes = (whole * BYTES) as f64 * self.left();

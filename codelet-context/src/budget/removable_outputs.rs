@@ -3,7 +3,7 @@
 use crate::message::exchange::Calls;
 use crate::message::tokens::{self, Tokens};
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult, files};
-use crate::ranking::excerpt::Place;
+use crate::ranking::excerpt::PartIndex;
 use crate::text::hash::{ByHash, QuickMap};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -42,7 +42,7 @@ enum State {
 #[derive(Clone, Debug)]
 pub(crate) struct RemovableOutput {
     /// Its place in the history.
-    pub place: Place,
+    pub place: PartIndex,
     /// The index of its part in its message of the view.
     pub part: u32,
     /// The index of its message in the view, if it is shown.
@@ -61,7 +61,7 @@ pub(crate) struct RemovableOutput {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RemovableOutputs {
     items: Vec<RemovableOutput>,
-    by_place: QuickMap<Place, u32>,
+    by_place: QuickMap<PartIndex, u32>,
     by_call: QuickMap<Arc<str>, u32>,
     /// Calls without a result so far, and their actions.
     open: Calls<Arc<str>, OpenCall>,
@@ -103,7 +103,7 @@ impl RemovableOutputs {
         &mut self,
         message: &Message,
         (number, at): (u32, u32),
-        used: &[(Place, u32)],
+        used: &[(PartIndex, u32)],
         shelter: Shelter,
         clock: f64,
     ) -> Tokens {
@@ -146,7 +146,7 @@ impl RemovableOutputs {
         self.open.called(call.id.clone(), asked);
     }
 
-    fn answered(&mut self, result: &ToolResult, place: Place, at: u32, shelter: Shelter) {
+    fn answered(&mut self, result: &ToolResult, place: PartIndex, at: u32, shelter: Shelter) {
         let asked = self.open.answered(result);
         if asked
             .as_ref()
@@ -260,7 +260,7 @@ impl RemovableOutputs {
     }
 
     /// Returns whether the given place in the history is an output that the view shows.
-    pub fn is_shown(&self, place: Place) -> bool {
+    pub fn is_shown(&self, place: PartIndex) -> bool {
         let item = self
             .by_place
             .get(&place)

@@ -60,7 +60,7 @@ fn tool_of<'a>(messages: &'a [Arc<Message>], index: usize, part: &Part) -> &'a s
 
 #[cfg(test)]
 mod tests {
-    use crate::compact::{Known, Options, Target, compact_among};
+    use crate::compact::{CompactionCache, Options, Target, compact_among};
     use crate::history::History;
     use crate::message::Message;
     use crate::message::recall::Archive;
@@ -91,12 +91,12 @@ mod tests {
                 archive: Some(&archive),
                 ..Options::new(Target::Budget(3_000))
             };
-            let known = Known {
+            let known = CompactionCache {
                 archived: Some(&archived),
-                ..Known::default()
+                ..CompactionCache::default()
             };
             let done = compact_among(&history, &options, known);
-            let anew = compact_among(&history, &options, Known::default());
+            let anew = compact_among(&history, &options, CompactionCache::default());
             assert_eq!(done.view, anew.view, "what is known changes nothing");
             archive = done.view.archive;
             archived = done.archived.unwrap_or_default();

@@ -3,7 +3,7 @@
 
 use super::room::{self, share};
 use super::told;
-use crate::compact::draft::{self, Class, Draft};
+use crate::compact::draft::{self, Draft, PartClass};
 use crate::history::History;
 use crate::message::Role;
 use crate::message::tokens::Tokens;
@@ -20,13 +20,13 @@ pub(crate) struct Rise {
     /// The maximum size before a prompt that no model has seen is cut.
     pub fresh: Tokens,
     /// The cut of standing texts in the last compaction with the same limit.
-    pub cut: Option<Cut>,
+    pub cut: Option<StandingCut>,
 }
 
 /// A cut of standing texts. It is repeated as long as they are the same, so that the head of a session stays as it was
 /// sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Cut {
+pub(crate) struct StandingCut {
     /// The weight of the heaviest text, which identifies the set.
     heaviest: Tokens,
     /// The maximum weight of each text.
@@ -45,7 +45,7 @@ pub(super) struct Division {
     /// The maximum weight of each standing text.
     pub standing: Tokens,
     /// Their cut, if a later compaction should repeat it.
-    pub cut: Option<Cut>,
+    pub cut: Option<StandingCut>,
     /// The room for all images and files of the user, if it exceeds their share.
     pub files: Option<Tokens>,
 }
@@ -130,7 +130,7 @@ impl Demand<'_> {
     /// The weight of each standing text.
     fn standing(&self) -> Vec<Tokens> {
         let free = self.drafts.iter().filter(|draft| !draft.pinned && !draft.spared);
-        draft::weights(free, Class::Standing)
+        draft::weights(free, PartClass::Standing)
     }
 
     fn system(&self) -> Tokens {
@@ -141,7 +141,7 @@ impl Demand<'_> {
     /// The weight of the text of the prompt being answered.
     fn answered(&self) -> Tokens {
         let answered = self.drafts.iter().filter(|draft| draft.is_answered);
-        draft::weights(answered, Class::Prompts).into_iter().sum()
+        draft::weights(answered, PartClass::Prompts).into_iter().sum()
     }
 
     /// The weight of its images and files, if no model has seen them yet.
@@ -152,14 +152,14 @@ impl Demand<'_> {
         let mut behind = self.history.messages()[draft.source..].iter();
         match behind.any(|message| message.role == Role::Assistant) {
             true => 0,
-            false => draft::weights([draft], Class::Files).into_iter().sum(),
+            false => draft::weights([draft], PartClass::Files).into_iter().sum(),
         }
     }
 
     /// Computes the [`Rest`] for a budget of this size.
     fn rest(&self, budget: Tokens) -> Rest {
         let others = self.drafts.iter().filter(|draft| !draft.is_answered);
-        let prompts = draft::weights(others, Class::Prompts);
+        let prompts = draft::weights(others, PartClass::Prompts);
         let prompt_cap = room::prompt_cap(prompts.clone(), budget);
         let told = share(budget, told::SUMMARY_SHARE).max((self.listed)());
         Rest {
@@ -174,7 +174,7 @@ impl Demand<'_> {
     }
 
     fn files(&self, budget: Tokens) -> Tokens {
-        let files: Tokens = draft::weights(self.drafts.iter(), Class::Files).into_iter().sum();
+        let files: Tokens = draft::weights(self.drafts.iter(), PartClass::Files).into_iter().sum();
         files.min(share(budget, room::FILES_SHARE))
     }
 
@@ -185,10 +185,12 @@ impl Demand<'_> {
         let stay = self.drafts.iter().filter(|draft| draft.is_last || draft.pinned);
         let weigh = |draft: &Draft| {
             let of = |class| draft::weights([draft], class);
-            let elsewhere = [Class::Standing, Class::Files, Class::Prompts].into_iter().flat_map(of);
+            let elsewhere = [PartClass::Standing, PartClass::Files, PartClass::Prompts]
+                .into_iter()
+                .flat_map(of);
             let is_free = !draft.pinned && !draft.spared;
             let over = |weight: Tokens| if is_free { weight.saturating_sub(cap) } else { 0 };
-            let cut = of(Class::Results).into_iter().map(over);
+            let cut = of(PartClass::Results).into_iter().map(over);
             draft.estimate().saturating_sub(elsewhere.chain(cut).sum())
         };
         stay.map(weigh).sum()
@@ -197,13 +199,13 @@ impl Demand<'_> {
 
 /// The maximum weight of each standing text in a session whose view may have `most` tokens, if not all of them fit, and
 /// the cut: a share that does not depend on other content, and the same as before.
-fn steady_cap(weights: &[Tokens], most: Tokens, earlier: Option<Cut>) -> (Tokens, Option<Cut>) {
+fn steady_cap(weights: &[Tokens], most: Tokens, earlier: Option<StandingCut>) -> (Tokens, Option<StandingCut>) {
     let heaviest = weights.iter().copied().max().unwrap_or(0);
     let fair = draft::fair_cap(weights.to_vec(), share(most, room::STANDING_SHARE));
     // A fair share changes with every prompt, as small texts change; so an earlier cut is kept as long as it is about
     // right.
-    let is_about_right = |earlier: &Cut| earlier.cap <= fair.saturating_add(heaviest / room::CUTS);
+    let is_about_right = |earlier: &StandingCut| earlier.cap <= fair.saturating_add(heaviest / room::CUTS);
     let steady = room::steady(fair, heaviest);
     let cap = earlier.filter(is_about_right).map_or(steady, |earlier| earlier.cap);
-    (cap, Some(Cut { heaviest, cap }))
+    (cap, Some(StandingCut { heaviest, cap }))
 }

@@ -92,7 +92,7 @@ impl Draft {
 
 /// The classes of content that may be shortened, in the order of shortening.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Class {
+pub(crate) enum PartClass {
     /// Tool outputs.
     Results,
     /// Parameters of calls.
@@ -107,30 +107,30 @@ pub(crate) enum Class {
     Prompts,
 }
 
-impl Class {
+impl PartClass {
     /// The classes of tool and assistant content.
-    pub const BULK: [Class; 3] = [Class::Results, Class::Calls, Class::Answers];
+    pub const BULK: [PartClass; 3] = [PartClass::Results, PartClass::Calls, PartClass::Answers];
 
     /// The class of a part; `None` if it is never shortened: the system prompt, and parts that a vendor requires
     /// unchanged.
-    pub fn of(role: Role, part: &Part) -> Option<Class> {
+    pub fn of(role: Role, part: &Part) -> Option<PartClass> {
         if role == Role::System {
             return None;
         }
         match part {
-            Part::ToolResult(_) => Some(Class::Results),
-            Part::ToolCall(_) => Some(Class::Calls),
+            Part::ToolResult(_) => Some(PartClass::Results),
+            Part::ToolCall(_) => Some(PartClass::Calls),
             Part::Text(text) => Some(match (role, text.origin) {
-                (Role::Assistant, _) => Class::Answers,
-                (Role::User, Origin::Own | Origin::Summary | Origin::Notice) => Class::Prompts,
-                _ => Class::Standing,
+                (Role::Assistant, _) => PartClass::Answers,
+                (Role::User, Origin::Own | Origin::Summary | Origin::Notice) => PartClass::Prompts,
+                _ => PartClass::Standing,
             }),
-            Part::Image(_) if role == Role::Assistant => Some(Class::Answers),
-            Part::Image(_) => Some(Class::Files),
+            Part::Image(_) if role == Role::Assistant => Some(PartClass::Answers),
+            Part::Image(_) => Some(PartClass::Files),
             // The parts of a vendor's own tools in a reply belong together, and references must be sent back.
             Part::Opaque(opaque) => match (role, &opaque.nature) {
                 (Role::Assistant, _) | (_, Nature::Reference | Nature::Pending) => None,
-                (Role::User | Role::System, _) => Some(Class::Files),
+                (Role::User | Role::System, _) => Some(PartClass::Files),
             },
             // A vendor refuses altered thinking.
             Part::Thinking(_) => None,
@@ -142,7 +142,7 @@ impl Class {
 /// archive.
 pub(crate) fn shorten<'a>(
     drafts: impl IntoIterator<Item = &'a mut Draft>,
-    class: Class,
+    class: PartClass,
     cap: Tokens,
     archive: &mut Archive,
 ) {
@@ -153,13 +153,13 @@ pub(crate) fn shorten<'a>(
 /// file say little and one call brings it back.
 pub(crate) fn shorten_outputs<'a>(drafts: impl IntoIterator<Item = &'a mut Draft>, cap: Tokens, archive: &mut Archive) {
     let room = |kind| if kind == ActionKind::Read { 0 } else { cap };
-    shorten_each(drafts, Class::Results, cap, room, archive);
+    shorten_each(drafts, PartClass::Results, cap, room, archive);
 }
 
 /// Shortens the parts of a class with more than `cap` tokens to `room`, which depends on the kind of call for outputs.
 fn shorten_each<'a>(
     drafts: impl IntoIterator<Item = &'a mut Draft>,
-    class: Class,
+    class: PartClass,
     cap: Tokens,
     room: impl Fn(ActionKind) -> Tokens,
     archive: &mut Archive,
@@ -168,15 +168,15 @@ fn shorten_each<'a>(
     let mut tools: HashMap<Arc<str>, (Arc<str>, ActionKind)> = HashMap::new();
     for draft in drafts
         .into_iter()
-        .filter(|draft| class != Class::Prompts || !draft.is_answered)
+        .filter(|draft| class != PartClass::Prompts || !draft.is_answered)
     {
         let role = draft.message.role;
-        if class == Class::Results {
+        if class == PartClass::Results {
             let called = |call: &ToolCall| (call.id.clone(), (call.tool.clone(), call.action.kind));
             tools.extend(draft.message.calls().map(called));
         }
         for part in &mut draft.message.parts {
-            if Class::of(role, part) == Some(class) && tokens::estimate_part(part) > cap {
+            if PartClass::of(role, part) == Some(class) && tokens::estimate_part(part) > cap {
                 let tool = match part {
                     Part::ToolResult(result) => tools.get(&result.call_id),
                     _ => None,
@@ -197,12 +197,12 @@ fn whole_of(text: &Text, archive: &Archive) -> Option<Body> {
 }
 
 /// The weight of each part of a class.
-pub(crate) fn weights<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> Vec<Tokens> {
+pub(crate) fn weights<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: PartClass) -> Vec<Tokens> {
     let parts = drafts
         .into_iter()
         .flat_map(|draft| draft.message.parts.iter().map(|part| (draft.message.role, part)));
     parts
-        .filter(|(role, part)| Class::of(*role, part) == Some(class))
+        .filter(|(role, part)| PartClass::of(*role, part) == Some(class))
         .map(|(_, part)| tokens::estimate_part(part))
         .collect()
 }

@@ -4,7 +4,7 @@
 //! The newest prompts stay separate messages. The fold of an earlier compaction, in a conversation that is read again,
 //! is merged: its quotes are candidates again, and the content of the new handle starts with it.
 
-use crate::compact::draft::{self, Class, Draft};
+use crate::compact::draft::{self, Draft, PartClass};
 use crate::compact::telling;
 use crate::message::cut;
 use crate::message::recall::{Archive, Handle};
@@ -51,7 +51,7 @@ pub(super) fn fold(
     let all: Tokens = drafts.iter().map(Draft::estimate).sum();
     let room = room.saturating_sub(all - weights.iter().sum::<Tokens>());
     let answered = drafts.iter().filter(|draft| draft.is_answered);
-    let mut whole: Tokens = draft::weights(answered, Class::Prompts).into_iter().sum();
+    let mut whole: Tokens = draft::weights(answered, PartClass::Prompts).into_iter().sum();
     let newest = ((room + whole) as f64 * NEWEST_SHARE) as Tokens;
     let mut left = room;
     let mut until = drafts.len();
@@ -94,7 +94,7 @@ pub(super) fn fold(
 fn weight(draft: &Draft) -> Tokens {
     match draft.is_answered || draft.pinned || draft.spared {
         true => 0,
-        false => draft::weights([draft], Class::Prompts).into_iter().sum(),
+        false => draft::weights([draft], PartClass::Prompts).into_iter().sum(),
     }
 }
 

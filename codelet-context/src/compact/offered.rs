@@ -1,7 +1,7 @@
 //! The reply that the user's newest prompt answers: `yes` or `do 1 and 2` mean nothing without it.
 
 use super::{Work, room};
-use crate::compact::draft::{self, Class, Draft};
+use crate::compact::draft::{self, Draft, PartClass};
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::Turn;
 use crate::message::{Message, Part, Role};
@@ -118,9 +118,9 @@ impl Work<'_> {
             self.is_of_offer(draft.source) && draft.source < start && !draft.pinned && !draft.spared
         };
         let offers: Vec<&mut Draft> = drafts.iter_mut().filter(is_offer).collect();
-        let weights = draft::weights(offers.iter().map(|draft| &**draft), Class::Answers);
+        let weights = draft::weights(offers.iter().map(|draft| &**draft), PartClass::Answers);
         let cap = draft::fair_cap(weights, room::share(budget, SHARE));
-        draft::shorten(offers, Class::Answers, cap, &mut self.archive);
+        draft::shorten(offers, PartClass::Answers, cap, &mut self.archive);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The result of a compaction: the view, the saving, the fate of each message, and warnings for the user.
 
-use super::{Archived, Cut};
+use super::{Archived, StandingCut};
 use crate::evidence::anchor::Anchor;
 use crate::history::History;
 use crate::history::turn_index::Size;
@@ -141,7 +141,7 @@ pub struct Compaction {
     /// The messages of this history that are completely in the view's archive, if known.
     pub(crate) archived: Option<Archived>,
     /// The cut of standing texts, if later compactions should repeat it.
-    pub(crate) cut: Option<Cut>,
+    pub(crate) cut: Option<StandingCut>,
     /// The repaired history before compaction, if it was invalid.
     pub(crate) valid: Option<History>,
 }

@@ -1,7 +1,7 @@
 //! Fits the kept messages into their part of the budget.
 
 use super::division::Division;
-use crate::compact::draft::{self, Class, Draft};
+use crate::compact::draft::{self, Draft, PartClass};
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, PART_TOKENS, Tokens};
 use crate::message::{Message, Part, Role};
@@ -68,7 +68,7 @@ impl Reach {
         reaches && !draft.spared
     }
 
-    fn shorten(self, drafts: &mut [Draft], class: Class, cap: Tokens, archive: &mut Archive) {
+    fn shorten(self, drafts: &mut [Draft], class: PartClass, cap: Tokens, archive: &mut Archive) {
         let within = drafts.iter_mut().filter(|draft| self.holds(draft));
         draft::shorten(within, class, cap, archive);
     }
@@ -94,12 +94,12 @@ pub fn output_cap(budget: Tokens, whole: Tokens) -> Tokens {
 
 /// The part of a budget left by the prompts and the standing texts, each limited to its share.
 pub fn left(drafts: &[Draft], budget: Tokens) -> Tokens {
-    let weigh = |draft: &Draft| weight_of([draft], Class::Prompts);
+    let weigh = |draft: &Draft| weight_of([draft], PartClass::Prompts);
     let answered: Tokens = drafts.iter().filter(|draft| draft.is_answered).map(weigh).sum();
-    let others = draft::weights(drafts.iter().filter(|draft| !draft.is_answered), Class::Prompts);
+    let others = draft::weights(drafts.iter().filter(|draft| !draft.is_answered), PartClass::Prompts);
     let cap = prompt_cap(others.clone(), budget);
     let others: Tokens = others.into_iter().map(|weight| weight.min(cap)).sum();
-    let standing = weight_of(drafts, Class::Standing).min(share(budget, STANDING_SHARE));
+    let standing = weight_of(drafts, PartClass::Standing).min(share(budget, STANDING_SHARE));
     budget.saturating_sub(answered + others + standing)
 }
 
@@ -155,42 +155,42 @@ pub fn shorten(
     Reach::Earlier.shorten_outputs(drafts, limits.output, archive);
     match limits.is_seen {
         true => Reach::Free.shorten_outputs(drafts, limits.last, archive),
-        false => Reach::Free.shorten(drafts, Class::Results, limits.last, archive),
+        false => Reach::Free.shorten(drafts, PartClass::Results, limits.last, archive),
     }
     // Pinned messages are shortened only as a last resort.
     let fairly = |drafts: &mut [Draft], class, part, archive: &mut Archive| {
         let cap = draft::fair_cap(draft::weights(drafts.iter(), class), share(budget, part));
         Reach::Free.shorten(drafts, class, cap, archive);
     };
-    fairly(drafts, Class::Calls, limits.calls, archive);
-    fairly(drafts, Class::Answers, ANSWERS_SHARE, archive);
+    fairly(drafts, PartClass::Calls, limits.calls, archive);
+    fairly(drafts, PartClass::Answers, ANSWERS_SHARE, archive);
     match division {
-        Some(division) => Reach::Free.shorten(drafts, Class::Standing, division.standing, archive),
-        None => fairly(drafts, Class::Standing, STANDING_SHARE, archive),
+        Some(division) => Reach::Free.shorten(drafts, PartClass::Standing, division.standing, archive),
+        None => fairly(drafts, PartClass::Standing, STANDING_SHARE, archive),
     }
     let files = division.and_then(|division| division.files);
     files_give_way(drafts, files.unwrap_or(share(budget, FILES_SHARE)), archive);
     let others = drafts.iter().filter(|draft| !draft.is_answered);
-    let cap = prompt_cap(draft::weights(others, Class::Prompts), budget);
-    Reach::Free.shorten(drafts, Class::Prompts, cap, archive);
+    let cap = prompt_cap(draft::weights(others, PartClass::Prompts), budget);
+    Reach::Free.shorten(drafts, PartClass::Prompts, cap, archive);
 }
 
 /// Shortens tool and assistant content until everything takes at most this room, as far as possible: the last complete
 /// step only after everything before it is as short as possible, and no pinned message. Returns whether it fits.
 pub fn make_room(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
-    let earlier = Class::BULK.map(|class| (Reach::Earlier, class));
-    let free = Class::BULK.map(|class| (Reach::Free, class));
+    let earlier = PartClass::BULK.map(|class| (Reach::Earlier, class));
+    let free = PartClass::BULK.map(|class| (Reach::Free, class));
     shorten_in_turn(drafts, earlier.into_iter().chain(free), room, false, archive)
 }
 
 /// Also shortens pinned messages, and replaces images and files of the user that do not fit with markers. Returns
 /// whether everything fits.
 pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
-    let pinned = Class::BULK.map(|class| (Reach::All, class));
+    let pinned = PartClass::BULK.map(|class| (Reach::All, class));
     if make_room(drafts, room, archive) || shorten_in_turn(drafts, pinned.into_iter(), room, false, archive) {
         return true;
     }
-    let files = weight_of(drafts.iter(), Class::Files);
+    let files = weight_of(drafts.iter(), PartClass::Files);
     let room_for_files = files.saturating_sub(whole(drafts).saturating_sub(room));
     files_give_way(drafts, room_for_files, archive);
     whole(drafts) <= room
@@ -199,14 +199,17 @@ pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> boo
 /// Shortens reminders and harness text until everything fits, if possible. With `is_steady`, later compactions are to
 /// repeat the cut.
 pub fn squeeze_standing(drafts: &mut [Draft], room: Tokens, is_steady: bool, archive: &mut Archive) {
-    let standing = std::iter::once((Reach::All, Class::Standing));
+    let standing = std::iter::once((Reach::All, PartClass::Standing));
     shorten_in_turn(drafts, standing, room, is_steady, archive);
 }
 
 /// Shortens everything except the user's own words to the minimum.
 pub fn shorten_to_the_end<'a>(drafts: impl Iterator<Item = &'a mut Draft>, archive: &mut Archive) {
     let mut drafts: Vec<&mut Draft> = drafts.collect();
-    for class in Class::BULK.into_iter().chain([Class::Standing, Class::Files]) {
+    for class in PartClass::BULK
+        .into_iter()
+        .chain([PartClass::Standing, PartClass::Files])
+    {
         draft::shorten(drafts.iter_mut().map(|draft| &mut **draft), class, 0, archive);
     }
 }
@@ -214,7 +217,7 @@ pub fn shorten_to_the_end<'a>(drafts: impl Iterator<Item = &'a mut Draft>, archi
 /// Shortens one class after the other until everything takes at most this room. Returns whether it fits.
 fn shorten_in_turn(
     drafts: &mut [Draft],
-    classes: impl Iterator<Item = (Reach, Class)>,
+    classes: impl Iterator<Item = (Reach, PartClass)>,
     room: Tokens,
     is_steady: bool,
     archive: &mut Archive,
@@ -231,7 +234,7 @@ fn shorten_in_turn(
             let left = weights.iter().sum::<Tokens>().saturating_sub(excess);
             let heaviest = weights.iter().copied().max().unwrap_or(0);
             let cap = match draft::fair_cap(weights, left) {
-                cap if is_steady && class == Class::Standing => steady(cap, heaviest),
+                cap if is_steady && class == PartClass::Standing => steady(cap, heaviest),
                 cap => cap,
             };
             reach.shorten(drafts, class, cap, archive);
@@ -241,7 +244,7 @@ fn shorten_in_turn(
     whole(drafts) <= room
 }
 
-fn weight_of<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> Tokens {
+fn weight_of<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: PartClass) -> Tokens {
     draft::weights(drafts, class).into_iter().sum()
 }
 
@@ -250,14 +253,14 @@ fn weight_of<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> T
 fn files_give_way(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) {
     let mut order: Vec<usize> = (0..drafts.len()).filter(|&at| !drafts[at].spared).collect();
     order.sort_by_key(|&at| drafts[at].pinned);
-    let mut all = weight_of(drafts.iter(), Class::Files);
+    let mut all = weight_of(drafts.iter(), PartClass::Files);
     for at in order {
         if all <= room {
             break;
         }
-        all -= weight_of([&drafts[at]], Class::Files);
-        draft::shorten([&mut drafts[at]], Class::Files, 0, archive);
-        all += weight_of([&drafts[at]], Class::Files);
+        all -= weight_of([&drafts[at]], PartClass::Files);
+        draft::shorten([&mut drafts[at]], PartClass::Files, 0, archive);
+        all += weight_of([&drafts[at]], PartClass::Files);
     }
 }
 

@@ -10,19 +10,24 @@ const MOST: usize = 2;
 const GAP: &str = "…\n";
 
 /// An index into the history: message and part.
-pub(crate) type Place = (u32, u32);
+pub(crate) type PartIndex = (u32, u32);
 
 /// The selected lines of each output.
 #[derive(Debug, Default)]
 pub(crate) struct Excerpts {
     /// By place: the text and its selected lines.
-    texts: HashMap<Place, (Body, String)>,
+    texts: HashMap<PartIndex, (Body, String)>,
 }
 
 impl Excerpts {
     /// Selects lines of at most this many bytes in total from the outputs at these places, which ascend. `is_shown`
     /// returns whether the view still shows another output in full.
-    pub fn choose(index: &RankingIndex, gone: &[Place], is_shown: impl Fn(Place) -> bool, bytes: usize) -> Self {
+    pub fn choose(
+        index: &RankingIndex,
+        gone: &[PartIndex],
+        is_shown: impl Fn(PartIndex) -> bool,
+        bytes: usize,
+    ) -> Self {
         let mut excerpts = Excerpts::default();
         if gone.is_empty() || bytes == 0 {
             return excerpts;
@@ -64,7 +69,7 @@ impl Excerpts {
     }
 
     /// The selected lines of a text of the output at this place, each with a line break; empty if there are none.
-    pub fn of(&self, place: Place, text: &Body) -> &str {
+    pub fn of(&self, place: PartIndex, text: &Body) -> &str {
         let found = self.texts.get(&place).filter(|(whole, _)| whole == text);
         found.map_or("", |(_, lines)| lines)
     }

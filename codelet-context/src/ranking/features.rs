@@ -1,7 +1,7 @@
 //! The features of a segment, the input of the scorer.
 
 use super::block::{Block, Speaker};
-use super::index::{Known, RankingIndex, Segment, Word};
+use super::index::{RankingIndex, Segment, Word, WordStats};
 use super::kind::CallKind;
 use super::look::{self, LOOKS};
 use super::word::{COMMON, LISTS};
@@ -76,7 +76,7 @@ impl<'a> Whole<'a> {
         let rarity = |held: u32| libm::logf(1.0 + blocks / held.max(1) as f32);
         // Most words occur in few blocks.
         let rarities: Vec<f32> = (0..FEW).map(rarity).collect();
-        let now = |(known, word): (&Known, u32)| Now {
+        let now = |(known, word): (&WordStats, u32)| Now {
             rarity: match index.words.lists(word) & COMMON {
                 0 => rarities
                     .get(known.blocks as usize)

@@ -86,7 +86,7 @@ impl Word {
 
 /// Statistics of a word.
 #[derive(Clone, Copy)]
-pub(crate) struct Known {
+pub(crate) struct WordStats {
     /// The number of blocks that contain it.
     pub blocks: u32,
     /// The first block, the first of the user, and the last in which the model used it outside of file contents, or 0.
@@ -104,7 +104,7 @@ pub(crate) struct RankingIndex {
     pub segments: Vec<Segment>,
     pub words: Words,
     /// Statistics by word number.
-    pub known: Vec<Known>,
+    pub known: Vec<WordStats>,
     segment_words: Vec<Word>,
     /// A buffer for the words of the current segment.
     scanned: Vec<u32>,
@@ -385,7 +385,7 @@ impl RankingIndex {
     fn count(&mut self, word: u32, block: &Block, at: u32) -> bool {
         if word as usize == self.known.len() {
             make_room(&mut self.known, 1);
-            self.known.push(Known {
+            self.known.push(WordStats {
                 blocks: 0,
                 first: at,
                 first_of_user: NONE,

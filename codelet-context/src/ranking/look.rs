@@ -167,6 +167,11 @@ impl Signs {
         self.has(Signs::STAR | Signs::ODD)
     }
 
+    /// Returns whether a byte is an ASCII letter, a digit or an underscore.
+    pub fn is_of_word(byte: u8) -> bool {
+        Signs::KINDS[usize::from(byte)] & Signs::WORD != 0
+    }
+
     /// Returns whether a run has no capital letters.
     pub fn is_small(kinds: u16) -> bool {
         kinds & Signs::CAPITAL == 0
@@ -176,7 +181,7 @@ impl Signs {
     pub fn run(bytes: &[u8], from: usize) -> (usize, u16) {
         let (mut at, mut kinds) = (from, 0);
         while let Some(&byte) = bytes.get(at)
-            && Signs::KINDS[usize::from(byte)] & Signs::WORD != 0
+            && Signs::is_of_word(byte)
         {
             kinds |= Signs::KINDS[usize::from(byte)];
             at += 1;

@@ -157,7 +157,9 @@ fn visit(text: &str, mut each: impl FnMut(&str, bool)) {
     let mut at = 0;
     while at < bytes.len() {
         let first = bytes[at];
-        if first.is_ascii_digit() {
+        if first.is_ascii() && !Signs::is_of_word(first) {
+            at += 1;
+        } else if first.is_ascii_digit() {
             let start = at;
             while at < bytes.len()
                 && (bytes[at].is_ascii_digit()
@@ -166,7 +168,7 @@ fn visit(text: &str, mut each: impl FnMut(&str, bool)) {
                 at += 1;
             }
             each(&text[start..at], true);
-        } else if first.is_ascii_alphabetic() || first == b'_' {
+        } else if first.is_ascii() {
             let start = at;
             let (end, kinds) = Signs::run(bytes, start);
             // A non-ASCII word may begin with ASCII letters.
@@ -175,8 +177,6 @@ fn visit(text: &str, mut each: impl FnMut(&str, bool)) {
             if at - start > 1 {
                 each(&text[start..at], is_ascii && Signs::is_small(kinds));
             }
-        } else if first < 0x80 {
-            at += 1;
         } else {
             let Some(c) = text[at..].chars().next() else { break };
             let end = at + c.len_utf8();

@@ -21,7 +21,7 @@ use crate::budget::policy::{CompactionConfig, Guard, Stuck};
 use crate::budget::token_floor;
 use crate::budget::tracker::{TokenState, TokenTracker};
 use crate::budget::usage::Usage;
-use crate::compact::{Archived, Cut, Size};
+use crate::compact::{Archived, Size, StandingCut};
 use crate::evidence::facts::Facts;
 use crate::history::History;
 use crate::message::cut;
@@ -103,7 +103,7 @@ pub struct Conversation {
     doubted: Option<(Tokens, Tokens)>,
     attempts: Attempts,
     /// The cut of standing texts in the last compaction, and its trigger.
-    cut: Option<(Tokens, Cut)>,
+    cut: Option<(Tokens, StandingCut)>,
     pins: Pins,
     snapshots: Vec<undo::Snapshot>,
     edits: Vec<Edit>,

@@ -116,7 +116,10 @@ fn what_failed_in_the_last_step_is_shown_in_its_cut_output() {
     let texts = results.flat_map(ToolResult::texts).map(|text| text.body.as_str());
     let shown = texts.last().unwrap();
     assert!(shown.len() < output.len() / 4, "{shown}");
-    assert!(shown.contains("\nerror: no lock on the walnut press\n…\nerror: it stands\n"), "{shown}");
+    assert!(
+        shown.contains("\nerror: no lock on the walnut press\n…\nerror: it stands\n"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::budget::economy::Way;
 use crate::budget::policy::{Progress, Reason, Stuck};
 use crate::compact::notice::Notice;
 use crate::compact::reminder;
-use crate::compact::{self, Compaction, Known, Options, Size, Target};
+use crate::compact::{self, Compaction, CompactionCache, Options, Size, Target};
 use crate::message::Role;
 use crate::message::cut;
 use crate::message::tokens::Tokens;
@@ -199,7 +199,7 @@ impl Conversation {
                 reading_back: self.reading_back,
                 without_handles: false,
             },
-            Known {
+            CompactionCache {
                 archived: Some(&self.archived),
                 valid: self.valid.as_deref(),
                 spared,
