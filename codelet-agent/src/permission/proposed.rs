@@ -250,6 +250,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_denied_stays_denied_behind_a_variable() {
+        use crate::permission::denied::denies;
+        for (pattern, line) in [
+            ("git push *", "CI=1 git push"),
+            ("git push *", "cd a && CI=1 LANG=C git push -f"),
+            ("CI=1 cargo *", "CI=1 cargo test"),
+            ("RUST_LOG=* *", "RUST_LOG=trace cargo test"),
+        ] {
+            assert!(denies(pattern, line), "{pattern}: {line}");
+        }
+        assert!(!denies("CI=1 cargo *", "cargo test") && !denies("git push *", "CI=1 git status"));
+    }
+
+    #[test]
     fn a_line_has_a_pattern_where_one_would_be_understood() {
         for (line, patterns) in [
             ("cargo test -p x", &["cargo test *"][..]),
