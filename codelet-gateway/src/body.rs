@@ -27,7 +27,7 @@ const MOST_REFUSAL: usize = 1 << 20;
 const REFUSAL: Duration = Duration::from_secs(2);
 
 /// The status and message of a request that is answered here.
-type Refused = (StatusCode, &'static str);
+pub(crate) type Refused = (StatusCode, &'static str);
 
 /// The body of a request.
 pub(crate) enum Read {

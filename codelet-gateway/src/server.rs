@@ -1,6 +1,6 @@
 //! The server: who may ask, what is answered here, and what goes on.
 
-use crate::body;
+use crate::body::{self, Refused};
 use crate::connections::{Connection, Idle};
 use crate::edit::Edit;
 use crate::headers::TOKEN;
@@ -42,8 +42,6 @@ const MOST_BUFFERED: usize = 32 << 10;
 const HEAD: Duration = Duration::from_secs(30);
 /// The time that a connection has to close, before another one is closed.
 const CLOSING: Duration = Duration::from_millis(50);
-/// The status and message for a request that is not let in.
-type Refusal = (StatusCode, &'static str);
 /// An error within a body.
 pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
 /// A body of an answer.
@@ -271,7 +269,7 @@ impl Shared {
     }
 
     /// The path of a request that may be made, without the token that it may begin with.
-    fn admit(&self, request: &mut Request<Incoming>) -> Result<PathAndQuery, Refusal> {
+    fn admit(&self, request: &mut Request<Incoming>) -> Result<PathAndQuery, Refused> {
         let uri = request.uri();
         let path = uri
             .path_and_query()

@@ -26,7 +26,8 @@ impl Parameters {
     /// Wraps an object.
     pub fn new(map: Map<String, Value>) -> Self {
         Parameters(Arc::new(Fields {
-            map,
+            // A map that grew field by field has room for three more, and there are as many as calls.
+            map: map.into_iter().collect(),
             json: OnceLock::new(),
             canonical: OnceLock::new(),
         }))

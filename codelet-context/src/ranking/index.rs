@@ -89,12 +89,34 @@ impl Word {
 pub(crate) struct WordStats {
     /// The number of blocks that contain it.
     pub blocks: u32,
-    /// The first block, the first of the user, and the last in which the model used it outside of file contents, or 0.
+    /// The first block, and the last in which the model used it outside of file contents, or 0.
     pub first: u32,
-    first_of_user: u32,
     pub last_of_model: u32,
-    /// The last block that was counted.
+    /// The last block that was counted, and flags: whether that is the user's, and whether one before it is.
     counted: u32,
+}
+
+impl Known {
+    const BY_USER: u32 = 1 << 31;
+    const OF_USER: u32 = 1 << 30;
+    const NO_BLOCK: u32 = Known::OF_USER - 1;
+
+    /// The last block that was counted.
+    fn counted(self) -> u32 {
+        self.counted & Known::NO_BLOCK
+    }
+
+    /// Returns whether the user used the word before the last block that was counted.
+    fn is_of_user(self) -> bool {
+        self.counted & Known::OF_USER != 0
+    }
+
+    fn count(&mut self, block: u32, is_users: bool) {
+        let was_users = self.counted & (Known::BY_USER | Known::OF_USER) != 0;
+        let flag = |holds: bool, flag: u32| if holds { flag } else { 0 };
+        self.counted = block | flag(is_users, Known::BY_USER) | flag(was_users, Known::OF_USER);
+        self.blocks += 1;
+    }
 }
 
 /// The blocks and segments of a history. It grows with the history.
@@ -388,23 +410,20 @@ impl RankingIndex {
             self.known.push(WordStats {
                 blocks: 0,
                 first: at,
-                first_of_user: NONE,
                 last_of_model: 0,
-                counted: NONE,
+                counted: Known::NO_BLOCK,
             });
         }
         let known = &mut self.known[word as usize];
-        if known.counted != at {
-            known.counted = at;
-            known.blocks += 1;
+        if known.counted() != at {
+            known.count(at, block.speaker == Speaker::User);
             match block.speaker {
-                Speaker::User if known.first_of_user == NONE => known.first_of_user = at,
                 Speaker::Model | Speaker::Thinking => known.last_of_model = at,
                 Speaker::Call if !matches!(block.kind, CallKind::Edit | CallKind::Document) => known.last_of_model = at,
                 _ => {}
             }
         }
-        known.first_of_user < at
+        known.is_of_user()
     }
 
     /// Marks the words that this block, the next speech, shares with each block since the previous speech.
@@ -421,7 +440,7 @@ impl RankingIndex {
         let words =
             first.map_or(0, |first| self.words_before(first.segments.start))..self.words_before(block.segments.start);
         for word in &mut self.segment_words[words] {
-            if self.known[word.number()].counted == at {
+            if self.known[word.number()].counted() == at {
                 word.0 |= Word::FOLLOWED;
             }
         }
