@@ -213,7 +213,7 @@ mod tests {
     fn cells_stand_below_each_other_whatever_their_width() {
         let rows = [["a", "1,000", "x"], ["日本", "9", "a long one"]].map(|row| row.map(str::to_owned));
         assert_eq!(lined_up(&rows, &[1], 80), ["a     1,000  x", "日本      9  a long one"]);
-        assert_eq!(lined_up(&rows, &[1], 3), ["a     1,000  x", "日本    9  a long one"]);
+        assert_eq!(lined_up(&rows, &[1], 3), ["a    1,000  x", "日本    9  a long one"]);
     }
 
     #[test]

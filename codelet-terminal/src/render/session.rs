@@ -7,7 +7,7 @@ use super::clean::clean;
 use super::figures::{bytes, clock, count, took};
 use super::look::{Look, Role};
 use super::markdown::Markdown;
-use super::status::{Status, spinner};
+use super::status::Status;
 use super::tool::{Running, Unfolding};
 use super::wrap::{Breaking, Wrap, clip, clip_line, rows};
 use codelet_agent::bill::Bill;
@@ -387,12 +387,6 @@ impl Renderer {
         out
     }
 
-    /// Returns whether something is running, so that [`live`](Self::live) and the status change without an event, by
-    /// the times in them.
-    pub fn is_busy(&self) -> bool {
-        self.doing != Phase::Nothing || self.is_asked
-    }
-
     /// The status line. `now` is relative to the session's start.
     pub fn status(&self, now: Duration) -> Line<'static> {
         self.status_told(now).line(&self.look)
@@ -436,11 +430,6 @@ impl Renderer {
             elapsed: Some(now),
             ..self.status.clone()
         }
-    }
-
-    /// The spinner's current frame, for display elsewhere.
-    pub fn spinner(&self) -> &'static str {
-        spinner(self.beats, &self.look)
     }
 
     /// The last folded text, counted back from 0: a tool's output, thinking, a long prompt. A long one is shortened to

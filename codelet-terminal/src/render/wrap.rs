@@ -242,11 +242,6 @@ impl Wrap {
         }
     }
 
-    /// Returns whether nothing was pushed yet, or everything was emitted.
-    pub fn is_empty(&self) -> bool {
-        self.word.is_empty() && self.row.is_empty()
-    }
-
     /// The width of the wider beginning.
     pub fn margins(&self) -> usize {
         self.first_wide.max(self.rest_wide)

@@ -62,10 +62,6 @@ impl Blocks {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.containers.is_empty() && matches!(self.leaf, Leaf::None)
-    }
-
     pub(super) fn is_between(&self) -> bool {
         matches!(self.leaf, Leaf::None) && !self.is_headed
     }

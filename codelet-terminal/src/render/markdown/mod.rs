@@ -108,11 +108,6 @@ impl Markdown {
         out
     }
 
-    /// Returns whether nothing is held back.
-    pub fn is_empty(&self) -> bool {
-        self.line.is_empty() && !self.is_continued && self.blocks.is_empty()
-    }
-
     /// Returns whether other output may be printed here without splitting a block: a paragraph, a code block, or a
     /// heading from its content.
     pub fn is_between_blocks(&self) -> bool {
