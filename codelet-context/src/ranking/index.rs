@@ -96,25 +96,25 @@ pub(crate) struct WordStats {
     counted: u32,
 }
 
-impl Known {
+impl WordStats {
     const BY_USER: u32 = 1 << 31;
     const OF_USER: u32 = 1 << 30;
-    const NO_BLOCK: u32 = Known::OF_USER - 1;
+    const NO_BLOCK: u32 = WordStats::OF_USER - 1;
 
     /// The last block that was counted.
     fn counted(self) -> u32 {
-        self.counted & Known::NO_BLOCK
+        self.counted & WordStats::NO_BLOCK
     }
 
     /// Returns whether the user used the word before the last block that was counted.
     fn is_of_user(self) -> bool {
-        self.counted & Known::OF_USER != 0
+        self.counted & WordStats::OF_USER != 0
     }
 
     fn count(&mut self, block: u32, is_users: bool) {
-        let was_users = self.counted & (Known::BY_USER | Known::OF_USER) != 0;
+        let was_users = self.counted & (WordStats::BY_USER | WordStats::OF_USER) != 0;
         let flag = |holds: bool, flag: u32| if holds { flag } else { 0 };
-        self.counted = block | flag(is_users, Known::BY_USER) | flag(was_users, Known::OF_USER);
+        self.counted = block | flag(is_users, WordStats::BY_USER) | flag(was_users, WordStats::OF_USER);
         self.blocks += 1;
     }
 }
@@ -411,7 +411,7 @@ impl RankingIndex {
                 blocks: 0,
                 first: at,
                 last_of_model: 0,
-                counted: Known::NO_BLOCK,
+                counted: WordStats::NO_BLOCK,
             });
         }
         let known = &mut self.known[word as usize];
