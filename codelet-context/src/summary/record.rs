@@ -24,6 +24,8 @@ pub(crate) const HIDDEN: usize = 4;
 /// Room is considered full if at most one part in `SPARE` is left; it is refilled at most `REFILLS` times.
 const SPARE: usize = 50;
 const REFILLS: usize = 3;
+/// The bytes that are dropped beyond an excess, so that once is enough.
+const MARKS: usize = 24;
 /// The omission marker.
 const GAP: &str = "…";
 
@@ -118,7 +120,8 @@ impl Record<'_> {
             }
             quoted = self.render(self.with_required(&packing));
         }
-        while quoted.bytes() > bytes && packing.give_up(quoted.bytes() - bytes) {
+        // A line that goes may leave a mark of omission.
+        while quoted.bytes() > bytes && packing.give_up(quoted.bytes() - bytes + MARKS) {
             quoted = self.render(self.with_required(&packing));
         }
         quoted

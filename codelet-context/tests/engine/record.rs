@@ -97,7 +97,7 @@ fn how_the_repository_stands_is_what_git_said_last() {
     told("Last test: `cargo test && git add -A && git commit -m 'Mend the pool'` → exit status 0, 1 edit since");
     told("Last commit: exit status 0, 1 edit since");
     told("  | [main 3f2a9c1] Mend the pool");
-    told("Last git status: exit status 0");
+    told("Last git status: exit status 0, 10 steps ago");
     told("  | On branch main");
     told("  | Your branch is ahead of 'origin/main' by 1 commit.");
     told("Files changed since the last commit: /w/pool.rs");
