@@ -236,7 +236,9 @@ fn no_command_line_of_a_process_holds_the_text_of_a_command() {
             continue;
         }
         for command in [look, &padded] {
-            assert_eq!(run(&trial, command), "looked\n", "{permission}");
+            // With many processes it takes so long that the time is told behind it.
+            let found = run(&trial, command);
+            assert!(found.starts_with("looked\n"), "{permission}: {found}");
         }
         // Nor can a program of the command get the script in another way.
         assert!(!run(&trial, "readlink /proc/self/fd/*; true").contains("memfd"));
