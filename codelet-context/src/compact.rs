@@ -95,8 +95,6 @@ pub struct Options<'a> {
     /// A sentence that says how to read back what is removed, empty if that is not possible; `None` if the model has
     /// the tool `Recall`.
     pub reading_back: Option<&'a str>,
-    /// True if the archive is not kept: no marker names a handle then.
-    pub without_handles: bool,
 }
 
 impl Options<'_> {
@@ -115,7 +113,6 @@ impl Options<'_> {
             goes_on: false,
             weights: None,
             reading_back: None,
-            without_handles: false,
         }
     }
 
@@ -645,9 +642,6 @@ impl<'a> Work<'a> {
             {
                 draft::show_lines(&mut draft.message.parts[at], lines);
             }
-        }
-        if self.options.without_handles {
-            drafts.iter_mut().for_each(draft::hide_handles);
         }
         let fates = match self.without_fates {
             true => Vec::new(),

@@ -31,8 +31,6 @@ pub struct Compact<'a> {
     pub to: Option<Format>,
     /// A sentence for the summary that says how the model reads back removed content; empty if it cannot.
     pub reading_back: &'a str,
-    /// True if what is removed is not kept anywhere: no marker names a handle then.
-    pub without_handles: bool,
 }
 
 impl Default for Compact<'_> {
@@ -41,7 +39,6 @@ impl Default for Compact<'_> {
             target: Target::Select,
             to: None,
             reading_back: "",
-            without_handles: false,
         }
     }
 }
@@ -109,7 +106,6 @@ pub fn compact(input: Vec<u8>, mut document: Document, how: &Compact<'_>) -> Com
         overhead,
         pins: &pins,
         reading_back: Some(how.reading_back),
-        without_handles: how.without_handles,
         ..Options::new(how.target)
     };
     let mut done = compact_with(&history, &options);

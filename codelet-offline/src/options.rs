@@ -183,7 +183,6 @@ impl<'a> Compactor<'a> {
             target,
             to: to.map(form).transpose()?,
             reading_back,
-            ..Compact::default()
         };
         Ok(Compactor { reading, how })
     }

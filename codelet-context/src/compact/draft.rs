@@ -308,44 +308,6 @@ pub(crate) fn show_lines(part: &mut Part, lines: &str) {
     }
 }
 
-/// Removes the handles from the markers of a draft.
-pub(crate) fn hide_handles(draft: &mut Draft) {
-    for part in &mut draft.message.parts {
-        match part {
-            Part::Text(text) => hide_handle(text),
-            Part::ToolResult(result) => {
-                for block in &mut result.output {
-                    if let Part::Text(text) = block {
-                        hide_handle(text);
-                    }
-                }
-            }
-            Part::ToolCall(call) => {
-                if let Some(handle) = &call.cut {
-                    let mut whole = Value::Object(call.parameters.as_map().clone());
-                    visit(&mut whole, 0, &mut |string| {
-                        if let Some(shorter) = cut::without_handle(string, handle) {
-                            *string = shorter;
-                        }
-                    });
-                    if let Value::Object(map) = whole {
-                        call.parameters = Parameters::new(map);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-fn hide_handle(text: &mut Text) {
-    if let Some(handle) = &text.cut
-        && let Some(shorter) = cut::without_handle(text.body.as_str(), handle)
-    {
-        text.body = Body::from(shorter);
-    }
-}
-
 /// Cuts a text to about `bytes`: in the middle, or down to a marker if there is no room for more. A text that is hardly
 /// longer stays whole, since a marker says less than what it would save.
 fn cut_text(

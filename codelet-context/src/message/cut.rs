@@ -16,18 +16,7 @@ const LONGEST_HANDLE: usize = 16;
 /// `[Read output, 12,345 bytes, same as a newer one · recall k3f9a2]`. Nothing is ever recognised by this text.
 pub(crate) fn marker(what: &str, bytes: usize, why: &str, handle: &Handle) -> String {
     let (what, bytes) = (plain_name(what), grouped(bytes));
-    format!("[{what}, {bytes} bytes, {why}{RECALL}{}]", handle.as_str())
-}
-
-/// Stands before the handle in a marker.
-const RECALL: &str = " · recall ";
-
-/// A text without the handle in its marker; `None` if it has no marker with this handle.
-pub(crate) fn without_handle(text: &str, handle: &Handle) -> Option<String> {
-    // A text cannot contain its own hash, so only the marker has it.
-    let named = format!("{RECALL}{handle}]");
-    let at = text.rfind(&named)?;
-    Some([&text[..at], &text[at + named.len() - 1..]].concat())
+    format!("[{what}, {bytes} bytes, {why} · recall {}]", handle.as_str())
 }
 
 /// The maximum bytes of [`marker`] with these arguments, for any handle.

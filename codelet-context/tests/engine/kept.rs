@@ -403,34 +403,6 @@ fn how_what_was_removed_is_read_back_is_said_in_the_callers_words_and_within_the
 }
 
 #[test]
-fn no_marker_names_a_handle_where_what_is_removed_is_not_kept() {
-    let parameters = json!({"command": "./write", "text": "a line of the walnut press\n".repeat(900)});
-    let call = ToolCall::new("w", "Bash", parameters.as_object().unwrap().clone());
-    let mut messages = vec![Message::user("Look at everything.")];
-    (0..60).for_each(|number| messages.extend(step(number, 60)));
-    messages.push(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
-    messages.push(answers(vec![result("w", output(61, 900))]));
-    let history: History = messages.into_iter().collect();
-    let handles = |without_handles| {
-        let options = Options {
-            without_handles,
-            ..Options::new(Target::Budget(4_000))
-        };
-        let done = compact_with(&history, &options);
-        let shown: String = done
-            .view
-            .messages
-            .iter()
-            .map(|message| format!("{message:?}"))
-            .collect();
-        // Of the output, and within the parameters of its call.
-        assert_eq!(shown.matches("bytes, cut here").count(), 2);
-        shown.matches(" · recall ").count()
-    };
-    assert_eq!((handles(false), handles(true)), (2, 0));
-}
-
-#[test]
 fn a_conversation_tells_how_what_was_removed_is_read_back_in_the_callers_words() {
     let end = |conversation: Conversation| {
         let mut conversation = conversation;

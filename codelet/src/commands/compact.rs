@@ -160,7 +160,6 @@ fn compacted(args: &Compact, input: Input, progress: Option<&Progress>) -> Resul
         target: target(args),
         to: args.to,
         reading_back: &reading_back(args.removed.as_deref()),
-        without_handles: args.removed.is_none(),
     };
     let began = Instant::now();
     let mut compacted = offline::compact(bytes, document, &how);

@@ -197,7 +197,6 @@ impl Conversation {
                 goes_on: true,
                 weights: None,
                 reading_back: self.reading_back,
-                without_handles: false,
             },
             CompactionCache {
                 archived: Some(&self.archived),
