@@ -36,7 +36,7 @@ const TITLE_BYTES: (usize, usize) = (24, 80);
 /// The most lines that report failure which each cut output of the last step shows in any case, and the share of the
 /// record's room that they take at most.
 const FLAGGED: usize = 3;
-const OTHERS: usize = 16;
+const FLAGGED_SHARE: usize = 16;
 /// A pinned text with more bytes, or with several lines, is shown as a block instead of a line.
 const SENTENCE: usize = 300;
 /// The bytes reserved for the line that counts notes without room.
@@ -150,7 +150,7 @@ impl<'a> Work<'a> {
         let mut kept = vec![false; open.len()];
         let mut shown = Vec::new();
         // What failed in the last step is what the next one is about.
-        let (mut required, mut room) = (Vec::new(), bytes / OTHERS);
+        let (mut required, mut room) = (Vec::new(), bytes / FLAGGED_SHARE);
         for draft in drafts {
             for number in index.blocks_of(draft.source as u32) {
                 let block = &index.blocks[number];
@@ -166,20 +166,19 @@ impl<'a> Work<'a> {
                 match (part, draft::cut_output(part)) {
                     (_, Some(left)) => {
                         kept[number] = true;
-                        let hidden = hidden(&block.text, &left);
-                        let flagged = match draft.is_last && !block.kind.is_read_again() {
-                            true => index.flagged(number as u32, FLAGGED),
-                            false => Vec::new(),
-                        };
-                        let shown_anyway: Vec<u32> = index.segments_outside(number as u32, hidden).collect();
-                        for segment in flagged.into_iter().filter(|segment| !shown_anyway.contains(segment)) {
-                            let bytes = usize::from(index.segments[segment as usize].bytes);
-                            if let Some(less) = room.checked_sub(bytes) {
-                                room = less;
-                                required.push(segment);
-                            }
+                        let ends = index.segments_outside(number as u32, hidden(&block.text, &left));
+                        let ends: Vec<u32> = ends.collect();
+                        if draft.is_last && !block.kind.is_read_again() {
+                            let mut flagged = index.flagged(number as u32, FLAGGED);
+                            flagged.retain(|segment| {
+                                let bytes = usize::from(index.segments[*segment as usize].bytes);
+                                let is_new = !ends.contains(segment) && bytes <= room;
+                                room -= if is_new { bytes } else { 0 };
+                                is_new
+                            });
+                            required.extend(flagged);
                         }
-                        shown.extend(shown_anyway);
+                        shown.extend(ends);
                     }
                     (Part::Text(text), _) => {
                         let left = text.body.as_str().lines();

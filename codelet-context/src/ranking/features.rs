@@ -205,7 +205,7 @@ impl<'a> Whole<'a> {
                     now.used & Now::ASKED != 0,
                 ];
                 for (sum, holds) in held.iter_mut().zip(holds) {
-                    *sum += f32::from_bits(now.rarity.to_bits() & u32::from(holds).wrapping_neg());
+                    *sum += if holds { now.rarity } else { 0.0 };
                 }
             }
             let [reuse, of_user, follow, asked] = held.map(|sum| sum / if all > 0.0 { all } else { 1.0 });

@@ -74,16 +74,15 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
         page.line(labels::UNLISTED, &format!("{} more", open - listed), usize::MAX);
     }
     // Where not all fit, the newest do.
-    let mut runs = Vec::new();
+    let (mut runs, mut room) = (Vec::new(), page.room - page.text.len());
     for (number, check) in facts.checks.iter().enumerate().rev() {
         // Output shared by several checks of one command line is shown once, apart from git's.
         let is_told = check.kind.judges() && facts.checks[..number].iter().any(|other| other.place == check.place);
-        let mut run = Page::of(page.room - page.text.len());
+        let mut run = Page::of(room);
         tell_check(&mut run, index, check, if is_told { 0 } else { LINES });
-        page.room -= run.text.len();
+        room -= run.text.len();
         runs.push(run.text);
     }
-    page.room = bytes;
     runs.iter().rev().for_each(|run| page.text.push_str(run));
     for decision in facts
         .decisions

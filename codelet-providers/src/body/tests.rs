@@ -264,30 +264,20 @@ fn message_of(kind: usize, number: usize) -> Message {
     let before = format!("call.{}", number.saturating_sub(1));
     let call = |id: &str| Part::ToolCall(ToolCall::new(id, "Read", Map::new()));
     let long = format!("{number}: a \"quoted\" line\n").repeat(100);
+    let signed = |parts: Vec<Part>, form: Format, model: &str| {
+        let mut other = Message::new(Role::Assistant, parts);
+        let model = model.to_owned();
+        Maker { form, model }.sign(&mut other);
+        other
+    };
     match kind {
         0 => Message::new(Role::Assistant, vec![call(&id)]),
         1 => Message::results(vec![ToolResult::new(before.as_str(), Some(true), long)]),
         2 => Message::user(long),
         3 => Message::system(format!("rule {number}")),
-        4 => {
-            let mut other = Message::new(Role::Assistant, vec![Part::text("So."), call(&id)]);
-            let maker = Maker {
-                form: Format::Openai,
-                model: "moonshot/kimi".to_owned(),
-            };
-            maker.sign(&mut other);
-            other
-        }
-        5 => {
-            // Nothing of it is left for another model.
-            let mut other = Message::new(Role::Assistant, vec![Part::text(" ")]);
-            let maker = Maker {
-                form: Format::Gemini,
-                model: "google/g".to_owned(),
-            };
-            maker.sign(&mut other);
-            other
-        }
+        4 => signed(vec![Part::text("So."), call(&id)], Format::Openai, "moonshot/kimi"),
+        // Nothing of it is left for another model.
+        5 => signed(vec![Part::text(" ")], Format::Gemini, "google/g"),
         6 => {
             let mut spoken = ToolCall::new(
                 id.as_str(),
