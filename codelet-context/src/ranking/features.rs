@@ -13,11 +13,11 @@ use std::sync::LazyLock;
 /// later, `userw` of those that the user used before, `follow` of those in the next speech, `lastq` of those in the
 /// last two prompts.
 #[rustfmt::skip]
-pub const FEATURES: [&str; 66] = [
+pub const FEATURES: [&str; 71] = [
     "one", "U", "U_first", "U_long", "S", "S_closing", "T", "C", "C_head", "C_edit", "C_doc", "R_read", "R_doc",
-    "R_find", "R_git", "R_shell", "err", "w_decide", "w_find", "w_fail", "w_wish", "w_done", "o_fail", "after_head",
+    "R_find", "R_git", "R_shell", "err", "w_decide", "w_find", "w_fail", "w_wish", "w_done", "w_hedge", "o_fail", "after_head",
     "id", "num", "long_num", "caps", "paren", "tick", "heading", "bullet", "bold", "colon", "quest", "codekw", "fence", "tiny",
-    "seg1", "fill", "dup", "codey", "prose", "len", "len2", "pos", "late", "deep", "last2", "last2_out", "newest", "blklen",
+    "seg1", "fill", "dup", "flag1", "commit", "codey", "prose", "len", "len2", "pos", "late", "deep", "last2", "last2_out", "last_agent", "after_err", "newest", "blklen",
     "blklen_talk", "blklen_user", "blklen_said", "blklen_call", "blklen_shell", "blklen_file", "blk_short", "reuse", "userw",
     "follow", "lastq", "reuse_out", "follow_out", "rarity",
 ];
@@ -65,9 +65,11 @@ pub(crate) struct Whole<'a> {
     index: &'a RankingIndex,
     /// By word number.
     words: Vec<Now>,
-    /// By block: true if it is the model's last text of its turn; true if it is the newest call or output of its kind.
+    /// By block: true if it is the model's last text of its turn; true if it is the newest call or output of its kind;
+    /// true if it is what the model says or thinks after a failed output.
     is_closing: Vec<bool>,
     is_newest: Vec<bool>,
+    is_after_error: Vec<bool>,
 }
 
 impl<'a> Whole<'a> {
@@ -105,11 +107,21 @@ impl<'a> Whole<'a> {
         for (at, block) in calls.filter(|(_, block)| !block.speaker.says()) {
             is_newest[at] = kinds.insert((block.speaker, block.kind));
         }
+        let mut has_failed = false;
+        let mut is_after_error = vec![false; index.blocks.len()];
+        for (at, block) in index.blocks.iter().enumerate() {
+            match block.speaker {
+                Speaker::Tool | Speaker::User => has_failed = block.failed,
+                Speaker::Model | Speaker::Thinking => is_after_error[at] = has_failed,
+                Speaker::Harness | Speaker::Call | Speaker::Record => {}
+            }
+        }
         Whole {
             index,
             words,
             is_closing,
             is_newest,
+            is_after_error,
         }
     }
 
@@ -161,6 +173,7 @@ impl<'a> Whole<'a> {
             }
         }
         mark(const { at("err") }, block.failed);
+        mark(const { at("after_err") }, self.is_after_error[number]);
         mark(const { at("newest") }, self.is_newest[number]);
         let position = block.message as f32 / self.index.messages.saturating_sub(1).max(1) as f32;
         mark(const { at("late") }, position > LATE);
@@ -244,6 +257,7 @@ pub(crate) fn of_text(sink: &mut impl Sink, block: &Block, place: usize, segment
         listed(const { list("find") }, const { at("w_find") });
         listed(const { list("fail") }, const { at("w_fail") });
         listed(const { list("done") }, const { at("w_done") });
+        listed(const { list("hedge") }, const { at("w_hedge") });
     } else {
         listed(const { list("fail") }, const { at("o_fail") });
     }
@@ -254,6 +268,9 @@ pub(crate) fn of_text(sink: &mut impl Sink, block: &Block, place: usize, segment
         if block.speaker == Speaker::Tool {
             sink.add(const { at("last2_out") }, 1.0);
         }
+    }
+    if block.speaker == Speaker::Tool && block.kind == CallKind::Agent && place + 3 >= segments {
+        sink.add(const { at("last_agent") }, 1.0);
     }
     sink.add(const { at("deep") }, log(1 + place) / 3.0);
     sink.add(const { at("codey") }, segment.codeness);

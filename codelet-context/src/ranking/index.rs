@@ -8,6 +8,7 @@ use super::labels;
 use super::look::{self, Looks, Signs, bit};
 use super::weights::{Score, Weights};
 use super::word::{COMMON, Lists, Words};
+use crate::evidence::check;
 use crate::message::exchange::Calls;
 use crate::message::{Message, Part};
 use crate::ranking::quoting;
@@ -313,7 +314,7 @@ impl RankingIndex {
         let numbered =
             block.speaker == Speaker::Tool && matches!(block.kind, CallKind::Read | CallKind::Edit | CallKind::Find);
         let count = pieces.len();
-        let mut after_head = false;
+        let (mut after_head, mut has_flag) = (false, block.speaker != Speaker::Tool);
         for (number, piece) in pieces.into_iter().enumerate() {
             let mut segment = self.segment(block, at, piece, numbered);
             // The instructions to another agent are reflected in its result.
@@ -327,6 +328,10 @@ impl RankingIndex {
             let mut mark = |name: Looks, holds: bool| segment.looks |= if holds { name } else { 0 };
             mark(const { bit("after_head") }, after_head);
             mark(const { bit("seg1") }, is_long && number == 0);
+            if !has_flag && segment.bytes > 0 {
+                has_flag = look::is_flag(&text.as_str()[segment.start as usize..segment.end as usize]);
+                mark(const { bit("flag1") }, has_flag);
+            }
             after_head = segment.looks & const { bit("heading") | bit("colon") } != 0;
             make_room(&mut self.segments, 1);
             self.segments.push(segment);
@@ -371,6 +376,10 @@ impl RankingIndex {
         let mut mark = |name: Looks, holds: bool| looks |= if holds { name } else { 0 };
         mark(const { bit("fence") }, piece.fenced);
         mark(const { bit("tiny") }, count < TINY);
+        mark(
+            const { bit("commit") },
+            block.speaker == Speaker::Tool && check::is_commit(text),
+        );
         let mut quoted = quoted(text, signs);
         let is_again = quoted.as_ref().is_some_and(|quoted| {
             let hash = hash::bytes(quoted.as_bytes());

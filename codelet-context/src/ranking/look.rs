@@ -1,13 +1,16 @@
 //! The appearance of a segment: features of its characters, independent of its subject.
 
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
+
 /// The looks of a segment, as bits.
 pub(crate) type Looks = u32;
 
 /// The looks, in the order of their bits.
 #[rustfmt::skip]
-pub(crate) const LOOKS: [&str; 18] = [
+pub(crate) const LOOKS: [&str; 20] = [
     "after_head", "id", "num", "long_num", "caps", "paren", "tick", "heading", "bullet", "bold", "colon", "quest", "codekw", "fence",
-    "tiny", "seg1", "fill", "dup",
+    "tiny", "seg1", "fill", "dup", "flag1", "commit",
 ];
 
 /// The bit of a look.
@@ -43,9 +46,11 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
 
 /// Starts of lines that report failure, ignoring case.
 #[rustfmt::skip]
-const FLAGS: [&str; 9] = [
-    "error", "fatal", "warning", "fail", "panic", "npm err", "--- fail", "traceback", "exception",
+const FLAGS: [&str; 10] = [
+    "error", "fatal", "warning", "fail", "panic", "npm err", "--- fail", "traceback", "exception", "(fail)",
 ];
+/// An error behind its place, as in `src/a.ts(16,58): error TS2305: …`.
+static ERROR_BEHIND: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(": error"));
 /// Starts of lines of code.
 #[rustfmt::skip]
 const CODE: [&str; 29] = [
@@ -263,6 +268,7 @@ pub(crate) fn is_flag(text: &str) -> bool {
     text.starts_with("E  ")
         || text.starts_with(['✗', '×'])
         || FLAGS.iter().any(|word| starts_with_case(text, word))
+        || ERROR_BEHIND.find(text.as_bytes()).is_some()
         || {
             let name = text.split([':', ' ']).next().unwrap_or("");
             name.ends_with("Error") || name.ends_with("Exception")

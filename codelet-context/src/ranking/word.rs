@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 pub(crate) type Lists = u8;
 
 /// The lists in `words.txt`, in the order of their bits.
-pub(crate) const LISTS: [&str; 6] = ["common", "decide", "find", "fail", "wish", "done"];
+pub(crate) const LISTS: [&str; 7] = ["common", "decide", "find", "fail", "wish", "done", "hedge"];
 /// The bit of the list of function words.
 pub(crate) const COMMON: Lists = 1;
 
