@@ -5,6 +5,7 @@ use super::{Work, fate, room};
 use crate::compact::draft::{self, Draft};
 use crate::evidence::anchor::Anchor;
 use crate::message::recall::Handle;
+use crate::message::refusal;
 use crate::message::tokens::{self, Tokens};
 use crate::message::{ActionKind, Part, cut};
 use crate::ranking::labels;
@@ -37,6 +38,8 @@ const TITLE_BYTES: (usize, usize) = (24, 80);
 /// record's room that they take at most.
 const FLAGGED: usize = 3;
 const FLAGGED_SHARE: usize = 16;
+/// The user's comments on refused calls take at most one part of the record in this many.
+const COMMENTS_SHARE: usize = 8;
 /// A pinned text with more bytes, or with several lines, is shown as a block instead of a line.
 const SENTENCE: usize = 300;
 /// The bytes reserved for the line that counts notes without room.
@@ -192,6 +195,26 @@ impl<'a> Work<'a> {
                 }
             }
         }
+        // What the user answered to a call that was refused. It is quoted as what it is, an output: a program can print
+        // the same.
+        let mut room = bytes / COMMENTS_SHARE;
+        for (number, block) in index.blocks.iter().enumerate().rev() {
+            let is_told = block.speaker == Speaker::Tool && open[number] && !kept[number];
+            let Some(at) = refusal::comment_at(block.text.as_str()).filter(|_| is_told) else {
+                continue;
+            };
+            let lines = index.segments_outside(number as u32, 0..at);
+            let lines: Vec<u32> = lines.filter(|line| index.segments[*line as usize].bytes > 0).collect();
+            let bytes = lines
+                .iter()
+                .map(|line| usize::from(index.segments[*line as usize].bytes));
+            let bytes: usize = bytes.sum();
+            if bytes <= room {
+                room -= bytes;
+                required.extend(lines);
+            }
+        }
+        required.sort_unstable();
         shown.extend(&required);
         shown.sort_unstable();
         let handles = index

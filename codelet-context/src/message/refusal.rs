@@ -49,14 +49,29 @@ const ANSWERS: &[(&str, &str, &str)] = &[
 /// The user's comment, if a whole answer is one that a harness gives when the user refuses; may be empty. Only for
 /// answers that are known to come from the harness.
 pub fn words_in(answer: &str) -> Option<&str> {
-    let answer = answer.trim();
+    let (rest, before, behind) = taken_apart(answer)?;
+    let words = introduced(rest, before).map(|at| rest[at + before.len()..].trim_end());
+    Some(words.map_or("", |words| words.strip_suffix(behind).unwrap_or(words).trim()))
+}
+
+/// The position in such an answer of the words that introduce the user's comment; `None` without one.
+pub fn comment_at(answer: &str) -> Option<usize> {
+    let (rest, before, _) = taken_apart(answer)?;
+    let at = introduced(rest, before)?;
+    Some(answer.len() - rest.len() + at)
+}
+
+/// The text behind the first words of such an answer, and the words around the user's comment.
+fn taken_apart(answer: &str) -> Option<(&str, &'static str, &'static str)> {
     ANSWERS.iter().find_map(|(start, before, behind)| {
-        let rest = answer.strip_prefix(start)?;
-        // Claude Code puts an explanation in brackets between the two.
-        let head = &rest[..rest.floor_char_boundary(HEAD.min(rest.len()))];
-        let words = head.find(before).map(|at| &rest[at + before.len()..]);
-        Some(words.map_or("", |words| words.strip_suffix(behind).unwrap_or(words).trim()))
+        let rest = answer.trim_start().strip_prefix(start)?;
+        Some((rest, *before, *behind))
     })
+}
+
+/// The position of the words before the user's comment. Claude Code puts an explanation in brackets before them.
+fn introduced(rest: &str, before: &str) -> Option<usize> {
+    rest[..rest.floor_char_boundary(HEAD.min(rest.len()))].find(before)
 }
 
 /// The bytes after the start of such an answer within which the user's comment begins.
@@ -105,6 +120,8 @@ mod tests {
         ] {
             assert_eq!(words_in(text), Some("use make"), "{text}");
             assert!(is_posed(text), "{text}");
+            let comment = comment_at(text).map(|at| &text[at..]);
+            assert!(comment.is_some_and(|comment| comment.len() < text.len() && comment.contains("use make")));
             assert_eq!(words_in(&format!("page\n{text}")), None, "{text}");
         }
         for text in [
@@ -114,6 +131,7 @@ mod tests {
             "Refused: the user said no.",
         ] {
             assert_eq!(words_in(text), Some(""), "{text}");
+            assert_eq!(comment_at(text), None, "{text}");
         }
         assert_eq!(words_in("Refused: nobody is there to be asked."), None);
         assert_eq!(words_in("User rejected the edit: x"), None);

@@ -10,6 +10,7 @@ use super::weights::{Score, Weights};
 use super::word::{COMMON, Lists, Words};
 use crate::evidence::check;
 use crate::message::exchange::Calls;
+use crate::message::refusal;
 use crate::message::{Message, Part};
 use crate::ranking::quoting;
 use crate::text::body::Body;
@@ -298,6 +299,14 @@ impl RankingIndex {
                 was_in_frame
             };
             pieces.retain_mut(|piece| !in_frame(piece));
+        }
+        // What a harness says before the user's comment on a refused call is the same each time.
+        if let Some(comment) = refusal::comment_at(text.as_str()).filter(|_| block.speaker == Speaker::Tool) {
+            pieces.retain(|piece| piece.end > comment);
+            pieces
+                .first_mut()
+                .into_iter()
+                .for_each(|first| first.start = first.start.max(comment));
         }
         let announces = calls
             && block.speaker.says()

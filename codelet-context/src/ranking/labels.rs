@@ -44,9 +44,8 @@ pub(crate) const NOTES: &str = "# Notes\n";
 /// The line above the current state, and the one above the next steps.
 pub(crate) const STATE: &str = "# State\n";
 pub(crate) const NEXT: &str = "# Next\n";
-/// The newest prompt, the same if steps have been taken on it, the last text on it in progress, and the answer.
-pub(crate) const ASKED: &str = "Asked last";
-pub(crate) const IN_PROGRESS: &str = "In progress";
+/// The newest prompt, the last text on it in progress, and the answer.
+pub(crate) const ASKED: &str = "Newest prompt";
 pub(crate) const SAID: &str = "Said last: ";
 pub(crate) const ANSWERED: &str = "Answered: ";
 /// A sentence pinned by the user, and a call refused by the user, with the user's comment.
@@ -66,8 +65,8 @@ pub(crate) const COMMITTED: &str = "Files changed before the last commit: ";
 
 /// The starts of such lines that begin without a sign; and of lines with which harnesses or recordings label speakers.
 #[rustfmt::skip]
-const BEGINNINGS: [&str; 36] = [
-    PINNED, REFUSED, "To do", CHANGED, UNCOMMITTED, COMMITTED, ASKED, IN_PROGRESS, "Last pull request:", SAID, ANSWERED, "Last commit:", "Last git status:",
+const BEGINNINGS: [&str; 35] = [
+    PINNED, REFUSED, "To do", CHANGED, UNCOMMITTED, COMMITTED, ASKED, "Last pull request:", SAID, ANSWERED, "Last commit:", "Last git status:",
     "Last push:", "Last test:", "Last build:", "Last lint:", "Goal:", "Decided:", "Changed:", "Next:", "Developer:", "Key outcomes",
     "Summary of the earlier part", "Quoted below", "How things stand", "The session goes on", "Context compacted:", "Recall(",
     "Assistant:", "Harness:", "Human:", "System:", "Thinking:", "Tool:", "User:",
@@ -83,9 +82,7 @@ pub(crate) fn is_frame(line: &str) -> bool {
 
 /// Returns whether a line of an earlier summary describes what was next at that time.
 pub(crate) fn is_over(line: &str) -> bool {
-    [ON, ASKED, IN_PROGRESS, SAID, ANSWERED]
-        .iter()
-        .any(|label| line.starts_with(label))
+    [ON, ASKED, SAID, ANSWERED].iter().any(|label| line.starts_with(label))
 }
 
 /// Returns whether these words, in plain characters ([`look_alike::plain`]), form one of the engine's headings.

@@ -203,13 +203,13 @@ mod tests {
             "The session goes on from an earlier part",
             "Quoted below: files",
             "… and more",
-            "Asked\u{a0}last: x",
-            "Asked  last : x",
+            "Newest\u{a0}prompt: x",
+            "Newest  prompt : x",
             "\u{3000}GOAL：x",
             "#\u{2009}Turn\u{a0}３",
             "［Read 41］",
             "＝\u{a0}done",
-            "Аsked lаst: x",
+            "Nеwest prоmpt: x",
         ] {
             assert!(poses(line), "{line}");
         }

@@ -23,6 +23,8 @@ const REQUEST: usize = 80;
 /// The maximum and minimum bytes of a line under `Next`, and those of its end and its omission marker.
 const WORDS: usize = 300;
 const FEWEST: usize = 50;
+/// Of a prompt that is longer than `WORDS`, one part in this many is shown.
+const LONG: usize = 3;
 const AROUND: usize = 4;
 /// The maximum output lines under a check.
 const LINES: usize = 2;
@@ -127,11 +129,12 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
         return String::new();
     }
     let mut page = Page::of(bytes);
-    let label = match is_open && since > 0 {
-        true => format!("{} (steps so far: {since}): ", labels::IN_PROGRESS),
-        false => format!("{}: ", labels::ASKED),
-    };
-    page.line(&label, &prompt, most - label.len());
+    // "Asked last" reads as an order to begin, "in progress" is false for a remark that is settled.
+    let ago = ago(since).filter(|_| is_open).map(|ago| format!(", {ago}"));
+    let label = format!("{}{}: ", labels::ASKED, ago.unwrap_or_default());
+    // A long prompt stands in full above, and its beginning says little.
+    let most_of_prompt = if prompt.len() > WORDS { most / LONG } else { most };
+    page.line(&label, &prompt, most_of_prompt.saturating_sub(label.len()));
     if let Some(words) = words {
         let label = if is_open { labels::SAID } else { labels::ANSWERED };
         page.line(label, &end_of(&words, most - label.len()), usize::MAX);
@@ -186,11 +189,8 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         1 => Some("1 edit since".to_owned()),
         count => Some(format!("{count} edits since")),
     };
-    let ago = (check.kind == CheckKind::Status).then(|| index.steps_since(check.place.0 as u32));
-    let ago = ago.filter(|&ago| ago > 0).map(|ago| match ago {
-        1 => "1 step ago".to_owned(),
-        ago => format!("{ago} steps ago"),
-    });
+    let is_status = check.kind == CheckKind::Status;
+    let ago = is_status.then(|| index.steps_since(check.place.0 as u32)).and_then(ago);
     let run = match (command, status) {
         (Some(command), Some(status)) => Some(format!("{command} → {status}")),
         (command, status) => command.or(status.map(str::to_owned)),
@@ -221,8 +221,21 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         Some(first) => printed[first..].iter().take(lines).map(String::as_str).collect(),
         None => evident_lines(&printed, lines),
     };
-    for line in told {
+    for line in &told {
         page.line(labels::UNDER, line, LINE);
+    }
+    let more = printed.len() - first.unwrap_or(0) - told.len();
+    if is_status && more > 0 {
+        page.line(labels::UNDER, &format!("… {more} more lines"), LINE);
+    }
+}
+
+/// The age of something in steps, in words; `None` if there was no step since.
+fn ago(steps: usize) -> Option<String> {
+    match steps {
+        0 => None,
+        1 => Some("1 step ago".to_owned()),
+        steps => Some(format!("{steps} steps ago")),
     }
 }
 
