@@ -3,7 +3,7 @@
 
 use codelet_context::message::{Action, ActionKind, Message, Part, Role, Thinking, ToolCall, ToolResult};
 use codelet_context::strategy::{Limits, PIPELINE, apply_all, apply_with, bytes, prepare};
-use codelet_context::validate::{Vendor, validate};
+use codelet_context::validate::validate;
 use codelet_context::view::View;
 use divan::{Bencher, counter::BytesCount};
 use std::sync::Arc;
@@ -169,5 +169,5 @@ fn orphans_16_000(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 50, sample_size = 1)]
 fn validate_for_four(bencher: Bencher<'_, '_>) {
     let view = prepared();
-    bencher.bench_local(|| Vendor::ALL.map(|vendor| validate(&view, vendor).len()));
+    bencher.bench_local(|| validate(&view).len());
 }

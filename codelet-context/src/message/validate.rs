@@ -1,4 +1,4 @@
-//! Checks a view against the request rules of four providers.
+//! Checks a view against the request rules of all providers together.
 //!
 //! The following are no violations, since the writer of a request takes care of them: it merges adjacent user messages
 //! if the provider demands it, hoists the system prompt, leaves out thinking of other providers and spells call ids for
@@ -10,40 +10,6 @@ use crate::message::view::View;
 use crate::message::{Message, Part, Role, ToolResult};
 use crate::text::hash::QuickSet;
 use std::collections::VecDeque;
-
-/// The API that is to accept a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Vendor {
-    /// Anthropic Messages.
-    Anthropic,
-    /// OpenAI Chat Completions.
-    OpenaiChat,
-    /// OpenAI Responses.
-    OpenaiResponses,
-    /// Gemini `generateContent`.
-    Gemini,
-}
-
-impl Vendor {
-    /// All APIs.
-    pub const ALL: [Vendor; 4] = [
-        Vendor::Anthropic,
-        Vendor::OpenaiChat,
-        Vendor::OpenaiResponses,
-        Vendor::Gemini,
-    ];
-}
-
-impl std::fmt::Display for Vendor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Vendor::Anthropic => "Anthropic",
-            Vendor::OpenaiChat => "OpenAI (Chat Completions)",
-            Vendor::OpenaiResponses => "OpenAI (Responses)",
-            Vendor::Gemini => "Gemini",
-        })
-    }
-}
 
 /// A rule that a view breaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,25 +23,6 @@ pub struct Violation {
 impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "message {}: {}", self.message, self.sentence)
-    }
-}
-
-/// The rules in which providers differ. The spelling of ids and tool names is left to the writer of the request.
-impl Vendor {
-    /// Returns whether each call id must be unique. A provider that matches answers by their order ignores ids.
-    fn wants_unique_ids(self) -> bool {
-        self != Vendor::Gemini
-    }
-
-    /// Returns whether the conversation must begin with a user message.
-    fn wants_user_first(self) -> bool {
-        matches!(self, Vendor::Anthropic | Vendor::Gemini)
-    }
-
-    /// Returns whether a failed result must not be empty, and operations of the provider's own tools must finish before
-    /// anything else follows.
-    fn is_strict(self) -> bool {
-        self == Vendor::Anthropic
     }
 }
 
@@ -125,10 +72,10 @@ pub(crate) fn may_be_said(role: Role, part: &Part) -> bool {
     }
 }
 
-/// The provider's rules that the view breaks, in the order of messages. Linear in the view's size.
-pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
+/// The rules that the view breaks, in the order of messages: those of any provider, since a conversation may go on with
+/// another. Linear in the view's size.
+pub fn validate(view: &View) -> Vec<Violation> {
     let mut check = Validation {
-        vendor,
         found: Vec::new(),
         ids: QuickSet::default(),
         open: VecDeque::new(),
@@ -137,20 +84,17 @@ pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
     for (index, message) in view.messages.iter().enumerate() {
         check.message(index, message);
     }
-    if vendor.is_strict() {
-        for index in pending::left_open(&view.messages) {
-            check.found(
-                index,
-                "What the vendor has begun in this reply is not finished, and something else follows it.",
-            );
-        }
+    for index in pending::left_open(&view.messages) {
+        check.found(
+            index,
+            "What the vendor has begun in this reply is not finished, and something else follows it.",
+        );
     }
     check.end(view);
     check.found
 }
 
 struct Validation<'a> {
-    vendor: Vendor,
     found: Vec<Violation>,
     ids: QuickSet<&'a str>,
     /// Unanswered calls of the newest assistant message.
@@ -176,7 +120,7 @@ impl<'a> Validation<'a> {
         }
         if message.role != Role::System && self.first.is_none() {
             self.first = Some(message.role);
-            if message.role == Role::Assistant && self.vendor.wants_user_first() {
+            if message.role == Role::Assistant {
                 self.found(index, "The conversation begins with the assistant.");
             }
         }
@@ -248,7 +192,7 @@ impl<'a> Validation<'a> {
                 ),
             );
         }
-        if self.vendor.is_strict() && result.success == Some(false) && !says_something(result) {
+        if result.success == Some(false) && !says_something(result) {
             self.found(
                 index,
                 format!("The result of {:?} failed and says nothing.", result.call_id),
@@ -263,7 +207,7 @@ impl<'a> Validation<'a> {
         if id.len() > LONGEST_ID {
             self.found(index, format!("The id {id:?} is longer than {LONGEST_ID} bytes."));
         }
-        if self.vendor.wants_unique_ids() && !self.ids.insert(id) {
+        if !self.ids.insert(id) {
             self.found(index, format!("The id {id:?} was used before."));
         }
     }

@@ -40,7 +40,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use bare::Texts;
-pub use due::{Due, EditKind};
+pub use due::Due;
 pub use earlier::Earlier;
 pub use edits::{DoesNotFit, Edit, Refusal};
 pub use point::Point;

@@ -1,7 +1,7 @@
 //! A conversation without some of its texts: what is left decides when an edit is due, and may be enough for a light one.
 
 use super::undo::{Before, Snapshot};
-use super::{Conversation, Due, EditKind};
+use super::{Conversation, Due};
 use crate::compact::{Archived, trim};
 use crate::message::{Extra, Message, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
 use crate::text::body::Body;
@@ -74,7 +74,7 @@ impl Conversation {
     pub fn can_make(&self, due: Due) -> bool {
         match self.texts {
             Texts::All => true,
-            Texts::Shown => due.kind() == EditKind::Light,
+            Texts::Shown => due.is_light(),
             Texts::Newest => false,
         }
     }
@@ -369,7 +369,7 @@ mod tests {
             let due = whole.decide(Signals::default());
             assert_eq!(shown.decide(Signals::default()), due);
             if let Some(due) = due {
-                assert_eq!(due.kind(), EditKind::Light);
+                assert!(due.is_light());
                 made += usize::from(shown.texts() == Texts::Shown);
                 whole.compact(due).unwrap();
                 shown.compact(due).unwrap();

@@ -23,18 +23,6 @@ pub struct Due {
     way: Option<Way>,
 }
 
-/// The effect of an edit on the view.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EditKind {
-    /// From some message on, markers replace outputs that nothing refers to any more; calls, prompts and text stay.
-    Light,
-    /// The view is rebuilt from the history at the configured target size, with a summary of what is left out.
-    Whole,
-    /// The same, to get below the price tier that begins above this many tokens; if that is not possible, the view is
-    /// unchanged.
-    BelowTier(Tokens),
-}
-
 impl Due {
     /// A compaction of the whole view for this reason, regardless of pressure: at the user's request, or after a
     /// provider's refusal.
@@ -47,13 +35,11 @@ impl Due {
         self.reason
     }
 
-    /// The kind.
-    pub fn kind(self) -> EditKind {
-        match self.way {
-            Some(Way::Trim(_)) => EditKind::Light,
-            Some(Way::Below { tier, .. }) => EditKind::BelowTier(tier),
-            None => EditKind::Whole,
-        }
+    /// Returns whether the edit is light: from some message on, markers replace outputs that nothing refers to any more;
+    /// calls, prompts and text stay. Any other rebuilds the view from the history at the target size, with a summary of
+    /// what is left out.
+    pub fn is_light(self) -> bool {
+        matches!(self.way, Some(Way::Trim(_)))
     }
 
     pub(super) fn way(self) -> Option<Way> {
@@ -400,10 +386,7 @@ mod tests {
         conversation.append(Message::assistant("Done."));
         conversation.append(Message::user(prompts[1].as_str()));
         let due = conversation.decide(Signals::default()).unwrap();
-        assert_eq!(
-            (due.reason(), due.kind()),
-            (Reason::Price, EditKind::BelowTier(100_000))
-        );
+        assert_eq!((due.reason(), due.is_light()), (Reason::Price, false));
         let notice = conversation.compact(due).unwrap();
         assert!(notice.changed && notice.after < 100_000, "{notice:?}");
         assert!(prompts.iter().all(|prompt| holds(&conversation, prompt)));
