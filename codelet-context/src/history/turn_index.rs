@@ -3,9 +3,10 @@
 
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::{REPEATED, Step, Turn};
+use crate::message::validate::Order;
 use crate::message::{Message, Nature, Origin, Part, Role};
 use crate::ranking::labels;
-use crate::strategy::{self, Order};
+use crate::strategy;
 use crate::text::hash::{self, ByHash};
 use std::sync::Arc;
 

@@ -19,11 +19,8 @@ use std::sync::Arc;
 /// The number of most recent turns that a selection keeps as a block and strategies leave unchanged.
 pub(crate) const RECENT_TURNS: usize = 3;
 
-pub(crate) use order::Order;
-
 pub(crate) mod dedup;
 pub(crate) mod lingua;
-mod order;
 pub(crate) mod pairing;
 pub(crate) mod snippet;
 mod status;

@@ -17,11 +17,12 @@
 //!
 //! Linear in the number of parts. A conversation that is in order is not copied.
 
-use super::order::Order;
 use super::{Limits, StrategyCount, bytes, contents};
 use crate::message::pending;
 use crate::message::recall::Archive;
-use crate::message::validate::{LONGEST_TOOL, is_id, is_tool, may_be_output, may_be_said, says_something};
+use crate::message::validate::{
+    LONGEST_TOOL, Order, is_id, is_tool, may_be_output, may_be_said, says_something, speaks,
+};
 use crate::message::view::View;
 use crate::message::{Extra, Message, Origin, Part, Role, ToolCall, ToolResult};
 use crate::text::hash::{QuickMap, QuickSet};
@@ -80,12 +81,6 @@ pub(crate) fn mend(view: &mut View) -> (StrategyCount, Option<Vec<Option<usize>>
         bytes_saved: before as i64 - after as i64,
     };
     (count, Some(went))
-}
-
-/// Returns whether a result's output can be sent unchanged.
-pub(super) fn speaks(result: &ToolResult) -> bool {
-    result.output.iter().all(|part| may_be_output(result, part))
-        && (result.success != Some(false) || says_something(result))
 }
 
 /// The indexes of a message and of a part in it.

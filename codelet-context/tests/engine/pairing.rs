@@ -443,10 +443,7 @@ fn each_rule_is_noticed() {
         )),
         1
     );
-    assert_eq!(
-        found(vec![Message::user("go"), answers(vec![thinks("me", None)])]),
-        1
-    );
+    assert_eq!(found(vec![Message::user("go"), answers(vec![thinks("me", None)])]), 1);
     assert_eq!(found(vec![Message::user("go"), answers(vec![run("a", "x")])]), 1);
     let mut named = run("a", "x");
     // How a name is spelled is the writer's to decide as well.
