@@ -2,7 +2,7 @@
 //! whether it is in order. Otherwise, every compaction would have to walk over the whole history for these.
 
 use crate::message::tokens::{self, Tokens};
-use crate::message::turn::{REPEATED, Step, Turn};
+use crate::message::turn::{Course, REPEATED, Step, Turn};
 use crate::message::validate::Order;
 use crate::message::{Message, Nature, Origin, Part, Role};
 use crate::ranking::labels;
@@ -15,10 +15,7 @@ use std::sync::Arc;
 pub(crate) struct TurnIndex {
     size: Size,
     order: Order<Arc<str>>,
-    turns: Vec<Turn>,
-    /// The turns if each prompt begins one.
-    apart: Vec<Turn>,
-    steps: Vec<Step>,
+    course: Course,
     /// Messages of which something stays however old they are.
     standing: Vec<usize>,
     /// Messages with reminders, and messages with summaries.
@@ -28,9 +25,6 @@ pub(crate) struct TurnIndex {
     /// The hashes of long prompt texts, and whether one of them occurs twice.
     said: ByHash<()>,
     repeats: bool,
-    /// True while the last turn has no reply.
-    is_unanswered: bool,
-    last: Option<(Role, bool)>,
 }
 
 impl TurnIndex {
@@ -41,34 +35,8 @@ impl TurnIndex {
         self.size.tokens += weight;
         self.size.bytes += strategy::bytes(message) as u64;
         self.order.append(message, Arc::clone);
-        let (is_reply, is_prompt) = (message.role == Role::Assistant, message.is_prompt());
-        let (was_reply, was_prompt) = match self.last.replace((message.role, is_prompt)) {
-            Some((role, was_prompt)) => (role == Role::Assistant, was_prompt),
-            None => (false, false),
-        };
-        let begins = (is_reply && self.turns.is_empty()) || (!self.is_unanswered && is_prompt);
-        if begins {
-            self.is_unanswered = true;
-        }
-        if is_reply {
-            self.is_unanswered = false;
-        }
-        let begins_apart = begins || !self.turns.is_empty() && is_prompt && was_prompt;
-        lengthen(&mut self.turns, begins, at, |turn| &mut turn.0.end, || Turn(at..at + 1));
-        lengthen(
-            &mut self.apart,
-            begins_apart,
-            at,
-            |turn| &mut turn.0.end,
-            || Turn(at..at + 1),
-        );
-        lengthen(
-            &mut self.steps,
-            is_reply && !was_reply,
-            at,
-            |step| &mut step.0.end,
-            || Step(at..at + 1),
-        );
+        self.course.append(at, message);
+        let is_prompt = message.is_prompt();
         let texts = message
             .parts
             .iter()
@@ -107,7 +75,10 @@ impl TurnIndex {
     /// The turns, see [`crate::message::turn::turns`]; in a previously compacted conversation, where nothing may be
     /// left between two prompts, each prompt begins a turn.
     pub fn turns(&self) -> &[Turn] {
-        if self.was_compacted { &self.apart } else { &self.turns }
+        match self.was_compacted {
+            true => &self.course.apart,
+            false => &self.course.turns,
+        }
     }
 
     /// Returns whether a long prompt may occur twice, in which case not each occurrence may begin a turn; see
@@ -118,7 +89,7 @@ impl TurnIndex {
 
     /// The steps, see [`crate::message::turn::steps`].
     pub fn steps(&self) -> &[Step] {
-        &self.steps
+        &self.course.steps
     }
 
     /// The messages of which something [stays](stands) however old they are, assuming that they are at the
@@ -130,15 +101,6 @@ impl TurnIndex {
     /// The messages with reminders, ascending.
     pub fn reminding(&self) -> &[usize] {
         &self.reminding
-    }
-}
-
-/// Extends the last of these spans with the message at `at`, or begins another span with it.
-fn lengthen<T>(spans: &mut Vec<T>, begins: bool, at: usize, end: fn(&mut T) -> &mut usize, new: impl Fn() -> T) {
-    if begins {
-        spans.push(new());
-    } else if let Some(last) = spans.last_mut() {
-        *end(last) = at + 1;
     }
 }
 

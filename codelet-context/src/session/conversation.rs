@@ -152,7 +152,7 @@ impl Conversation {
     /// Creates an empty conversation. `overhead` estimates the tokens of each request besides its messages: tool
     /// definitions, and the system prompt if it is not a message.
     pub fn new(config: CompactionConfig, overhead: Tokens) -> Self {
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         occupancy.appended(overhead);
         Conversation {
             history: Arc::default(),
@@ -239,13 +239,8 @@ impl Conversation {
     }
 
     /// Records that the provider refused the request as too long; the limit that it reports replaces the configured
-    /// one.
-    pub fn refused(&mut self, named: Option<Tokens>) {
-        self.refused_at(named, None);
-    }
-
-    /// The same, if the provider also reports the prompt's tokens: that count is as good as one in a reply's usage.
-    pub fn refused_at(&mut self, named: Option<Tokens>, counted: Option<Tokens>) {
+    /// one. If it also counts the prompt's tokens, that count is as good as one in a reply's usage.
+    pub fn refused(&mut self, named: Option<Tokens>, counted: Option<Tokens>) {
         let counted = counted.filter(|&prompt| prompt > 0 && !self.is_doubtful(prompt, self.view.messages.len(), 0));
         if let Some(prompt) = counted {
             self.occupancy.replied(Usage::from_exclusive(prompt, 0, 0, 0), 0, true);

@@ -2,12 +2,11 @@
 //! turns.
 
 use crate::evidence::anchor::Anchor;
-use crate::message::exchange::Calls;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn;
 use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall, files};
-use crate::strategy::dedup;
 use crate::strategy::showing::{Looked, Question, Showing};
+use crate::strategy::{answers, dedup};
 use crate::text::body::Body;
 use codelet_text::short::on_one_line;
 use std::collections::{BTreeMap, HashMap};
@@ -365,28 +364,19 @@ impl<'a> Ground<'a> {
 
     /// Assigns each result to the newest call before it with the same id, or else to the first one after it.
     fn match_results(&mut self, messages: &'a [Arc<Message>]) {
-        let mut before: Calls<&str, &ToolCall> = Calls::default();
-        let mut early = Vec::new();
         let mut first: HashMap<&str, &ToolCall> = HashMap::new();
         for (index, message) in messages.iter().enumerate() {
             for (number, part) in message.parts.iter().enumerate() {
-                match part {
-                    Part::ToolCall(call) => {
-                        before.called(&call.id, call);
-                        first.entry(&call.id).or_insert(call);
-                        self.calls.insert((index, number), call);
-                    }
-                    Part::ToolResult(result) => match before.of(result) {
-                        Some(&call) => drop(self.calls.insert((index, number), call)),
-                        None => early.push(((index, number), &*result.call_id)),
-                    },
-                    _ => {}
+                if let Part::ToolCall(call) = part {
+                    first.entry(&call.id).or_insert(call);
+                    self.calls.insert((index, number), call);
                 }
             }
         }
-        for (at, id) in early {
-            if let Some(&call) = first.get(id) {
-                self.calls.insert(at, call);
+        for answer in answers(messages) {
+            let later = || first.get(&*answer.result.call_id).copied();
+            if let Some(call) = answer.call.or_else(later) {
+                self.calls.insert((answer.message, answer.part), call);
             }
         }
     }

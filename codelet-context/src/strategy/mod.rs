@@ -306,11 +306,11 @@ pub fn recent_window(messages: &[Arc<Message>], limits: &Limits) -> usize {
 }
 
 /// The position of a tool result, with the call that it answers.
-struct ToolAnswer<'a> {
-    message: usize,
-    part: usize,
-    result: &'a ToolResult,
-    call: Option<&'a ToolCall>,
+pub(crate) struct ToolAnswer<'a> {
+    pub message: usize,
+    pub part: usize,
+    pub result: &'a ToolResult,
+    pub call: Option<&'a ToolCall>,
 }
 
 impl ToolAnswer<'_> {
@@ -322,7 +322,7 @@ impl ToolAnswer<'_> {
 }
 
 /// All results, oldest first. Each answers the nearest call before it with its id.
-fn answers(messages: &[Arc<Message>]) -> Vec<ToolAnswer<'_>> {
+pub(crate) fn answers(messages: &[Arc<Message>]) -> Vec<ToolAnswer<'_>> {
     let mut answers = Vec::with_capacity(messages.len() / 2);
     let mut calls = Calls::default();
     for (message, entry) in messages.iter().enumerate() {

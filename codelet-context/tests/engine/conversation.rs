@@ -637,7 +637,7 @@ fn a_provider_that_refuses_again_and_again_ends_in_an_error() {
         let error = loop {
             requests += 1;
             assert!(requests <= 5, "a loop");
-            conversation.refused(named);
+            conversation.refused(named, None);
             assert_eq!(
                 conversation.decide(Signals::default()).map(Due::reason),
                 Some(Reason::Refused)

@@ -400,7 +400,6 @@ fn off_edits_nothing_before_the_window_is_full() {
     let mut conversation = stale(80);
     conversation.set_economics(Economics::default().preset(Preset::Off));
     assert_eq!(conversation.decide(COLD), None);
-    assert_eq!(conversation.pressure(COLD).removable, 0);
 }
 
 /// The time of a step does not grow with the conversation, and setting eight megabytes aside at once takes no second.

@@ -57,7 +57,7 @@ fn play(card: &PriceCard, preset: Preset, tells: Tells, steps: usize) -> Played 
         if tells == Tells::Both {
             conversation.sending(false);
         }
-        let now = conversation.pressure(Signals::default()).occupancy;
+        let now = conversation.occupancy();
         let read = if conversation.view().messages.starts_with(&sent) {
             prompt
         } else {

@@ -289,7 +289,7 @@ mod tests {
 
     fn tell(conversation: &mut Conversation, message: &Message) {
         if message.role == Role::Assistant {
-            let prompt = conversation.pressure(Signals::default()).occupancy;
+            let prompt = conversation.occupancy();
             let usage = Usage::from_exclusive(prompt / 10, prompt - prompt / 10, 0, 50);
             let report = Report {
                 usage,
@@ -321,7 +321,7 @@ mod tests {
                     bare.drop_texts(Texts::Newest);
                     shown.drop_texts(Texts::Shown);
                 }
-                prop_assert_eq!(bare.pressure(Signals::default()), whole.pressure(Signals::default()));
+                prop_assert_eq!(bare.pressing(Signals::default()), whole.pressing(Signals::default()));
                 prop_assert_eq!(bare.shown(), whole.shown());
                 let due = whole.decide(Signals::default());
                 prop_assert_eq!(bare.decide(Signals::default()), due);

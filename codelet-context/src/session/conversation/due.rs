@@ -72,13 +72,9 @@ fn words(part: &Part) -> Option<&Body> {
 }
 
 impl Conversation {
-    /// The pressure on the session before the next request.
-    pub fn pressure(&self, signals: Signals) -> Pressure {
-        self.pressing(signals).0
-    }
-
-    /// The same, with the edit that the economics suggest short of a full compaction.
-    fn pressing(&self, signals: Signals) -> (Pressure, Option<Way>) {
+    /// The pressure on the session before the next request, and the edit that the economics suggest short of a full
+    /// compaction.
+    pub(super) fn pressing(&self, signals: Signals) -> (Pressure, Option<Way>) {
         let occupancy = self.occupancy.next_request();
         let removable = self.economy.removable(self.occupancy.ratio());
         // After the cache has expired, there is no prefix whose rent could fall due.
@@ -346,7 +342,7 @@ mod tests {
             let call = ToolCall::new(format!("call_{number}"), "Look", Map::new());
             let words = Part::text(lines(number * 77_777, 8_000));
             let reply = Message::new(Role::Assistant, vec![words, Part::ToolCall(call)]);
-            let prompt = conversation.pressure(Signals::default()).occupancy;
+            let prompt = conversation.occupancy();
             let report = Report {
                 usage: Usage::from_exclusive(prompt, 0, 0, 2_010),
                 reasoning: 0,
@@ -442,7 +438,7 @@ mod tests {
     fn a_report_of_too_few_tokens_leaves_the_estimate() {
         let mut conversation = session(1_000_000);
         conversation.append(Message::user(lines(5, 80_000)));
-        let expected = conversation.pressure(Signals::default()).occupancy;
+        let expected = conversation.occupancy();
         for prompt in [12, 900, 7_000] {
             let report = Report {
                 usage: Usage::from_exclusive(prompt, 0, 0, 3),
@@ -450,7 +446,7 @@ mod tests {
                 is_whole: true,
             };
             conversation.replied(Message::assistant("Hm."), report);
-            let occupancy = conversation.pressure(Signals::default()).occupancy;
+            let occupancy = conversation.occupancy();
             assert!(occupancy >= expected, "{prompt}: {occupancy} of {expected}");
             assert_eq!(conversation.doubted().map(|(reported, _)| reported), Some(prompt));
         }
@@ -460,6 +456,6 @@ mod tests {
             is_whole: true,
         };
         conversation.replied(Message::assistant("Hm."), honest);
-        assert_eq!(conversation.pressure(Signals::default()).occupancy, 17_003);
+        assert_eq!(conversation.occupancy(), 17_003);
     }
 }
