@@ -591,7 +591,7 @@ impl<'a> Work<'a> {
         };
         let kept = drafts.iter_mut().filter(|draft| draft.source >= start && !draft.pinned);
         view.messages = kept.map(|draft| Arc::new(draft.message.clone())).collect();
-        let limits = strategy::Limits::default();
+        let limits = strategy::StrategyLimits::default();
         for strategy in strategy::PIPELINE.iter().filter(|strategy| strategy.within_messages) {
             let count = (strategy.apply)(&mut view, &limits);
             self.strategies.add(strategy.name, count);

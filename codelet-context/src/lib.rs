@@ -177,7 +177,7 @@ pub mod recall {
 /// [`ToolResult::refusal`](crate::message::ToolResult::refusal) from a field of the harness. Tool output never decides
 /// this: a page, a file or a program can imitate any refusal.
 pub mod refusal {
-    pub use crate::message::refusal::{NOT_RUN, PREFACE, Refusal, answer, by_user, is_posed, told_in, words_in};
+    pub use crate::message::refusal::{NOT_RUN, PREFACE, RefusedBy, answer, by_user, is_posed, told_in, words_in};
 }
 
 /// Context for the model besides the conversation, one current text of each kind.

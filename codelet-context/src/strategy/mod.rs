@@ -33,7 +33,7 @@ pub struct Strategy {
     /// The name in reports and in the archive.
     pub name: &'static str,
     /// Applies the strategy and returns its counts.
-    pub apply: fn(&mut View, &Limits) -> StrategyCount,
+    pub apply: fn(&mut View, &StrategyLimits) -> StrategyCount,
     /// True if it keeps every message and removes nothing but thinking from them: a compaction runs it over the kept
     /// messages.
     pub(crate) within_messages: bool,
@@ -81,7 +81,7 @@ pub const PIPELINE: &[Strategy] = &[
 
 /// The limits of the strategies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct StrategyLimits {
     /// The maximum size of the view, estimated; without it, no step is left out.
     pub budget: Option<Tokens>,
     /// The number of turns at the end that stay unchanged.
@@ -90,11 +90,11 @@ pub struct Limits {
     pub recent_steps: usize,
 }
 
-impl Default for Limits {
+impl Default for StrategyLimits {
     /// Three turns, as everywhere in the engine. 20 steps, since a session of one prompt and hundreds of steps is the
     /// usual case, and nearly nine in ten references go back less than 40,000 tokens, which is 20 to 30 steps.
     fn default() -> Self {
-        Limits {
+        StrategyLimits {
             budget: None,
             recent_turns: RECENT_TURNS,
             recent_steps: 20,
@@ -165,11 +165,11 @@ impl StrategyStats {
 /// assert_eq!(validate(&view), []);
 /// ```
 pub fn apply_all(view: &mut View) -> StrategyStats {
-    apply_with(view, &Limits::default())
+    apply_with(view, &StrategyLimits::default())
 }
 
 /// Runs all strategies.
-pub fn apply_with(view: &mut View, limits: &Limits) -> StrategyStats {
+pub fn apply_with(view: &mut View, limits: &StrategyLimits) -> StrategyStats {
     let mut stats = StrategyStats::default();
     // Each result must be assigned to its call first; otherwise the last strategy would change what the earlier ones
     // found, and a second run would find more.
@@ -190,7 +190,7 @@ pub fn apply_with(view: &mut View, limits: &Limits) -> StrategyStats {
 
 /// Runs only `pairing`: afterwards the view is valid for every provider.
 pub fn pair(view: &mut View) -> StrategyCount {
-    pairing::answer_every_call(view, &Limits::default())
+    pairing::answer_every_call(view, &StrategyLimits::default())
 }
 
 /// The strategy of this name.
@@ -280,7 +280,7 @@ fn contents(part: &Part, tool: Option<&str>, each: &mut dyn FnMut(&str, &Body, O
 
 /// The start of the recent window: the recent turns, or the last steps with calls if those turns are longer. Only steps
 /// with calls count, since `pairing` never adds, drops or splits them.
-pub fn recent_window(messages: &[Arc<Message>], limits: &Limits) -> usize {
+pub fn recent_window(messages: &[Arc<Message>], limits: &StrategyLimits) -> usize {
     let turns = turn::turns(messages);
     let turn = match turns.len().checked_sub(limits.recent_turns) {
         Some(index) => turns.get(index).map_or(messages.len(), |turn| turn.0.start),

@@ -17,7 +17,7 @@
 //!
 //! Linear in the number of parts. A conversation that is in order is not copied.
 
-use super::{Limits, StrategyCount, bytes, contents};
+use super::{StrategyCount, StrategyLimits, bytes, contents};
 use crate::message::pending;
 use crate::message::recall::Archive;
 use crate::message::validate::{
@@ -47,7 +47,7 @@ pub(crate) const OPENING: &str = "[The conversation begins here.]";
 pub(crate) const CLOSING: &str = "[Go on.]";
 
 /// Repairs whatever a provider would refuse.
-pub(crate) fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
+pub(crate) fn answer_every_call(view: &mut View, _: &StrategyLimits) -> StrategyCount {
     mend(view).0
 }
 

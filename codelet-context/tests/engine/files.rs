@@ -175,7 +175,7 @@ fn a_reply_that_the_vendor_goes_on_with_no_more_is_closed_by_a_marker() {
     said.compact(Due::whole(Reason::Asked)).unwrap();
     assert!(is_valid(&said));
     // Left as it is, it would be refused by the vendor whose own tools there are.
-    let mut left: View = session(vec![Part::text("search")], 1).into_iter().collect();
+    let mut left = View::new(session(vec![Part::text("search")], 1));
     left.messages
         .extend([Arc::new(paused.clone()), Arc::new(Message::user("never mind"))]);
     assert_eq!(validate(&left).len(), 1);

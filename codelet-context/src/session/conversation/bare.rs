@@ -155,41 +155,39 @@ impl Nothing {
             true => Body::new(format!("{:016x}", body.hash())),
             false => self.text.clone(),
         };
-        let bare = |part: &Part| match part {
-            Part::Text(text) => {
-                let is_own = part.is_own_words();
-                let body = if is_own { same(&text.body) } else { self.text.clone() };
-                Part::Text(Text::new(body, text.origin))
+        let mut bare = message.clone();
+        bare.extra = Extra::default();
+        for part in &mut bare.parts {
+            let is_own = part.is_own_words();
+            match part {
+                Part::Text(text) => {
+                    let body = if is_own { same(&text.body) } else { self.text.clone() };
+                    *text = Text::new(body, text.origin);
+                }
+                Part::Thinking(thinking) => {
+                    *thinking = Thinking {
+                        body: self.text.clone(),
+                        signature: None,
+                        redacted: None,
+                        is_wanted_back: thinking.is_wanted_back,
+                        extra: Extra::default(),
+                    };
+                }
+                Part::Image(image) => (image.data, image.extra) = (same(&image.data), Extra::default()),
+                Part::ToolCall(call) => {
+                    *call = ToolCall {
+                        parameters: self.parameters.clone(),
+                        ..ToolCall::new(call.id.clone(), call.tool.clone(), Map::new())
+                    };
+                }
+                Part::ToolResult(result) => *result = self.instead_of(result),
+                Part::Opaque(opaque) => {
+                    let json = Value::from(same(opaque.json()).as_str());
+                    *opaque = Opaque::new(opaque.kind.clone(), json).that_is(opaque.nature.clone());
+                }
             }
-            Part::Thinking(thinking) => Part::Thinking(Thinking {
-                body: self.text.clone(),
-                signature: None,
-                redacted: None,
-                is_wanted_back: thinking.is_wanted_back,
-                extra: Extra::default(),
-            }),
-            Part::Image(image) => {
-                let mut bare = image.clone();
-                (bare.data, bare.extra) = (same(&image.data), Extra::default());
-                Part::Image(bare)
-            }
-            Part::ToolCall(call) => Part::ToolCall(ToolCall {
-                parameters: self.parameters.clone(),
-                ..ToolCall::new(call.id.clone(), call.tool.clone(), Map::new())
-            }),
-            Part::ToolResult(result) => Part::ToolResult(self.instead_of(result)),
-            Part::Opaque(opaque) => {
-                let json = same(opaque.json());
-                let bare = Opaque::new(opaque.kind.clone(), Value::from(json.as_str()));
-                Part::Opaque(bare.that_is(opaque.nature.clone()))
-            }
-        };
-        Message {
-            role: message.role,
-            parts: message.parts.iter().map(bare).collect(),
-            bare: message.bare,
-            extra: Extra::default(),
         }
+        bare
     }
 
     /// The same message without its outputs.
@@ -197,7 +195,7 @@ impl Nothing {
         let mut bare = message.clone();
         for part in &mut bare.parts {
             if let Part::ToolResult(result) = part {
-                *part = Part::ToolResult(self.instead_of(result));
+                *result = self.instead_of(result);
             }
         }
         bare
