@@ -248,7 +248,7 @@ fn hide(part: &mut Part, session: &Session) {
         }
         // The readable part of an opaque block may be quoted.
         Part::Opaque(opaque) => {
-            if let Some(BlockText::Call { body, .. } | Words::Output(body)) = &mut opaque.words {
+            if let Some(BlockText::Call { body, .. } | BlockText::Output(body)) = &mut opaque.words {
                 let hidden = session.hidden(body.as_str());
                 if hidden != body.as_str() {
                     *body = hidden.into();

@@ -666,7 +666,7 @@ proptest! {
     #[test]
     fn preparing_changes_no_result(view in anything(), limits in limits()) {
         // Built anew, so that the two share no computed facts.
-        let mut prepared: View = view.messages.iter().map(|message| (**message).clone()).collect();
+        let mut prepared = View::new(view.messages.iter().map(|message| (**message).clone()));
         prepared.messages.iter().for_each(|message| prepare(message));
         let mut fresh = view;
         apply_with(&mut fresh, &limits);
