@@ -428,12 +428,6 @@ impl Opaque {
         }
     }
 
-    /// Returns the block with this readable content.
-    pub fn saying(mut self, words: Option<BlockText>) -> Self {
-        self.words = words;
-        self
-    }
-
     /// Returns the block with this nature.
     pub fn that_is(mut self, nature: Nature) -> Self {
         self.nature = nature;

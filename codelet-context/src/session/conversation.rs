@@ -163,7 +163,7 @@ impl Conversation {
             system: 0,
             reminders: 0,
             newest_prompt: 0,
-            tracker: TokenTracker::new(),
+            tracker: TokenTracker::default(),
             occupancy,
             doubted: None,
             attempts: Attempts::default(),

@@ -477,20 +477,15 @@ fn prompt_line(message: &Message) -> Option<String> {
 
 /// The texts of a part that could be duplicates: its own, or those of a tool result.
 fn bodies(part: &Part) -> impl Iterator<Item = &Body> {
-    let own = match part {
-        Part::Text(text) => Some(&text.body),
-        _ => None,
+    let (parts, is_result) = match part {
+        Part::ToolResult(result) => (result.output.as_slice(), true),
+        part => (std::slice::from_ref(part), false),
     };
-    let answered = match part {
-        Part::ToolResult(result) => result.output.as_slice(),
-        _ => &[],
-    };
-    let inside = answered.iter().filter_map(|part| match part {
+    parts.iter().filter_map(move |part| match part {
         Part::Text(text) => Some(&text.body),
-        Part::Image(image) => Some(&image.data),
+        Part::Image(image) if is_result => Some(&image.data),
         _ => None,
-    });
-    own.into_iter().chain(inside)
+    })
 }
 
 fn repeats(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Repeat> {

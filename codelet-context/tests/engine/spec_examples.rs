@@ -84,7 +84,7 @@ fn the_percentage_shown_is_of_the_limit_that_the_decision_uses() {
 
 #[test]
 fn figures_after_a_compaction_are_an_estimate_with_a_stale_cache() {
-    let mut tracker = TokenTracker::new();
+    let mut tracker = TokenTracker::default();
     tracker.report(Usage::from_exclusive(2_300, 0, 180_000, 700), 0);
     tracker.rebuilt(41_900);
     assert_eq!((tracker.input, tracker.is_estimate), (41_900, true));

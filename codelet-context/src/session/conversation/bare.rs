@@ -20,13 +20,6 @@ pub enum Texts {
     All,
 }
 
-/// Messages that lost their texts, by what they were: a message that several lists show stays one.
-#[derive(Default)]
-struct Bare {
-    known: HashMap<*const Message, Arc<Message>>,
-    nothing: Nothing,
-}
-
 /// What stands in place of all that is alike, once.
 struct Nothing {
     text: Body,
@@ -39,16 +32,6 @@ impl Default for Nothing {
             text: Body::new(""),
             parameters: Parameters::new(Map::new()),
         }
-    }
-}
-
-impl Bare {
-    fn of(&mut self, messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
-        let bare = |message: &Arc<Message>| {
-            let bare = self.known.entry(Arc::as_ptr(message));
-            bare.or_insert_with(|| Arc::new(self.nothing.but_for(message))).clone()
-        };
-        messages.iter().map(bare).collect()
     }
 }
 
@@ -120,14 +103,23 @@ impl Conversation {
         // What was appended since texts were dropped last stands at the end of both.
         let since = said.len() - self.bare_until;
         let until = last(said).unwrap_or(0).max(self.bare_until);
-        let mut bare = Bare::default();
-        let said = bare.of(&said[self.bare_until..until]);
+        // A message that both lists hold stays one.
+        let mut known: HashMap<*const Message, Arc<Message>> = HashMap::new();
+        let nothing = Nothing::default();
+        let mut bare = |messages: &[Arc<Message>]| -> Vec<Arc<Message>> {
+            let bare = |message: &Arc<Message>| {
+                let bare = known.entry(Arc::as_ptr(message));
+                bare.or_insert_with(|| Arc::new(nothing.but_for(message))).clone()
+            };
+            messages.iter().map(bare).collect()
+        };
+        let said = bare(&said[self.bare_until..until]);
         let first = match self.texts {
             Texts::Newest => shown.len().saturating_sub(since),
             Texts::Shown | Texts::All => 0,
         };
         let places = first..last(shown).unwrap_or(0).max(first);
-        let fresh = bare.of(&shown[places.clone()]);
+        let fresh = bare(&shown[places.clone()]);
         shown.splice(places, fresh);
         Arc::make_mut(&mut self.history).drop_texts(self.bare_until, said);
         self.economy.drop_texts();

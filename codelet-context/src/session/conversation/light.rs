@@ -2,7 +2,7 @@
 
 use super::Conversation;
 use super::edits::Refusal;
-use super::undo::Snapshot;
+use super::undo::{Before, Snapshot};
 use crate::budget::economy::TrimPlan;
 use crate::budget::policy::Reason;
 use crate::compact::notice::Notice;
@@ -71,7 +71,10 @@ impl Conversation {
         self.occupancy.removed(removed);
         let after = self.occupancy.next_request();
         self.tracker.rebuilt(after);
-        self.snapshots.push(Snapshot::of(changed, number));
+        self.snapshots.push(Snapshot {
+            before: Before::Messages(changed),
+            edit: number,
+        });
         self.revision += 1;
         self.edits.push(self.edit_now(reason, before, after));
         Ok(Notice::trimmed(masked, before, after, true))
