@@ -132,21 +132,17 @@ pub(crate) fn find_among(
 
 /// The ranges of a turn that are examined: the whole turn, or the prompt and each step of a long one.
 fn spans(messages: &[Arc<Message>], turn: &Range<usize>, is_long: bool) -> Vec<Range<usize>> {
-    if turn.is_empty() {
-        return Vec::new();
+    let mut ends = vec![turn.start];
+    if is_long {
+        let steps = turn::steps(messages, turn.clone());
+        ends.extend(
+            steps
+                .iter()
+                .map(|step| step.0.start)
+                .filter(|&start| start > turn.start),
+        );
     }
-    let steps = if is_long {
-        turn::steps(messages, turn.clone())
-    } else {
-        Vec::new()
-    };
-    let starts = std::iter::once(turn.start).chain(
-        steps
-            .into_iter()
-            .map(|step| step.0.start)
-            .filter(|&start| start > turn.start),
-    );
-    let starts: Vec<usize> = starts.collect();
-    let ends = starts[1..].iter().copied().chain([turn.end]);
-    starts.iter().zip(ends).map(|(&start, end)| start..end).collect()
+    ends.push(turn.end);
+    let spans = ends.windows(2).map(|ends| ends[0]..ends[1]);
+    spans.filter(|span| !span.is_empty()).collect()
 }

@@ -13,13 +13,16 @@ use std::sync::Arc;
 /// The course of a conversation; see the module documentation. Takes a few machine words per message.
 #[derive(Clone, Default)]
 pub(crate) struct TurnIndex {
-    size: Size,
-    order: Order<Arc<str>>,
+    /// The size of the conversation.
+    pub size: Size,
+    /// Whether the conversation is valid.
+    pub order: Order<Arc<str>>,
     course: Course,
-    /// Messages of which something stays however old they are.
-    standing: Vec<usize>,
-    /// Messages with reminders, and messages with summaries.
-    reminding: Vec<usize>,
+    /// The messages of which something [stays](stands) however old they are, assuming that they are at the head;
+    /// ascending.
+    pub standing: Vec<usize>,
+    /// The messages with reminders, ascending.
+    pub reminding: Vec<usize>,
     summarising: Vec<usize>,
     was_compacted: bool,
     /// The hashes of long prompt texts, and whether one of them occurs twice.
@@ -62,16 +65,6 @@ impl TurnIndex {
         }
     }
 
-    /// The size of the conversation.
-    pub fn size(&self) -> Size {
-        self.size
-    }
-
-    /// The order state: whether the conversation is valid.
-    pub fn order(&self) -> &Order<Arc<str>> {
-        &self.order
-    }
-
     /// The turns, see [`crate::message::turn::turns`]; in a previously compacted conversation, where nothing may be
     /// left between two prompts, each prompt begins a turn.
     pub fn turns(&self) -> &[Turn] {
@@ -90,17 +83,6 @@ impl TurnIndex {
     /// The steps, see [`crate::message::turn::steps`].
     pub fn steps(&self) -> &[Step] {
         &self.course.steps
-    }
-
-    /// The messages of which something [stays](stands) however old they are, assuming that they are at the
-    /// head; ascending.
-    pub fn standing(&self) -> &[usize] {
-        &self.standing
-    }
-
-    /// The messages with reminders, ascending.
-    pub fn reminding(&self) -> &[usize] {
-        &self.reminding
     }
 }
 
@@ -201,11 +183,11 @@ mod tests {
         fn what_is_noted_is_what_a_walk_over_everything_finds(letters in "[spirmMISNbac]{0,40}") {
             let messages = conversation(&letters);
             let course = course(&messages);
-            prop_assert_eq!(course.size(), Size::of(&messages));
+            prop_assert_eq!(course.size, Size::of(&messages));
             prop_assert_eq!(course.turns(), turn::turns(&messages));
             prop_assert_eq!(course.steps(), turn::steps(&messages, 0..messages.len()));
             let all: Vec<usize> = (0..messages.len()).collect();
-            let (some, every) = (reminder::settlement(&messages, course.reminding()), reminder::settlement(&messages, &all));
+            let (some, every) = (reminder::settlement(&messages, &course.reminding), reminder::settlement(&messages, &all));
             prop_assert_eq!((some.gone, some.replaced), (every.gone, every.replaced));
         }
 
@@ -219,8 +201,8 @@ mod tests {
             };
             let before = messages.clone();
             let count = strategy::pair(&mut view);
-            prop_assert_eq!(course.order().is_kept(), count.hits == 0);
-            if course.order().is_kept_but_for_its_end() {
+            prop_assert_eq!(course.order.is_kept(), count.hits == 0);
+            if course.order.is_kept_but_for_its_end() {
                 let kept = before.iter().zip(&view.messages).filter(|(old, new)| Arc::ptr_eq(old, new)).count();
                 prop_assert_eq!(kept, before.len());
                 prop_assert!(view.messages.len() <= before.len() + 1);

@@ -201,16 +201,8 @@ fn checkbox(line: &str) -> Option<(Option<String>, TodoItem)> {
         "~" | "/" | ">" | "-" => TodoState::Active,
         word => progress(word)?,
     };
-    let text = text.trim();
-    (!text.is_empty()).then(|| {
-        (
-            None,
-            TodoItem {
-                text: text.to_owned(),
-                state,
-            },
-        )
-    })
+    let text = text.trim().to_owned();
+    (!text.is_empty()).then_some((None, TodoItem { text, state }))
 }
 
 /// The text of an item, under one of its usual names.

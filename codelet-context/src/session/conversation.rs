@@ -447,24 +447,18 @@ impl Conversation {
     /// Every break of the prefix so far, oldest first: edits, changes of models, tools and conversations, expired
     /// caches, and unexplained ones.
     pub fn breaks(&self) -> &[Break] {
-        self.economy.breaks()
+        &self.economy.breaks
     }
 
     /// The number of reported requests of the session; the next break will have the number after it.
     pub fn requests(&self) -> u64 {
-        self.economy.requests()
+        self.economy.requests
     }
 
     /// The occupancy of the window at the next request. `updated` is the current time in milliseconds since 1970-01-01
     /// UTC.
     pub fn state(&self, model: &str, updated: u64) -> TokenState {
-        self.state_with(0, model, updated)
-    }
-
-    /// The same, after appending messages of this estimate.
-    pub fn state_with(&self, more: Tokens, model: &str, updated: u64) -> TokenState {
-        let current = self.occupancy.next_request().saturating_add(self.occupancy.scale(more));
-        TokenState::new(current, self.config.limit(), model, updated)
+        TokenState::new(self.occupancy.next_request(), self.config.limit(), model, updated)
     }
 
     /// Lowers the output tokens reserved in the window to the maximum that the model turned out to support. Returns

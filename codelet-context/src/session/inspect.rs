@@ -288,25 +288,19 @@ pub fn by_kind(messages: &[Arc<Message>]) -> BTreeMap<Kind, Share> {
             kinds.entry(Kind::Other).or_default().add(1, unread);
         }
         for part in &message.parts {
-            count_kinds(&mut kinds, message.role, part, tokens::estimate_part(part));
+            let mut rest = tokens::estimate_part(part);
+            if let Part::ToolResult(result) = part {
+                let pictures = result.output.iter().filter(|part| matches!(part, Part::Image(_)));
+                for picture in pictures {
+                    let weight = tokens::estimate_part(picture);
+                    kinds.entry(Kind::Images).or_default().add(1, weight);
+                    rest = rest.saturating_sub(weight);
+                }
+            }
+            kinds.entry(Kind::of(message.role, part)).or_default().add(1, rest);
         }
     }
     kinds
-}
-
-fn count_kinds(kinds: &mut BTreeMap<Kind, Share>, role: Role, part: &Part, tokens: Tokens) {
-    let mut rest = tokens;
-    if let Part::ToolResult(result) = part {
-        let pictures = result.output.iter().filter(|part| matches!(part, Part::Image(_)));
-        let (count, weight) = pictures.fold((0, 0), |(count, weight), picture| {
-            (count + 1, weight + tokens::estimate_part(picture))
-        });
-        if count > 0 {
-            kinds.entry(Kind::Images).or_default().add(count, weight);
-            rest = rest.saturating_sub(weight);
-        }
-    }
-    kinds.entry(Kind::of(role, part)).or_default().add(1, rest);
 }
 
 fn count_tools(tools: &mut HashMap<Arc<str>, ToolShare>, part: &Part, tokens: Tokens, tool: Option<&Arc<str>>) {

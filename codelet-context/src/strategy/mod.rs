@@ -208,17 +208,11 @@ pub fn prepare(message: &Message) {
                 call.parameters.json();
             }
             Part::ToolResult(result) => {
-                for block in &result.output {
-                    match block {
-                        Part::Text(text) => {
-                            text.body.hash();
-                            text.body.squeezed(lingua::squeeze);
-                        }
-                        Part::Image(image) => {
-                            image.data.hash();
-                        }
-                        _ => {}
-                    }
+                contents(part, None, &mut |_, body, _| {
+                    body.hash();
+                });
+                for text in result.texts() {
+                    text.body.squeezed(lingua::squeeze);
                 }
             }
             Part::Thinking(thinking) => {

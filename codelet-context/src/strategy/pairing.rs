@@ -228,17 +228,11 @@ impl SameId {
 
 /// The name with refused characters replaced, and of limited length.
 fn plain(name: &str, longest: usize, otherwise: &str) -> String {
-    let plain: String = name
-        .chars()
-        .take(longest)
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
+    let accepted = |c: char| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => c,
+        _ => '_',
+    };
+    let plain: String = name.chars().take(longest).map(accepted).collect();
     if plain.is_empty() { otherwise.to_owned() } else { plain }
 }
 

@@ -76,7 +76,7 @@ impl Conversation {
             let is_gone = has_output && !shown.contains(&Arc::as_ptr(message));
             is_gone.then(|| Arc::new(nothing.instead_of_outputs(message)))
         };
-        let bulk = self.economy.bulk();
+        let bulk = &self.economy.bulk;
         Arc::make_mut(&mut self.history).drop_outputs(bare, |place| bulk.is_shown(place));
         self.economy.drop_texts();
         self.view.archive.drop_texts(|removed| removed.reason == trim::REASON);

@@ -83,7 +83,7 @@ impl Conversation {
                     for result in message.tool_results() {
                         // Results that the user restored are not removed again.
                         if self.masks.remove(&result.call_id).is_some() {
-                            self.economy.exempt(&result.call_id);
+                            self.economy.bulk.exempt(&result.call_id);
                         }
                     }
                     self.view.messages[at] = message;
