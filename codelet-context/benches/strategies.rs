@@ -2,8 +2,8 @@
 #![allow(missing_docs)]
 
 use codelet_context::message::{Action, ActionKind, Message, Part, Role, Thinking, ToolCall, ToolResult};
-use codelet_context::strategy::{Limits, PIPELINE, apply_all, apply_with, bytes, prepare};
-use codelet_context::validate::{Vendor, validate};
+use codelet_context::strategy::{PIPELINE, StrategyLimits, apply_all, apply_with, bytes, prepare};
+use codelet_context::validate::validate;
 use codelet_context::view::View;
 use divan::{Bencher, counter::BytesCount};
 use std::sync::Arc;
@@ -107,9 +107,9 @@ fn all(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 100, sample_size = 1)]
 fn all_within_200_000_tokens(bencher: Bencher<'_, '_>) {
     let view = prepared();
-    let limits = Limits {
+    let limits = StrategyLimits {
         budget: Some(200_000),
-        ..Limits::default()
+        ..StrategyLimits::default()
     };
     bencher
         .counter(size(&view))
@@ -132,9 +132,9 @@ fn one(bencher: Bencher<'_, '_>, name: &str) {
     let Some(strategy) = codelet_context::strategy::named(name) else {
         return;
     };
-    let limits = Limits {
+    let limits = StrategyLimits {
         budget: Some(200_000),
-        ..Limits::default()
+        ..StrategyLimits::default()
     };
     bencher
         .with_inputs(|| view.clone())
@@ -169,5 +169,5 @@ fn orphans_16_000(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 50, sample_size = 1)]
 fn validate_for_four(bencher: Bencher<'_, '_>) {
     let view = prepared();
-    bencher.bench_local(|| Vendor::ALL.map(|vendor| validate(&view, vendor).len()));
+    bencher.bench_local(|| validate(&view).len());
 }

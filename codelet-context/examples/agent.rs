@@ -85,7 +85,7 @@ fn run(model: &mut Model) -> Result<Conversation, Refusal> {
             Answer::Reply(reply, usage) => (reply, usage),
             Answer::TooLong(limit) => {
                 // It is learned; the next `decide` compacts for it, and `compact` refuses once nothing helps.
-                conversation.refused(Some(limit));
+                conversation.refused(Some(limit), None);
                 continue;
             }
         };

@@ -181,7 +181,7 @@ pub(crate) struct CompactionCache<'a> {
 
 /// Compacts a history that is compacted repeatedly; see [`compact`].
 pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: CompactionCache<'_>) -> Compaction {
-    let before = options.shown.unwrap_or_else(|| history.course().size());
+    let before = options.shown.unwrap_or_else(|| history.course().size);
     let mended = Mended::of(history, options.archive, known.valid);
     // The known data refers to the unrepaired history.
     let is_same = matches!(mended.history, Cow::Borrowed(_));
@@ -200,7 +200,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Com
         work
     };
     let work = begun();
-    let whole = mended.history.course().size();
+    let whole = mended.history.course().size;
     let (budget, fits) = match options.target {
         Target::Select => (None, select::by_anchor(&work.turns, &work.anchors).start == 0),
         Target::Budget(budget) => (Some(budget), whole.tokens <= budget),
@@ -399,7 +399,7 @@ impl<'a> Work<'a> {
             (kept, drafts) = self.keep(division.budget, division.steps, last);
         }
         let budget = division.map_or(budget, |division| division.budget);
-        let output = room::output_cap(budget, self.history.course().size().tokens);
+        let output = room::output_cap(budget, self.history.course().size.tokens);
         let is_seen = self.is_seen(last);
         let limits = room::Limits {
             output,
@@ -470,13 +470,13 @@ impl<'a> Work<'a> {
     fn steps_share(&mut self, budget: Tokens, last: usize) -> f64 {
         let standing = self.select(self.history.messages().len(), last);
         let left = room::left(&standing, budget) as f64 / budget.max(1) as f64;
-        left * room::kept_share(budget, self.history.course().size().tokens)
+        left * room::kept_share(budget, self.history.course().size.tokens)
     }
 
     /// Selects the kept part for a limit of `limit` tokens; returns it with all drafts that stay.
     fn keep(&mut self, budget: Tokens, limit: Tokens, last: usize) -> (Kept, Vec<Draft>) {
         let messages = self.history.messages();
-        let output_cap = room::output_cap(budget, self.history.course().size().tokens);
+        let output_cap = room::output_cap(budget, self.history.course().size.tokens);
         let weight = |message: usize| room::weigh(&messages[message], output_cap);
         let steps = self.history.course().steps();
         let within = |limit| select::within(limit, messages, &self.turns, steps, &self.anchors, weight);
@@ -529,7 +529,7 @@ impl<'a> Work<'a> {
         let first_prompt = self.turns.first().map_or(0, |turn| turn.0.start);
         let answered = messages.iter().rposition(|message| message.is_prompt());
         let mut drafts = Vec::new();
-        let standing = self.history.course().standing();
+        let standing = &self.history.course().standing;
         let standing = &standing[..standing.partition_point(|&index| index < start)];
         let pinned = self.pinned.iter().cloned().flatten().filter(|&index| index < start);
         let offered = self.offered.iter().copied().filter(|&index| index < start);
@@ -566,7 +566,7 @@ impl<'a> Work<'a> {
     /// Keeps one reminder of each kind, so that superseded ones take no room.
     fn settle_reminders(&mut self, drafts: &mut Vec<Draft>) {
         let messages = self.history.messages();
-        let mut settlement = reminder::settlement(messages, self.history.course().reminding());
+        let mut settlement = reminder::settlement(messages, &self.history.course().reminding);
         if settlement.gone.is_empty() && settlement.replaced.is_empty() {
             return;
         }
@@ -591,7 +591,7 @@ impl<'a> Work<'a> {
         };
         let kept = drafts.iter_mut().filter(|draft| draft.source >= start && !draft.pinned);
         view.messages = kept.map(|draft| Arc::new(draft.message.clone())).collect();
-        let limits = strategy::Limits::default();
+        let limits = strategy::StrategyLimits::default();
         for strategy in strategy::PIPELINE.iter().filter(|strategy| strategy.within_messages) {
             let count = (strategy.apply)(&mut view, &limits);
             self.strategies.add(strategy.name, count);

@@ -25,7 +25,7 @@
 //! use codelet_context::message::{Action, Message, Part, Role, ToolCall, ToolResult};
 //! use codelet_context::policy::CompactionConfig;
 //! use codelet_context::usage::Usage;
-//! use codelet_context::validate::{Vendor, validate};
+//! use codelet_context::validate::validate;
 //!
 //! let mut conversation = Conversation::new(CompactionConfig::new(20_000), 0);
 //! conversation.append(Message::user("Find out why the parser is slow."));
@@ -54,7 +54,7 @@
 //!
 //! assert!(notice.to_string().starts_with("Context compacted: "));
 //! assert!(notice.after <= conversation.config().target());
-//! assert!(Vendor::ALL.iter().all(|&vendor| validate(conversation.view(), vendor).is_empty()));
+//! assert_eq!(validate(conversation.view()), []);
 //! let (handle, removed) = conversation.archive().iter().next().expect("something was removed");
 //! assert_eq!(conversation.recall(handle.as_str(), None), Some(removed.body.as_str()));
 //!
@@ -177,7 +177,7 @@ pub mod recall {
 /// [`ToolResult::refusal`](crate::message::ToolResult::refusal) from a field of the harness. Tool output never decides
 /// this: a page, a file or a program can imitate any refusal.
 pub mod refusal {
-    pub use crate::message::refusal::{NOT_RUN, PREFACE, Refusal, answer, by_user, is_posed, told_in, words_in};
+    pub use crate::message::refusal::{NOT_RUN, PREFACE, RefusedBy, answer, by_user, is_posed, told_in, words_in};
 }
 
 /// Context for the model besides the conversation, one current text of each kind.
@@ -200,14 +200,14 @@ pub mod turn {
     pub use crate::message::turn::{Turn, turns};
 }
 
-/// The request rules of four vendors, checked on the view from which a request is written.
+/// The request rules of all vendors together, checked on the view from which a request is written.
 ///
 /// A writer merges adjacent user messages if its vendor requires it, hoists the system prompt and leaves out thinking
 /// of other vendors, and call ids are converted for a vendor before writing, so none of these is a violation here. The
 /// type guarantees that parameters are an object. The rules are those that vendors document or enforce by refusing
 /// requests.
 pub mod validate {
-    pub use crate::message::validate::{Vendor, Violation, validate};
+    pub use crate::message::validate::{Violation, validate};
 }
 
 /// The view of the history that would be sent to the model.

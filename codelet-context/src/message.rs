@@ -28,7 +28,7 @@ pub use parameters::Parameters;
 pub(crate) use parameters::values_within;
 
 use crate::message::recall::Handle;
-use crate::message::refusal::Refusal;
+use crate::message::refusal::RefusedBy;
 use crate::text::body::Body;
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
@@ -332,7 +332,7 @@ pub struct ToolResult {
     /// The error message, if the tool reports one besides its output.
     pub error: Option<Body>,
     /// The source of the refusal, if a field of the harness records one. Never inferred from the output.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<RefusedBy>,
     /// True if the provider keeps the call itself: the result has no call among the messages and is no orphan.
     pub is_apart: bool,
     /// For a result in plain text: the introduction by its harness, such as `[read_file for 'a.rs'] Result:`.
@@ -377,13 +377,13 @@ pub struct Opaque {
     /// The treatment that the block allows. Set when the part is created.
     pub nature: Nature,
     /// The readable content, if any. Set when the part is created.
-    pub words: Option<Words>,
+    pub words: Option<BlockText>,
     json: Arc<OnceLock<Body>>,
 }
 
 /// The readable content of a block of a provider's own tool; such a block is sent back unchanged or not at all.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Words {
+pub enum BlockText {
     /// A call: the tool and its arguments.
     Call {
         /// The tool's name.
@@ -426,12 +426,6 @@ impl Opaque {
             words: None,
             json: Arc::default(),
         }
-    }
-
-    /// Returns the block with this readable content.
-    pub fn saying(mut self, words: Option<Words>) -> Self {
-        self.words = words;
-        self
     }
 
     /// Returns the block with this nature.

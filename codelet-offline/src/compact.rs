@@ -6,7 +6,7 @@ use codelet_context::history::History;
 use codelet_context::message::Message;
 use codelet_context::recall::Archive;
 use codelet_context::tokens::{Tokens, estimate_message};
-use codelet_context::validate::{Vendor, validate};
+use codelet_context::validate::validate;
 use codelet_context::view::View;
 use codelet_text::short::{clip, grouped};
 use codelet_transcript::{Document, Format, Warning as DocumentWarning, WriteError, vendor};
@@ -219,15 +219,13 @@ fn what_was_wrong(history: &History) -> String {
         archive: Archive::default(),
     };
     let mut kinds: Vec<(String, BTreeSet<usize>, String)> = Vec::new();
-    for vendor in Vendor::ALL {
-        for found in validate(&view, vendor) {
-            // Sentences of one kind differ in quoted text and numbers.
-            let quotes = found.sentence.split('"').step_by(2);
-            let kind: String = quotes.flat_map(str::chars).filter(|c| !c.is_ascii_digit()).collect();
-            match kinds.iter_mut().find(|(other, ..)| *other == kind) {
-                Some((_, places, _)) => drop(places.insert(found.message)),
-                None => kinds.push((kind, BTreeSet::from([found.message]), found.sentence)),
-            }
+    for found in validate(&view) {
+        // Sentences of one kind differ in quoted text and numbers.
+        let quotes = found.sentence.split('"').step_by(2);
+        let kind: String = quotes.flat_map(str::chars).filter(|c| !c.is_ascii_digit()).collect();
+        match kinds.iter_mut().find(|(other, ..)| *other == kind) {
+            Some((_, places, _)) => drop(places.insert(found.message)),
+            None => kinds.push((kind, BTreeSet::from([found.message]), found.sentence)),
         }
     }
     // If nothing else is wrong, an invalid end is repaired silently.

@@ -14,7 +14,7 @@ pub(crate) fn compaction(format: Format, done: &Compaction, warnings: &[String],
         json!({
             "kind": anchor.kind.name(),
             "turn": anchor.turn,
-            "confidence": anchor.confidence,
+            "confidence": anchor.kind.confidence(),
             "description": anchor.description,
         })
     });
@@ -100,8 +100,8 @@ pub(crate) fn inspection(format: Format, found: &Inspection, beside: u64, warnin
                 "kind": anchor.kind.name(),
                 "from": anchor.range.start,
                 "to": anchor.range.end,
-                "confidence": anchor.confidence,
-                "weight": anchor.weight,
+                "confidence": anchor.kind.confidence(),
+                "weight": anchor.kind.weight(),
                 "description": anchor.description,
             })
         });

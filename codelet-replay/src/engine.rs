@@ -92,7 +92,8 @@ impl Editor for Engine {
 
     fn compact(&mut self, _: &Moment) -> bool {
         // A provider would refuse the request and name its limit; the engine compacts for that.
-        self.conversation.refused(Some(self.conversation.config().window()));
+        self.conversation
+            .refused(Some(self.conversation.config().window()), None);
         let is_changed = self
             .conversation
             .compact(Due::whole(Reason::Refused))

@@ -41,7 +41,6 @@ mod reference;
 pub mod report;
 pub mod run;
 pub mod session;
-mod seven;
 mod sketch;
 mod stats;
 pub mod totals;

@@ -1,14 +1,22 @@
-//! Policies that replace old results with a marker.
+//! Policies that rewrite what was sent by a simple rule: most replace old results with a marker.
 
 use crate::editor::{Editor, Full, Moment, Unedited};
 use crate::session::Session;
 use codelet_context::conversation::Report;
 use codelet_context::message::{Message, Part, ToolResult};
+use codelet_context::strategy;
 use codelet_context::tokens::{Tokens, estimate_part};
+use codelet_context::view::View;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 const MARKER: &str = "[Old tool result content cleared]";
+
+/// The strategies examine every message, so running them before every request takes quadratic time. Once they have
+/// examined this many messages, far more than in any real user's session, they run only when what is sent has grown by
+/// one in [`GROWTH`].
+const LOOKS: usize = 10_000_000;
+const GROWTH: usize = 50;
 
 /// The results that are masked, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +33,8 @@ pub enum Rule {
     },
     /// Those before the newest `protected` tokens of results, when they come to more than `least`.
     Behind { protected: Tokens, least: Tokens },
+    /// No results; all strategies run before every request, over the rest of the last one and everything since.
+    Strategies,
 }
 
 /// A result that is still shown.
@@ -34,18 +44,23 @@ struct Whole {
     tokens: Tokens,
 }
 
-/// Masks by a rule, and compacts when full.
+/// Edits by a rule, and compacts when full.
 pub struct Mask<'a> {
     session: &'a Session,
     full: Full<'a>,
     rule: Rule,
-    shown: Vec<Arc<Message>>,
+    view: View,
     /// The results that are shown whole and larger than a marker, oldest first, and their tokens.
     whole: VecDeque<Whole>,
     tokens: Tokens,
     /// The number of the oldest of them that are not protected, and their tokens: it only grows until they are masked,
     /// so that no request examines all of them.
     behind: (usize, Tokens),
+    /// The number of messages that the strategies have examined so far, and the number the last time.
+    looks: usize,
+    last: usize,
+    left_out: u64,
+    /// The number of messages in the last request, as long as no edit followed it.
     same: usize,
 }
 
@@ -55,17 +70,20 @@ impl<'a> Mask<'a> {
             session,
             full: Full::new(unedited),
             rule,
-            shown: Vec::new(),
+            view: View::default(),
             whole: VecDeque::new(),
             tokens: 0,
             behind: (0, 0),
+            looks: 0,
+            last: 0,
+            left_out: 0,
             same: 0,
         }
     }
 
     fn show(&mut self, message: &Arc<Message>) {
-        let at = self.shown.len();
-        if self.rule != Rule::Nothing {
+        let at = self.view.messages.len();
+        if self.masks() {
             for (part, of) in message.parts.iter().enumerate() {
                 let Part::ToolResult(result) = of else { continue };
                 if estimate_part(of) > estimate_part(&Part::ToolResult(masked(result))) {
@@ -79,13 +97,31 @@ impl<'a> Mask<'a> {
                 }
             }
         }
-        self.shown.push(message.clone());
+        self.view.messages.push(message.clone());
+    }
+
+    fn masks(&self) -> bool {
+        !matches!(self.rule, Rule::Nothing | Rule::Strategies)
+    }
+
+    /// Runs all strategies, unless that would take too long.
+    fn run_strategies(&mut self) -> Option<&'static str> {
+        let messages = self.view.messages.len();
+        if self.looks > LOOKS && messages.saturating_sub(self.last) < messages / GROWTH {
+            self.left_out += 1;
+            return None;
+        }
+        self.looks += messages;
+        self.same = 0;
+        strategy::apply_all(&mut self.view);
+        self.last = self.view.messages.len();
+        Some("strategies")
     }
 
     /// Returns the number of the oldest results that the rule would mask now.
     fn due(&mut self, moment: &Moment) -> usize {
         match self.rule {
-            Rule::Nothing => 0,
+            Rule::Nothing | Rule::Strategies => 0,
             Rule::Last(keep) => self.whole.len().saturating_sub(keep),
             Rule::Beyond { trigger, keep, least } => {
                 let due = self.whole.len().saturating_sub(keep);
@@ -127,11 +163,14 @@ impl Editor for Mask<'_> {
     }
 
     fn replied(&mut self, reply: &[Arc<Message>], _: Report) {
-        self.same = self.shown.len();
+        self.same = self.view.messages.len();
         reply.iter().for_each(|message| self.append(message));
     }
 
     fn edit(&mut self, moment: &Moment) -> Option<&'static str> {
+        if self.rule == Rule::Strategies {
+            return self.run_strategies();
+        }
         let due = self.due(moment);
         if due > 0 {
             self.behind = (0, 0);
@@ -139,7 +178,7 @@ impl Editor for Mask<'_> {
         for result in self.whole.drain(..due) {
             self.tokens -= result.tokens;
             self.same = self.same.min(result.message);
-            let message = Arc::make_mut(&mut self.shown[result.message]);
+            let message = self.view.edit(result.message);
             if let Some(Part::ToolResult(of)) = message.parts.get_mut(result.part) {
                 *of = masked(of);
             }
@@ -152,15 +191,15 @@ impl Editor for Mask<'_> {
             return false;
         };
         let view = view.to_vec();
-        self.shown.clear();
+        self.view.messages.clear();
         self.whole.clear();
-        (self.tokens, self.behind, self.same) = (0, (0, 0), 0);
+        (self.tokens, self.behind, self.last, self.same) = (0, (0, 0), 0, 0);
         view.iter().for_each(|message| self.show(message));
         true
     }
 
     fn shown(&self) -> &[Arc<Message>] {
-        &self.shown
+        &self.view.messages
     }
 
     fn same(&self) -> usize {
@@ -169,6 +208,11 @@ impl Editor for Mask<'_> {
 
     fn edge(&self) -> Option<usize> {
         let oldest = self.whole.front();
-        (self.rule != Rule::Nothing).then(|| oldest.map_or(self.shown.len(), |result| result.message))
+        self.masks()
+            .then(|| oldest.map_or(self.view.messages.len(), |result| result.message))
+    }
+
+    fn left_out(&self) -> u64 {
+        self.left_out
     }
 }

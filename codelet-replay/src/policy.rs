@@ -4,7 +4,6 @@ use crate::editor::{Editor, Unedited};
 use crate::engine::Engine;
 use crate::mask::{Mask, Rule};
 use crate::session::Session;
-use crate::seven::Seven;
 use codelet_context::economics::Preset;
 use codelet_context::price::{self, PriceCard};
 use codelet_context::tokens::Tokens;
@@ -120,12 +119,12 @@ impl Policy {
         unedited: &'a Unedited<'a>,
     ) -> Box<dyn Editor + 'a> {
         let rule = match self {
-            Policy::Seven => return Box::new(Seven::new(unedited)),
             Policy::Preset(preset) => return Box::new(Engine::new(session, settings, preset)),
             Policy::Wishes => {
                 return Box::new(Engine::new(session, settings, Preset::default()).wishing(session));
             }
             Policy::Never => Rule::Nothing,
+            Policy::Seven => Rule::Strategies,
             Policy::MaskTen => Rule::Last(10),
             Policy::Clear => Rule::Beyond {
                 trigger: 100_000,

@@ -7,7 +7,7 @@ use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::recall::Handle;
 use codelet_context::strategy::{self, apply_all};
 use codelet_context::tokens::{Tokens, estimate_message};
-use codelet_context::validate::{Vendor, validate};
+use codelet_context::validate::validate;
 use codelet_context::view::View;
 use codelet_transcript::{Format, read, shape, write};
 use std::collections::{HashMap, HashSet};
@@ -171,13 +171,13 @@ pub fn strategies_keep_their_promises(messages: &[Message]) -> Kept {
 /// # Errors
 /// The first violation, with the conversation.
 pub fn is_valid(view: &View, what: &str) -> Kept {
-    for vendor in Vendor::ALL.into_iter().filter(|_| !view.messages.is_empty()) {
-        if let Some(violation) = validate(view, vendor).first() {
+    match validate(view).first() {
+        Some(violation) if !view.messages.is_empty() => {
             let shape = shape::write(view.messages.iter().map(|message| &**message));
-            return Err(format!("{what} is not valid for {vendor:?}: {violation}\n{shape}"));
+            Err(format!("{what} is not valid for every vendor: {violation}\n{shape}"))
         }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// The result as it would be sent. An unchanged conversation may end with an answer, as it did before; then the next

@@ -11,7 +11,7 @@ use crate::refused;
 use crate::skim::Seen;
 use crate::take::{self, Fields};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
-use codelet_context::refusal::Refusal;
+use codelet_context::refusal::RefusedBy;
 use serde_json::Value;
 
 pub(crate) const FORM: Form = Form {
@@ -99,7 +99,7 @@ fn result(block: &mut Fields) -> ToolResult {
     };
     let mut result = gather::result(id, success, output);
     if status == "rejected-by-user" {
-        result.refusal = refused::by_user(&result).or_else(|| Some(Refusal::User("".into())));
+        result.refusal = refused::by_user(&result).or_else(|| Some(RefusedBy::User("".into())));
     }
     result
 }

@@ -65,11 +65,9 @@ pub(crate) fn part(kind: &str, value: Value) -> Part {
         name: file.name.filter(|name| !name.trim().is_empty()).map(plain_name),
         tokens: file.weight(),
     });
-    Part::Opaque(
-        Opaque::new(kind, value)
-            .that_is(nature.unwrap_or_default())
-            .saying(words),
-    )
+    let mut opaque = Opaque::new(kind, value).that_is(nature.unwrap_or_default());
+    opaque.words = words;
+    Part::Opaque(opaque)
 }
 
 /// Like [`part`], but only for files.

@@ -12,7 +12,7 @@ use crate::take::{self, Fields};
 use crate::told;
 use crate::{ReadError, Recording};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
-use codelet_context::refusal::{Refusal, words_in};
+use codelet_context::refusal::{RefusedBy, words_in};
 use serde_json::Value;
 
 pub(crate) const FORM: Form = Form {
@@ -118,7 +118,7 @@ fn answered(part: &mut Part) -> Option<Part> {
 
 fn refuse(result: &mut ToolResult, said: &str) {
     result.success = Some(false);
-    result.refusal = Some(Refusal::User(said.into()));
+    result.refusal = Some(RefusedBy::User(said.into()));
 }
 
 /// Splits the user's words from the agent's text around them.
@@ -193,7 +193,7 @@ mod tests {
             .iter()
             .flat_map(|message| message.tool_results())
             .collect();
-        let refused = |words: &str| Some(Refusal::User(words.into()));
+        let refused = |words: &str| Some(RefusedBy::User(words.into()));
         assert_eq!(results[0].refusal, refused("Not so."));
         assert_eq!(results[1].refusal, refused("Nor so."));
         assert_eq!((results[2].success, &results[2].refusal), (Some(false), &None));

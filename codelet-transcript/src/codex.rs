@@ -13,7 +13,7 @@ use crate::take::{self, Fields};
 use crate::{Format, ReadError, Warning};
 use codelet_context::body::Body;
 use codelet_context::message::{Extra, Message, Origin, Part, Role, ToolResult};
-use codelet_context::refusal::Refusal;
+use codelet_context::refusal::RefusedBy;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -288,7 +288,7 @@ impl Rollout {
             texts.next().is_some_and(|text| REJECTED.contains(&text.body.as_str()))
         };
         if self.declined.remove(&id) || runs_programs && success != Some(true) && is_said(&result) {
-            result.refusal = Some(Refusal::User("".into()));
+            result.refusal = Some(RefusedBy::User("".into()));
         }
         self.gather.result(result);
     }

@@ -8,7 +8,7 @@ use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{ReadError, Recording};
 use codelet_context::message::{Action, ActionKind, Origin, Part, Role, ToolCall};
-use codelet_context::refusal::Refusal;
+use codelet_context::refusal::RefusedBy;
 use serde_json::{Map, Value, json};
 
 pub(crate) const FORM: Form = Form {
@@ -120,7 +120,7 @@ fn done(gather: &mut Gather, id: &str, call: Part, success: Option<bool>, output
     gather.reply([call]);
     let mut result = gather::result(id, success, gather::text(Origin::Own, output));
     if take::str(item, "status") == "declined" {
-        result.refusal = Some(Refusal::User("".into()));
+        result.refusal = Some(RefusedBy::User("".into()));
     }
     gather.result(result);
 }

@@ -14,7 +14,7 @@ use crate::ids::{LONGEST_IN_CHAT, name_for_all, plain_id};
 use crate::pictures;
 use crate::vendor;
 use codelet_context::message::{
-    Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Words,
+    BlockText, Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult,
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -244,7 +244,7 @@ impl<'a> Converter<'a> {
             return vec![Part::Opaque(opaque.clone())];
         }
         // Another provider has no other place for the name of the tool.
-        if let Some(Words::Output(words)) = &opaque.words {
+        if let Some(BlockText::Output(words)) = &opaque.words {
             return vec![Part::text(format!("[{}]\n{words}", opaque.kind))];
         }
         if let Some(text) = said(&opaque.value) {

@@ -6,7 +6,7 @@ use crate::lines::Lines;
 use crate::take::{self, Fields};
 use crate::{Format, ReadError, Recording};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
-use codelet_context::refusal::Refusal;
+use codelet_context::refusal::RefusedBy;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -108,8 +108,8 @@ impl CopilotSession {
         let output = gather::text(Origin::Own, text).into_iter().chain(files);
         let mut result = gather::result(id, success, output);
         result.refusal = match take::str(&error, "code") {
-            "rejected" => Some(Refusal::User("".into())),
-            "denied" => Some(Refusal::Rule),
+            "rejected" => Some(RefusedBy::User("".into())),
+            "denied" => Some(RefusedBy::Rule),
             _ => None,
         };
         result

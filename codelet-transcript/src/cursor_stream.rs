@@ -8,7 +8,7 @@ use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{ReadError, Recording};
 use codelet_context::message::{Origin, Role, ToolResult};
-use codelet_context::refusal::Refusal;
+use codelet_context::refusal::RefusedBy;
 use serde_json::Value;
 
 pub(crate) const FORM: Form = Form {
@@ -122,7 +122,7 @@ fn result(id: &str, result: Fields) -> ToolResult {
     }
     let mut answer = gather::result(id, success, output);
     if how == "rejected" {
-        answer.refusal = Some(Refusal::User(take::str(&fields, "reason").into()));
+        answer.refusal = Some(RefusedBy::User(take::str(&fields, "reason").into()));
     }
     answer
 }
@@ -167,7 +167,7 @@ mod tests {
         let mut results = document.messages.iter().flat_map(|message| message.tool_results());
         assert_eq!(
             results.nth(2).and_then(|result| result.refusal.clone()),
-            Some(Refusal::User("keep it".into()))
+            Some(RefusedBy::User("keep it".into()))
         );
     }
 }

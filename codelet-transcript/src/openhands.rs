@@ -9,7 +9,7 @@ use crate::take::{self, Fields};
 use crate::trajectory::thoughts;
 use crate::{ReadError, Recording};
 use codelet_context::message::{Origin, Part, Role};
-use codelet_context::refusal::Refusal;
+use codelet_context::refusal::RefusedBy;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -114,7 +114,7 @@ impl Events {
             "UserRejectObservation" => {
                 let why = take::string(&mut event, "rejection_reason").unwrap_or_default();
                 let mut result = gather::result(id, Some(false), vec![Part::text(format!("Action rejected: {why}"))]);
-                result.refusal = Some(Refusal::User(why.into()));
+                result.refusal = Some(RefusedBy::User(why.into()));
                 self.gather.result(result);
             }
             "AgentErrorEvent" => {
@@ -158,7 +158,7 @@ impl Events {
         };
         let mut result = gather::result(id, success, gather::text(Origin::Own, text));
         if kind == "user_rejected" {
-            result.refusal = Some(Refusal::User("".into()));
+            result.refusal = Some(RefusedBy::User("".into()));
         }
         self.gather.result(result);
         Ok(())

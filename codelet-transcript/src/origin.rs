@@ -6,7 +6,7 @@
 
 use crate::extra::{Fields, marked};
 use codelet_context::message::{Extra, Message, Origin, Part, ReminderKind, ToolResult};
-use codelet_context::refusal::Refusal;
+use codelet_context::refusal::RefusedBy;
 use serde_json::{Map, Value};
 
 /// The field in which a file stores session data that a request has no field for: the working directory, and what fills
@@ -54,8 +54,8 @@ const REFUSAL: &str = "codelet_refusal";
 fn note_refusal(result: &mut ToolResult) {
     let value = match &result.refusal {
         None => return,
-        Some(Refusal::Rule) => Value::Bool(true),
-        Some(Refusal::User(words)) => Value::from(&**words),
+        Some(RefusedBy::Rule) => Value::Bool(true),
+        Some(RefusedBy::User(words)) => Value::from(&**words),
     };
     let mut extra = std::mem::take(&mut result.extra);
     if extra.is_empty() {
@@ -66,10 +66,10 @@ fn note_refusal(result: &mut ToolResult) {
 }
 
 /// Takes out the field of a result that says who refused the call.
-pub(crate) fn take_refusal(fields: &mut Fields) -> Option<Refusal> {
+pub(crate) fn take_refusal(fields: &mut Fields) -> Option<RefusedBy> {
     match fields.0.shift_remove(REFUSAL)? {
-        Value::Bool(true) => Some(Refusal::Rule),
-        Value::String(words) => Some(Refusal::User(words.into())),
+        Value::Bool(true) => Some(RefusedBy::Rule),
+        Value::String(words) => Some(RefusedBy::User(words.into())),
         _ => None,
     }
 }
@@ -156,9 +156,9 @@ mod tests {
     fn who_has_refused_a_call_is_a_field_that_comes_back() {
         for refusal in [
             None,
-            Some(Refusal::Rule),
-            Some(Refusal::User("use make".into())),
-            Some(Refusal::User("".into())),
+            Some(RefusedBy::Rule),
+            Some(RefusedBy::User("use make".into())),
+            Some(RefusedBy::User("".into())),
         ] {
             let mut messages = messages();
             if let Part::ToolResult(result) = &mut messages[2].parts[0] {

@@ -8,13 +8,13 @@ use crate::Format;
 use crate::actions::{asks_and_prints_nothing, is_of_server};
 use codelet_context::exchange::Calls;
 use codelet_context::message::{Message, Part, ToolResult};
-use codelet_context::refusal::{Refusal, words_in};
+use codelet_context::refusal::{RefusedBy, words_in};
 use std::sync::Arc;
 
 /// Returns the user's refusal and their words, if the result is one that a harness writes in place of an output.
-pub(crate) fn by_user(result: &ToolResult) -> Option<Refusal> {
+pub(crate) fn by_user(result: &ToolResult) -> Option<RefusedBy> {
     let words = words_in(result.texts().next()?.body.as_str())?;
-    Some(Refusal::User(words.into()))
+    Some(RefusedBy::User(words.into()))
 }
 
 /// Marks the results of a conversation that record a refusal.

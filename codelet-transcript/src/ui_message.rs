@@ -9,7 +9,7 @@ use crate::recording::Recording;
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
 use codelet_context::message::{Origin, Part, Role};
-use codelet_context::refusal::Refusal;
+use codelet_context::refusal::RefusedBy;
 use serde_json::Value;
 
 pub(crate) const FORM: Form = Form {
@@ -119,7 +119,7 @@ fn called(gather: &mut Gather, mut part: Fields) {
                 .and_then(Value::as_str)
                 .unwrap_or_default();
             let mut result = gather::result(id, Some(false), gather::text(Origin::Own, why.to_owned()));
-            result.refusal = Some(Refusal::User(why.into()));
+            result.refusal = Some(RefusedBy::User(why.into()));
             result
         }
         _ => return,

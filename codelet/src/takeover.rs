@@ -9,7 +9,7 @@ use crate::saved::Note;
 use codelet_agent::session::Session;
 use codelet_context::conversation::Signals;
 use codelet_context::message::{
-    ActionKind, ChangeKind, Message, Origin, Parameters, Part, Role, Text, ToolCall, Words,
+    ActionKind, BlockText, ChangeKind, Message, Origin, Parameters, Part, Role, Text, ToolCall,
 };
 use codelet_context::notice::Notice;
 use codelet_context::policy::{CompactAt, Reason};
@@ -248,7 +248,7 @@ fn hide(part: &mut Part, session: &Session) {
         }
         // The readable part of an opaque block may be quoted.
         Part::Opaque(opaque) => {
-            if let Some(Words::Call { body, .. } | Words::Output(body)) = &mut opaque.words {
+            if let Some(BlockText::Call { body, .. } | BlockText::Output(body)) = &mut opaque.words {
                 let hidden = session.hidden(body.as_str());
                 if hidden != body.as_str() {
                     *body = hidden.into();

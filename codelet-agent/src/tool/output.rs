@@ -4,7 +4,7 @@ use crate::permission::narrowed::Narrowed;
 use crate::permission::need::Lack;
 use codelet_context::body::Body;
 use codelet_context::message::Image;
-use codelet_context::refusal::Refusal;
+use codelet_context::refusal::RefusedBy;
 
 /// The maximum of one output kept in memory, in bytes.
 pub const MOST: usize = 10 * 1024 * 1024;
@@ -21,7 +21,7 @@ pub struct Output {
     /// True if it may have failed because of its timeout: the same call with a longer one may succeed.
     pub lacked_time: bool,
     /// The denial, if the call was denied. Set by the loop; nothing a tool prints counts as one.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<RefusedBy>,
     /// The text that the tool printed or found, as far as worth keeping (at most [`MOST`] bytes). The loop shows the
     /// model a bounded part of it and keeps the whole under a handle.
     pub text: Body,

@@ -9,7 +9,7 @@ use crate::tool::event::{Event, Listen};
 use crate::turn::account::{account_answer, account_part, report};
 use crate::turn::ask::{self, RequestOutcome};
 use crate::turn::session_hooks;
-use codelet_context::conversation::{Conversation, Due, EditKind, Refusal};
+use codelet_context::conversation::{Conversation, Due, Refusal};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
@@ -41,7 +41,8 @@ async fn told(
     listener: &mut dyn Listen,
 ) -> Result<(), Refusal> {
     let reason = due.reason();
-    if !session_hooks::tells_of(due.kind()) {
+    // A light edit changes no text of the user or the model, so hooks are not told of it.
+    if due.is_light() {
         return edit(session, due, interrupt, listener).await.map(|_| ());
     }
     if let Some(why) = session_hooks::on_compacting(session, reason, instructions, interrupt, listener).await {
@@ -68,7 +69,7 @@ async fn edit(
     let answer = match session.settings.summary {
         SummaryBy::Template => None,
         // A light edit leaves nothing to summarise.
-        SummaryBy::Model if due.kind() == EditKind::Light => None,
+        SummaryBy::Model if due.is_light() => None,
         // A user who asks for a compaction waits for it, and may know that the model has recovered.
         SummaryBy::Model if session.unwritten >= GIVEN_UP && due.reason() != Reason::Asked => None,
         // The request would be refused like the last one.

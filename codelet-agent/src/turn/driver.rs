@@ -230,7 +230,7 @@ async fn take(
         // The next request is longer than the one that was just too long; the window is its size.
         let window = session.conversation.config().window();
         let window = session.conversation.state("", 0).current.min(window);
-        session.conversation.refused(Some(window));
+        session.conversation.refused(Some(window), None);
         let fit = fit(session);
         listener.on(Event::Notice(format!(
             "the context window was full before the answer ended; {fit} below {window} tokens"
@@ -282,7 +282,7 @@ fn fail(
         session.conversation.reported(report(&billed, false));
     }
     if let ModelError::TooLong { limit, counted, .. } = &error {
-        session.conversation.refused_at(*limit, *counted);
+        session.conversation.refused(*limit, *counted);
         let (window, fit) = (session.conversation.config().window(), fit(session));
         listener.on(Event::Notice(match (limit, counted) {
             (Some(_), Some(counted)) => {

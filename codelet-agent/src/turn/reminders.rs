@@ -111,7 +111,10 @@ impl Session {
         // The model reads the figures in a request that includes the prompt and these reminders.
         let others = reminder::update(messages, &contents);
         let more = prompt.saturating_add(others.as_ref().map_or(0, estimate_message));
-        let token_status = token_status(&self.conversation.state_with(more, "", 0));
+        let now = self.conversation.state("", 0);
+        let more = (more as f64 * self.conversation.density()).ceil() as Tokens;
+        let then = TokenState::new(now.current.saturating_add(more), now.capacity, "", 0);
+        let token_status = token_status(&then);
         contents.push((ReminderKind::TokenStatus, &*token_status));
         if let Some(message) = reminder::update(messages, &contents) {
             self.conversation.append(message);

@@ -5,7 +5,6 @@ use crate::session::{Session, injected};
 use crate::tool::event::{Event, Listen};
 use crate::tool::hooks::{Objection, Occasion, Said};
 use codelet_context::body::Body;
-use codelet_context::conversation::EditKind;
 use codelet_context::message::{Origin, Part};
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
@@ -166,9 +165,4 @@ fn summary(session: &Session) -> String {
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
-}
-
-/// Returns whether hooks are told of an edit of this kind: a light edit changes no text of the user or the model.
-pub(crate) fn tells_of(kind: EditKind) -> bool {
-    kind != EditKind::Light
 }

@@ -97,7 +97,7 @@ pub(crate) async fn call_tools(
         let tool = session.parts.tool(&call.tool);
         let changes = !tool.is_some_and(|tool| tool.is_read_only());
         let call_key = call_key(call, tool.map(|tool| tool.spec()));
-        if output.refusal == Some(refusal::Refusal::Rule) {
+        if output.refusal == Some(refusal::RefusedBy::Rule) {
             session.is_held_up = true;
             listener.on(Event::Refused {
                 tool: call.tool.clone(),

@@ -135,7 +135,7 @@ impl Session {
             .iter()
             .flat_map(|message| message.tool_results())
             .filter_map(|result| {
-                let Some(refusal::Refusal::User(said)) = &result.refusal else {
+                let Some(refusal::RefusedBy::User(said)) = &result.refusal else {
                     return None;
                 };
                 let call = call(&result.call_id)?;

@@ -4,7 +4,7 @@ use crate::budget::policy::Reason;
 use crate::message::tokens::Tokens;
 
 /// The reason why a provider could not read earlier input from its cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Cause {
     /// An edit, with its reason.
     Edit(Reason),
@@ -19,6 +19,7 @@ pub enum Cause {
     /// The cache had expired, and nothing was edited.
     Expired,
     /// No known cause: the cache was warm, and the request extended its cached prefix.
+    #[default]
     Unplanned,
 }
 
@@ -49,7 +50,7 @@ impl std::fmt::Display for Cause {
 }
 
 /// A break of the cache prefix.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Break {
     /// The number of the request after the break, counted from 1.
     pub request: u64,
@@ -72,21 +73,6 @@ pub struct Break {
 }
 
 impl Break {
-    /// A break before this request, of which nothing else is known.
-    pub(crate) fn before(request: u64, cause: Cause) -> Self {
-        Break {
-            request,
-            cause,
-            removed: 0,
-            restored: 0,
-            rewritten: 0,
-            predicted: 0.0,
-            saving: 0.0,
-            actual: None,
-            is_cold: false,
-        }
-    }
-
     /// The expected and the actual cost of the edit, in US dollars: zero if the cache had expired, since everything had
     /// to be written again without the edit too.
     pub fn of_edit(&self) -> (f64, Option<f64>) {

@@ -45,6 +45,17 @@ pub(crate) struct TrimPlan {
     pub excess: f64,
 }
 
+impl TrimPlan {
+    fn new(from: usize, removed: f64, tail: f64, excess: f64) -> Self {
+        TrimPlan {
+            from,
+            removed,
+            tail,
+            excess,
+        }
+    }
+}
+
 /// The kind of edit to make at a price-driven edit point.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Way {
@@ -73,7 +84,8 @@ struct Unsent {
 pub(crate) struct Economy {
     economics: Economics,
     window: Tokens,
-    bulk: RemovableOutputs,
+    /// The outputs that an edit may replace with markers.
+    pub bulk: RemovableOutputs,
     /// The tokens of each message in the view, corrected by usage reports.
     weights: Vec<f64>,
     /// A cached prefix sum, as count and sum: each report asks for the sum of nearly all weights.
@@ -102,7 +114,8 @@ pub(crate) struct Economy {
     /// Steps and tokens at the last edit.
     edited: Option<(u64, Tokens)>,
     growth: f64,
-    requests: u64,
+    /// The number of reported requests.
+    pub requests: u64,
     has_read: bool,
     plan: Option<TrimPlan>,
     /// An upper bound of any cut's excess until the next look.
@@ -112,7 +125,8 @@ pub(crate) struct Economy {
     frame: f64,
     /// The messages edited since the last report, each with its number of outputs.
     trimmed: Vec<(usize, f64)>,
-    breaks: Vec<Break>,
+    /// The breaks of the prefix, oldest first.
+    pub breaks: Vec<Break>,
     account: Account,
     /// A tier that no compaction can get below.
     hopeless: Option<Tokens>,
@@ -156,14 +170,6 @@ impl Economy {
     /// Returns whether this is configured for a window of this size.
     pub fn is_for(&self, window: Tokens) -> bool {
         self.window == window
-    }
-
-    pub fn breaks(&self) -> &[Break] {
-        &self.breaks
-    }
-
-    pub fn requests(&self) -> u64 {
-        self.requests
     }
 
     fn read(&self) -> f64 {
@@ -223,7 +229,7 @@ impl Economy {
     /// The window tokens that could be removed at once.
     pub fn removable(&self, ratio: f64) -> Tokens {
         match self.economics.preset.left() {
-            Some(left) => (self.bulk.removable() as f64 * ratio * (1.0 - left)) as Tokens,
+            Some(left) => (self.bulk.removable as f64 * ratio * (1.0 - left)) as Tokens,
             None => 0,
         }
     }
@@ -262,23 +268,9 @@ impl Economy {
         self.hopeless = self.economics.card.tier(tokens).map(|tier| tier.above);
     }
 
-    /// Exempts the result of a call whose removal was undone: it stays.
-    pub fn exempt(&mut self, call: &str) {
-        self.bulk.exempt(call);
-    }
-
-    pub fn bulk(&self) -> &RemovableOutputs {
-        &self.bulk
-    }
-
     /// Drops the planned cut.
     pub fn give_up_cut(&mut self) {
         (self.next, self.plan, self.moves) = (None, None, 0);
-    }
-
-    /// Records that a marker replaced an output of the view.
-    pub fn removed(&mut self, candidate: &Candidate) {
-        self.bulk.remove(candidate.item);
     }
 
     /// Records that messages of the view from the cut on were edited; `messages` is the view now. Returns the tokens

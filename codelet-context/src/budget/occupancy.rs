@@ -57,14 +57,8 @@ struct SmallestRequest {
 }
 
 impl Default for Occupancy {
+    /// An empty window.
     fn default() -> Self {
-        Occupancy::new()
-    }
-}
-
-impl Occupancy {
-    /// Creates an empty window.
-    pub(crate) fn new() -> Self {
         Occupancy {
             counted: 0,
             output: None,
@@ -78,7 +72,9 @@ impl Occupancy {
             base: None,
         }
     }
+}
 
+impl Occupancy {
     /// Adds this estimate to the next request: the system prompt, the tool definitions, a prompt with its images, or
     /// results.
     pub(crate) fn appended(&mut self, estimate: Tokens) {
@@ -241,7 +237,7 @@ mod tests {
 
     #[test]
     fn before_the_first_report_everything_appended_counts_as_estimated() {
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         for part in [
             1_200, /* system */
             900,   /* tools */
@@ -255,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_next_request_is_the_last_one_its_reply_and_what_came_since() {
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         occupancy.appended(1_000);
         occupancy.replied(prompt(1_000, 50), 70, true);
         assert_eq!(occupancy.next_request(), 1_050);
@@ -265,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_cached_prompt_fills_the_window_like_any_other() {
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         let usage = Usage {
             fresh: 10_000,
             cache_read: 180_000,
@@ -284,7 +280,7 @@ mod tests {
     /// A session that starts with `first` tokens, estimated exactly, and grows by text of `density` tokens per
     /// estimated token.
     fn grown(first: Tokens, density: f64) -> Occupancy {
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         occupancy.appended(first);
         let mut real = first;
         occupancy.replied(prompt(real, 0), 0, true);
@@ -345,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_prompt_that_shrank_or_jumped_teaches_nothing() {
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         occupancy.replied(prompt(50_000, 0), 0, true);
         for odd in [20_000, 90_000, 1] {
             occupancy.appended(500);
@@ -357,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_cut_reply_counts_as_what_it_is_estimated_at() {
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         occupancy.replied(prompt(1_000, 3), 400, false);
         assert_eq!(occupancy.next_request(), 1_400);
         occupancy.replied(prompt(1_000, 900), 400, false);
@@ -370,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_reply_without_a_report_leaves_what_is_known() {
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         occupancy.replied(prompt(1_000, 10), 10, true);
         occupancy.appended(100);
         occupancy.replied(Usage::default(), 40, false);
@@ -379,7 +375,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_away_before_any_report_was_estimated() {
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         occupancy.appended(9_000);
         occupancy.removed(2_000);
         assert_eq!(occupancy.next_request(), 7_000);
@@ -400,7 +396,7 @@ mod tests {
         fn no_report_breaks_the_estimate(steps in proptest::collection::vec(
             (any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>()), 0..40,
         )) {
-            let mut occupancy = Occupancy::new();
+            let mut occupancy = Occupancy::default();
             for (appended, tokens, output, is_whole) in steps {
                 occupancy.appended(appended);
                 occupancy.replied(prompt(tokens, output), appended, is_whole);

@@ -411,7 +411,7 @@ mod tests {
             config.threshold_percent = threshold;
             prop_assert!(config.target() as f64 <= config.trigger() as f64 * CLEARLY_BELOW);
             prop_assert!(config.limit() <= config.window());
-            let reached = Guard::new().after_compaction(config.trigger() + 1, config.target(), &config);
+            let reached = Guard::default().after_compaction(config.trigger() + 1, config.target(), &config);
             prop_assert_eq!(reached, Progress::Clear);
         }
 

@@ -69,11 +69,11 @@ pub(crate) struct RemovableOutputs {
     shows: ByHash<Vec<u32>>,
     /// Sheltered items, ordered by the position in tokens at which their shelter may end.
     waiting: BinaryHeap<Reverse<(Tokens, u32)>>,
-    /// Tokens and steps of the conversation so far.
-    position: Tokens,
-    steps: u64,
+    /// The estimated tokens of the conversation so far, and its steps with calls.
+    pub(super) position: Tokens,
+    pub(super) steps: u64,
     /// The estimated tokens saved by removing all removable items.
-    removable: Tokens,
+    pub(super) removable: Tokens,
 }
 
 #[derive(Clone, Debug)]
@@ -221,21 +221,6 @@ impl RemovableOutputs {
             }
         }
         self.waiting.extend(later);
-    }
-
-    /// The estimated tokens of all removable items.
-    pub fn removable(&self) -> Tokens {
-        self.removable
-    }
-
-    /// The number of steps with calls so far.
-    pub fn steps(&self) -> u64 {
-        self.steps
-    }
-
-    /// The estimated tokens of the conversation so far.
-    pub fn position(&self) -> Tokens {
-        self.position
     }
 
     /// The items that can be removed now, newest first; `pinned` lists history messages that stay.

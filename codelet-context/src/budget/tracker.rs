@@ -25,11 +25,6 @@ pub struct TokenTracker {
 }
 
 impl TokenTracker {
-    /// Creates a tracker before the first request.
-    pub fn new() -> Self {
-        TokenTracker::default()
-    }
-
     /// Records the usage report of a request; `reasoning` is the thinking share of the output. An interrupted reply is
     /// reported like any other.
     pub fn report(&mut self, usage: Usage, reasoning: Tokens) {
@@ -118,7 +113,7 @@ mod tests {
 
     #[test]
     fn absolute_figures_overwrite_and_only_the_bill_adds_up() {
-        let mut tracker = TokenTracker::new();
+        let mut tracker = TokenTracker::default();
         tracker.report(usage(1_000, 0, 500, 100), 60);
         tracker.report(usage(10, 1_500, 90, 20), 500);
         assert_eq!((tracker.input, tracker.output, tracker.total()), (1_600, 20, 1_620));
@@ -129,7 +124,7 @@ mod tests {
 
     #[test]
     fn after_a_compaction_the_figures_are_an_estimate_until_the_next_report() {
-        let mut tracker = TokenTracker::new();
+        let mut tracker = TokenTracker::default();
         tracker.report(usage(2_000, 180_000, 300, 900), 0);
         let billed = tracker.billed;
         tracker.rebuilt(41_900);
@@ -155,7 +150,7 @@ mod tests {
         fn the_bill_never_goes_down(reports in proptest::collection::vec(
             (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>()), 0..30,
         )) {
-            let mut tracker = TokenTracker::new();
+            let mut tracker = TokenTracker::default();
             for (fresh, read, write, output, rebuild) in reports {
                 let before = tracker.billed;
                 if rebuild { tracker.rebuilt(fresh) } else { tracker.report(usage(fresh, read, write, output), read) }

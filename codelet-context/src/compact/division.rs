@@ -118,7 +118,7 @@ impl Demand<'_> {
         let left = budget.saturating_sub(stands);
         Some(Division {
             budget,
-            steps: share(budget, room::kept_share(budget, self.history.course().size().tokens))
+            steps: share(budget, room::kept_share(budget, self.history.course().size.tokens))
                 .min(left.saturating_sub(more_files) + rest.last),
             summary: rest.summary,
             standing,
@@ -180,7 +180,7 @@ impl Demand<'_> {
 
     /// The tokens of the last complete step and of pinned messages.
     fn last(&self, budget: Tokens) -> Tokens {
-        let one = room::output_cap(budget, self.history.course().size().tokens);
+        let one = room::output_cap(budget, self.history.course().size.tokens);
         let cap = room::last_cap(self.outputs.to_vec(), budget, one, self.is_seen);
         let stay = self.drafts.iter().filter(|draft| draft.is_last || draft.pinned);
         let weigh = |draft: &Draft| {

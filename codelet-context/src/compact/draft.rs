@@ -4,7 +4,7 @@ use crate::message::cut;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, PART_TOKENS, Tokens};
 use crate::message::{
-    ActionKind, Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult, Words,
+    ActionKind, BlockText, Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult,
 };
 use crate::ranking::block;
 use crate::strategy::thinking_prune;
@@ -523,7 +523,7 @@ pub(crate) fn archive_part(part: &Part, tool: &str, archive: &mut Archive) {
         }
         Part::Opaque(opaque) => {
             keep(opaque.json(), &opaque.kind);
-            if let Some(Words::Output(words)) = &opaque.words {
+            if let Some(BlockText::Output(words)) = &opaque.words {
                 keep(words, &opaque.kind);
             }
         }

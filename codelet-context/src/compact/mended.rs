@@ -35,7 +35,7 @@ impl<'a> Mended<'a> {
             went: Vec::new(),
         };
         // Only a notice might be added at the end, and it is omitted if the conversation is left unchanged.
-        if history.course().order().is_kept_but_for_its_end() {
+        if history.course().order.is_kept_but_for_its_end() {
             return untouched(archive);
         }
         let mut view = View {

@@ -45,8 +45,8 @@ impl AnchorKind {
         }
     }
 
-    /// The confidence of an anchor of this kind, 0 to 1.
-    fn confidence(self) -> f64 {
+    /// The confidence of an anchor of this kind, 0 to 1; at least 0.9.
+    pub fn confidence(self) -> f64 {
         match self {
             AnchorKind::ErrorResolution => 0.95,
             AnchorKind::TaskCompletion => 0.92,
@@ -55,7 +55,7 @@ impl AnchorKind {
     }
 
     /// The importance of an anchor of this kind, 0 to 1.
-    fn weight(self) -> f64 {
+    pub fn weight(self) -> f64 {
         match self {
             AnchorKind::ErrorResolution => 0.9,
             AnchorKind::TaskCompletion => 0.8,
@@ -73,25 +73,8 @@ pub struct Anchor {
     pub turn: usize,
     /// The messages of the turn or step.
     pub range: Range<usize>,
-    /// The confidence, 0 to 1; an anchor has at least 0.9.
-    pub confidence: f64,
-    /// The importance, 0 to 1.
-    pub weight: f64,
     /// A one-line description that names the files.
     pub description: String,
-}
-
-impl Anchor {
-    fn new(kind: AnchorKind, turn: usize, range: Range<usize>, description: String) -> Self {
-        Anchor {
-            kind,
-            turn,
-            range,
-            confidence: kind.confidence(),
-            weight: kind.weight(),
-            description,
-        }
-    }
 }
 
 /// Finds the anchors of a conversation, in order.
@@ -128,13 +111,20 @@ pub(crate) fn find_among(
         let weight: Tokens = estimates[range.clone()].iter().sum();
         for span in spans(messages, &range, weight > long) {
             search.read_to(events, span.end);
-            if let Some((kind, description)) = search.finished() {
-                anchors.push(Anchor::new(kind, number, span.clone(), description));
-            }
-            if pins.iter().any(|pin| span.contains(pin)) {
-                let description = describe::checkpoint(&messages[range.clone()]);
-                anchors.push(Anchor::new(AnchorKind::UserCheckpoint, number, span, description));
-            }
+            let is_pinned = pins.iter().any(|pin| span.contains(pin));
+            let checkpoint = is_pinned.then(|| {
+                (
+                    AnchorKind::UserCheckpoint,
+                    describe::checkpoint(&messages[range.clone()]),
+                )
+            });
+            let found = search.finished().into_iter().chain(checkpoint);
+            anchors.extend(found.map(|(kind, description)| Anchor {
+                kind,
+                turn: number,
+                range: span.clone(),
+                description,
+            }));
         }
     }
     anchors
@@ -142,21 +132,17 @@ pub(crate) fn find_among(
 
 /// The ranges of a turn that are examined: the whole turn, or the prompt and each step of a long one.
 fn spans(messages: &[Arc<Message>], turn: &Range<usize>, is_long: bool) -> Vec<Range<usize>> {
-    if turn.is_empty() {
-        return Vec::new();
+    let mut ends = vec![turn.start];
+    if is_long {
+        let steps = turn::steps(messages, turn.clone());
+        ends.extend(
+            steps
+                .iter()
+                .map(|step| step.0.start)
+                .filter(|&start| start > turn.start),
+        );
     }
-    let steps = if is_long {
-        turn::steps(messages, turn.clone())
-    } else {
-        Vec::new()
-    };
-    let starts = std::iter::once(turn.start).chain(
-        steps
-            .into_iter()
-            .map(|step| step.0.start)
-            .filter(|&start| start > turn.start),
-    );
-    let starts: Vec<usize> = starts.collect();
-    let ends = starts[1..].iter().copied().chain([turn.end]);
-    starts.iter().zip(ends).map(|(&start, end)| start..end).collect()
+    ends.push(turn.end);
+    let spans = ends.windows(2).map(|ends| ends[0]..ends[1]);
+    spans.filter(|span| !span.is_empty()).collect()
 }

@@ -24,28 +24,21 @@ pub(crate) enum CheckKind {
 }
 
 impl CheckKind {
-    /// All kinds.
-    const ALL: [CheckKind; 7] = [
-        CheckKind::Test,
-        CheckKind::Build,
-        CheckKind::Lint,
-        CheckKind::Commit,
-        CheckKind::Push,
-        CheckKind::PullRequest,
-        CheckKind::Status,
+    /// All kinds, with their names.
+    const ALL: [(CheckKind, &str); 7] = [
+        (CheckKind::Test, "test"),
+        (CheckKind::Build, "build"),
+        (CheckKind::Lint, "lint"),
+        (CheckKind::Commit, "commit"),
+        (CheckKind::Push, "push"),
+        (CheckKind::PullRequest, "pull request"),
+        (CheckKind::Status, "git status"),
     ];
 
     /// The kind's name.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            CheckKind::Test => "test",
-            CheckKind::Build => "build",
-            CheckKind::Lint => "lint",
-            CheckKind::Commit => "commit",
-            CheckKind::Push => "push",
-            CheckKind::PullRequest => "pull request",
-            CheckKind::Status => "git status",
-        }
+        let known = CheckKind::ALL.iter().find(|(kind, _)| *kind == self);
+        known.map_or("", |(_, name)| name)
     }
 
     /// Returns whether commands of this kind pass or fail depending on the code.
@@ -83,8 +76,8 @@ static CHECKS: LazyLock<Vec<(CheckKind, Vec<&'static str>)>> = LazyLock::new(|| 
     let rows = include_str!("checks.txt")
         .lines()
         .filter_map(|line| line.split_once(": "));
-    let kinds = |name: &str| CheckKind::ALL.into_iter().find(|kind| kind.name() == name);
-    rows.filter_map(|(name, words)| Some((kinds(name)?, words.split(' ').collect())))
+    let kind = |name: &str| Some(CheckKind::ALL.iter().find(|(_, known)| *known == name)?.0);
+    rows.filter_map(|(name, words)| Some((kind(name)?, words.split(' ').collect())))
         .collect()
 });
 
@@ -106,7 +99,7 @@ pub(crate) fn checks_of(line: &str) -> Vec<Check> {
             .rposition(|known| *known == Some(kind))
             .map(|at| (kind, at))
     };
-    let found = CheckKind::ALL.into_iter().filter_map(last);
+    let found = CheckKind::ALL.into_iter().filter_map(|(kind, _)| last(kind));
     found.map(|(kind, at)| check(&commands, kind, at)).collect()
 }
 
@@ -308,9 +301,9 @@ mod tests {
             .lines()
             .filter(|line| !line.starts_with('#') && !line.is_empty());
         assert_eq!(rows.count(), CHECKS.len());
-        for kind in CheckKind::ALL {
+        for (kind, name) in CheckKind::ALL {
             assert!(CHECKS.iter().any(|(known, _)| *known == kind), "{kind:?}");
-            let line = format!("{}{}: exit status 0", labels::LAST, kind.name());
+            let line = format!("{}{}: exit status 0", labels::LAST, name);
             assert!(quoting::poses(&line), "{line}");
         }
     }

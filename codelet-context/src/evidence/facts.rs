@@ -2,7 +2,7 @@
 
 use super::check::{self, Check, CheckKind};
 use crate::message::note::Notes;
-use crate::message::refusal::Refusal;
+use crate::message::refusal::RefusedBy;
 use crate::message::todo::TodoList;
 use crate::message::{ActionKind, ChangeKind, ToolCall, ToolResult, values_within};
 use codelet_text::short::clip_bytes;
@@ -73,31 +73,29 @@ impl Facts {
     /// Records a call with its checks and its result, which is at this message and part.
     pub(super) fn take(&mut self, call: &ToolCall, checks: &[Check], result: &ToolResult, place: (usize, usize)) {
         if let Some(refusal) = &result.refusal {
-            if let Refusal::User(words) = refusal {
+            if let RefusedBy::User(words) = refusal {
                 self.decide(described(call), words, true);
             }
             return;
         }
         let action = &call.action;
-        if result.success != Some(false) {
+        let has_failed = result.success == Some(false);
+        if !has_failed {
             self.settle(call);
         }
         match action.kind {
-            ActionKind::Todo if result.success != Some(false) => self.todo.take(&call.parameters),
-            ActionKind::Note if result.success != Some(false) => self.notes.take(&call.parameters),
-            ActionKind::Ask if result.success != Some(false) => {
-                let answer = result
-                    .texts()
-                    .map(|text| text.body.as_str())
-                    .find(|text| !text.trim().is_empty());
+            _ if has_failed && action.kind != ActionKind::Command => {}
+            ActionKind::Todo => self.todo.take(&call.parameters),
+            ActionKind::Note => self.notes.take(&call.parameters),
+            ActionKind::Ask => {
+                let mut texts = result.texts().map(|text| text.body.as_str());
+                let answer = texts.find(|text| !text.trim().is_empty());
                 self.decide(asked(call), answer.unwrap_or_default(), false);
             }
-            ActionKind::Read | ActionKind::Change if result.success != Some(false) => match action.kind {
-                ActionKind::Change => self.changed(&action.paths, action.change != ChangeKind::Removes),
-                _ => action.paths.iter().for_each(|path| self.touch(path, false)),
-            },
+            ActionKind::Read => action.paths.iter().for_each(|path| self.touch(path, false)),
+            ActionKind::Change => self.changed(&action.paths, action.change != ChangeKind::Removes),
             ActionKind::Command => {
-                if result.success != Some(false) && !action.paths.is_empty() {
+                if !has_failed && !action.paths.is_empty() {
                     self.changed(&action.paths, true);
                 }
                 let line = action.command.as_deref().unwrap_or_default();

@@ -2,34 +2,32 @@
 //! whether it is in order. Otherwise, every compaction would have to walk over the whole history for these.
 
 use crate::message::tokens::{self, Tokens};
-use crate::message::turn::{REPEATED, Step, Turn};
+use crate::message::turn::{Course, REPEATED, Step, Turn};
+use crate::message::validate::Order;
 use crate::message::{Message, Nature, Origin, Part, Role};
 use crate::ranking::labels;
-use crate::strategy::{self, Order};
+use crate::strategy;
 use crate::text::hash::{self, ByHash};
 use std::sync::Arc;
 
 /// The course of a conversation; see the module documentation. Takes a few machine words per message.
 #[derive(Clone, Default)]
 pub(crate) struct TurnIndex {
-    size: Size,
-    order: Order<Arc<str>>,
-    turns: Vec<Turn>,
-    /// The turns if each prompt begins one.
-    apart: Vec<Turn>,
-    steps: Vec<Step>,
-    /// Messages of which something stays however old they are.
-    standing: Vec<usize>,
-    /// Messages with reminders, and messages with summaries.
-    reminding: Vec<usize>,
+    /// The size of the conversation.
+    pub size: Size,
+    /// Whether the conversation is valid.
+    pub order: Order<Arc<str>>,
+    course: Course,
+    /// The messages of which something [stays](stands) however old they are, assuming that they are at the head;
+    /// ascending.
+    pub standing: Vec<usize>,
+    /// The messages with reminders, ascending.
+    pub reminding: Vec<usize>,
     summarising: Vec<usize>,
     was_compacted: bool,
     /// The hashes of long prompt texts, and whether one of them occurs twice.
     said: ByHash<()>,
     repeats: bool,
-    /// True while the last turn has no reply.
-    is_unanswered: bool,
-    last: Option<(Role, bool)>,
 }
 
 impl TurnIndex {
@@ -40,34 +38,8 @@ impl TurnIndex {
         self.size.tokens += weight;
         self.size.bytes += strategy::bytes(message) as u64;
         self.order.append(message, Arc::clone);
-        let (is_reply, is_prompt) = (message.role == Role::Assistant, message.is_prompt());
-        let (was_reply, was_prompt) = match self.last.replace((message.role, is_prompt)) {
-            Some((role, was_prompt)) => (role == Role::Assistant, was_prompt),
-            None => (false, false),
-        };
-        let begins = (is_reply && self.turns.is_empty()) || (!self.is_unanswered && is_prompt);
-        if begins {
-            self.is_unanswered = true;
-        }
-        if is_reply {
-            self.is_unanswered = false;
-        }
-        let begins_apart = begins || !self.turns.is_empty() && is_prompt && was_prompt;
-        lengthen(&mut self.turns, begins, at, |turn| &mut turn.0.end, || Turn(at..at + 1));
-        lengthen(
-            &mut self.apart,
-            begins_apart,
-            at,
-            |turn| &mut turn.0.end,
-            || Turn(at..at + 1),
-        );
-        lengthen(
-            &mut self.steps,
-            is_reply && !was_reply,
-            at,
-            |step| &mut step.0.end,
-            || Step(at..at + 1),
-        );
+        self.course.append(at, message);
+        let is_prompt = message.is_prompt();
         let texts = message
             .parts
             .iter()
@@ -93,20 +65,13 @@ impl TurnIndex {
         }
     }
 
-    /// The size of the conversation.
-    pub fn size(&self) -> Size {
-        self.size
-    }
-
-    /// The order state: whether the conversation is valid.
-    pub fn order(&self) -> &Order<Arc<str>> {
-        &self.order
-    }
-
     /// The turns, see [`crate::message::turn::turns`]; in a previously compacted conversation, where nothing may be
     /// left between two prompts, each prompt begins a turn.
     pub fn turns(&self) -> &[Turn] {
-        if self.was_compacted { &self.apart } else { &self.turns }
+        match self.was_compacted {
+            true => &self.course.apart,
+            false => &self.course.turns,
+        }
     }
 
     /// Returns whether a long prompt may occur twice, in which case not each occurrence may begin a turn; see
@@ -117,27 +82,7 @@ impl TurnIndex {
 
     /// The steps, see [`crate::message::turn::steps`].
     pub fn steps(&self) -> &[Step] {
-        &self.steps
-    }
-
-    /// The messages of which something [stays](stands) however old they are, assuming that they are at the
-    /// head; ascending.
-    pub fn standing(&self) -> &[usize] {
-        &self.standing
-    }
-
-    /// The messages with reminders, ascending.
-    pub fn reminding(&self) -> &[usize] {
-        &self.reminding
-    }
-}
-
-/// Extends the last of these spans with the message at `at`, or begins another span with it.
-fn lengthen<T>(spans: &mut Vec<T>, begins: bool, at: usize, end: fn(&mut T) -> &mut usize, new: impl Fn() -> T) {
-    if begins {
-        spans.push(new());
-    } else if let Some(last) = spans.last_mut() {
-        *end(last) = at + 1;
+        &self.course.steps
     }
 }
 
@@ -238,11 +183,11 @@ mod tests {
         fn what_is_noted_is_what_a_walk_over_everything_finds(letters in "[spirmMISNbac]{0,40}") {
             let messages = conversation(&letters);
             let course = course(&messages);
-            prop_assert_eq!(course.size(), Size::of(&messages));
+            prop_assert_eq!(course.size, Size::of(&messages));
             prop_assert_eq!(course.turns(), turn::turns(&messages));
             prop_assert_eq!(course.steps(), turn::steps(&messages, 0..messages.len()));
             let all: Vec<usize> = (0..messages.len()).collect();
-            let (some, every) = (reminder::settlement(&messages, course.reminding()), reminder::settlement(&messages, &all));
+            let (some, every) = (reminder::settlement(&messages, &course.reminding), reminder::settlement(&messages, &all));
             prop_assert_eq!((some.gone, some.replaced), (every.gone, every.replaced));
         }
 
@@ -256,8 +201,8 @@ mod tests {
             };
             let before = messages.clone();
             let count = strategy::pair(&mut view);
-            prop_assert_eq!(course.order().is_kept(), count.hits == 0);
-            if course.order().is_kept_but_for_its_end() {
+            prop_assert_eq!(course.order.is_kept(), count.hits == 0);
+            if course.order.is_kept_but_for_its_end() {
                 let kept = before.iter().zip(&view.messages).filter(|(old, new)| Arc::ptr_eq(old, new)).count();
                 prop_assert_eq!(kept, before.len());
                 prop_assert!(view.messages.len() <= before.len() + 1);

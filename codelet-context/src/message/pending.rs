@@ -34,11 +34,6 @@ pub(crate) fn waiting(messages: &[Arc<Message>]) -> usize {
     open.unwrap_or(messages.len())
 }
 
-/// The messages with unfinished operations that something else follows.
-pub(crate) fn left_open(messages: &[Arc<Message>]) -> impl Iterator<Item = usize> {
-    (0..messages.len()).filter(|&at| is_open(&messages[at]) && !is_rightly_open(&messages[at + 1..]))
-}
-
 fn is_rightly_open(after: &[Arc<Message>]) -> bool {
     for message in after {
         if !goes_on(message) {

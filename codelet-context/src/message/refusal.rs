@@ -14,7 +14,7 @@ const AND: &str = ", and: ";
 
 /// The source of a refusal.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Refusal {
+pub enum RefusedBy {
     /// A permission rule of the harness, or there was no user to ask.
     Rule,
     /// The user, with the user's comment; empty if there is none or it is unknown.
@@ -92,8 +92,8 @@ pub fn by_user(words: Option<&str>) -> String {
 }
 
 /// The source of the refusal in this [answer] of our own agent.
-pub fn told_in(answer: &str) -> Refusal {
-    words_in(answer).map_or(Refusal::Rule, |words| Refusal::User(words.into()))
+pub fn told_in(answer: &str) -> RefusedBy {
+    words_in(answer).map_or(RefusedBy::Rule, |words| RefusedBy::User(words.into()))
 }
 
 /// Returns whether a tool's output could be mistaken for the answer to a call that was not permitted or not started. If
@@ -141,7 +141,7 @@ mod tests {
         #[test]
         fn the_users_words_come_back_as_they_were(words in "[^\\s.][\\PC]{0,80}[^\\s.]") {
             let text = answer(&by_user(Some(&words)));
-            prop_assert_eq!(told_in(&text), Refusal::User(words.into()));
+            prop_assert_eq!(told_in(&text), RefusedBy::User(words.into()));
         }
 
         #[test]

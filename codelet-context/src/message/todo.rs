@@ -107,7 +107,7 @@ impl TodoList {
             self.created += 1;
             let item = TodoItem {
                 text,
-                state: state(map),
+                state: state(map).unwrap_or_default(),
             };
             self.items.push((Some(self.created.to_string()), item));
         }
@@ -120,8 +120,8 @@ impl TodoList {
         }
         let found = self.items.iter_mut().find(|(other, _)| other.as_deref() == Some(id));
         let Some((_, item)) = found else { return };
-        if has_state(map) {
-            item.state = state(map);
+        if let Some(state) = state(map) {
+            item.state = state;
         }
         if let Some(text) = text(map) {
             item.text = text;
@@ -178,7 +178,7 @@ fn item(value: &Value) -> Option<(Option<String>, TodoItem)> {
         Value::Object(map) => {
             let item = TodoItem {
                 text: text(map)?,
-                state: state(map),
+                state: state(map).unwrap_or_default(),
             };
             Some((id(map), item))
         }
@@ -201,16 +201,8 @@ fn checkbox(line: &str) -> Option<(Option<String>, TodoItem)> {
         "~" | "/" | ">" | "-" => TodoState::Active,
         word => progress(word)?,
     };
-    let text = text.trim();
-    (!text.is_empty()).then(|| {
-        (
-            None,
-            TodoItem {
-                text: text.to_owned(),
-                state,
-            },
-        )
-    })
+    let text = text.trim().to_owned();
+    (!text.is_empty()).then_some((None, TodoItem { text, state }))
 }
 
 /// The text of an item, under one of its usual names.
@@ -227,20 +219,14 @@ fn id(map: &Map<String, Value>) -> Option<String> {
     }
 }
 
-fn has_state(map: &Map<String, Value>) -> bool {
-    ["status", "state", "completed", "done"]
-        .iter()
-        .any(|name| map.contains_key(*name))
-}
-
 /// The state of an item, from a word or a flag.
-fn state(map: &Map<String, Value>) -> TodoState {
+fn state(map: &Map<String, Value>) -> Option<TodoState> {
     let named = STATES.iter().find_map(|name| map.get(*name)?.as_str());
     let flag = || {
         let is_done = DONE.iter().find_map(|name| map.get(*name)?.as_bool())?;
-        is_done.then_some(TodoState::Done)
+        Some(if is_done { TodoState::Done } else { TodoState::Open })
     };
-    named.and_then(progress).or_else(flag).unwrap_or_default()
+    named.and_then(progress).or_else(flag)
 }
 
 /// The state that a word denotes.

@@ -13,6 +13,54 @@ pub struct Turn(pub Range<usize>);
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub(crate) struct Step(pub(crate) Range<usize>);
 
+/// The turns and steps of the messages so far; see [`turns`] and [`steps`].
+#[derive(Clone, Default)]
+pub(crate) struct Course {
+    pub turns: Vec<Turn>,
+    /// The turns if each prompt begins one.
+    pub apart: Vec<Turn>,
+    pub steps: Vec<Step>,
+    /// True while the last turn has no reply.
+    is_unanswered: bool,
+    was_reply: bool,
+    was_prompt: bool,
+}
+
+impl Course {
+    /// Adds the next message, whose index is `at`.
+    pub fn append(&mut self, at: usize, message: &Message) {
+        let (is_reply, is_prompt) = (message.role == Role::Assistant, message.is_prompt());
+        let begins = (is_reply && self.turns.is_empty()) || (!self.is_unanswered && is_prompt);
+        let begins_apart = begins || !self.turns.is_empty() && is_prompt && self.was_prompt;
+        self.is_unanswered = !is_reply && (self.is_unanswered || begins);
+        lengthen(&mut self.turns, begins, at, |turn| &mut turn.0, Turn);
+        lengthen(&mut self.apart, begins_apart, at, |turn| &mut turn.0, Turn);
+        lengthen(
+            &mut self.steps,
+            is_reply && !self.was_reply,
+            at,
+            |step| &mut step.0,
+            Step,
+        );
+        (self.was_reply, self.was_prompt) = (is_reply, is_prompt);
+    }
+}
+
+/// Extends the last of these spans with the message at `at`, or begins another span with it.
+fn lengthen<T>(
+    spans: &mut Vec<T>,
+    begins: bool,
+    at: usize,
+    range: fn(&mut T) -> &mut Range<usize>,
+    new: fn(Range<usize>) -> T,
+) {
+    if begins {
+        spans.push(new(at..at + 1));
+    } else if let Some(last) = spans.last_mut() {
+        range(last).end = at + 1;
+    }
+}
+
 /// The turns of a conversation, oldest first, without gaps between them.
 ///
 /// A turn begins at a user prompt. Consecutive prompts without a reply between them form one turn; results, reminders,
@@ -20,20 +68,7 @@ pub(crate) struct Step(pub(crate) Range<usize>);
 /// prompt, reminders) belong to no turn; a reply without an earlier prompt, in a transcript that starts in the middle,
 /// begins a turn, so that every reply belongs to one.
 pub fn turns(messages: &[Arc<Message>]) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
-    let mut is_answered = true;
-    for (index, message) in messages.iter().enumerate() {
-        let is_reply = message.role == Role::Assistant;
-        if (is_reply && turns.is_empty()) || (is_answered && message.is_prompt()) {
-            if let Some(last) = turns.last_mut() {
-                last.0.end = index;
-            }
-            turns.push(Turn(index..messages.len()));
-            is_answered = false;
-        }
-        is_answered |= is_reply;
-    }
-    turns
+    course(messages, 0..messages.len()).turns
 }
 
 /// The steps within a range of messages, oldest first, without gaps between them; the range is clamped to the end.
@@ -42,20 +77,15 @@ pub fn turns(messages: &[Arc<Message>]) -> Vec<Turn> {
 /// model to reply to: some sources write each part of a reply as a message. Anything between them, even a reminder, was
 /// sent with a separate request and starts a new step. Messages before the first reply belong to no step.
 pub(crate) fn steps(messages: &[Arc<Message>], range: Range<usize>) -> Vec<Step> {
-    let end = range.end.min(messages.len());
-    let mut steps: Vec<Step> = Vec::new();
-    let mut after_reply = false;
-    for (index, message) in messages.iter().enumerate().take(end).skip(range.start) {
-        let is_reply = message.role == Role::Assistant;
-        if is_reply && !after_reply {
-            if let Some(last) = steps.last_mut() {
-                last.0.end = index;
-            }
-            steps.push(Step(index..end));
-        }
-        after_reply = is_reply;
+    course(messages, range).steps
+}
+
+fn course(messages: &[Arc<Message>], range: Range<usize>) -> Course {
+    let mut course = Course::default();
+    for (at, message) in messages.iter().enumerate().take(range.end).skip(range.start) {
+        course.append(at, message);
     }
-    steps
+    course
 }
 
 /// The minimum bytes of a repeated prompt to be taken as a harness repeating itself rather than a new task.

@@ -1,4 +1,4 @@
-//! Checks a view against the request rules of four providers.
+//! Checks a view against the request rules of all providers together.
 //!
 //! The following are no violations, since the writer of a request takes care of them: it merges adjacent user messages
 //! if the provider demands it, hoists the system prompt, leaves out thinking of other providers and spells call ids for
@@ -7,43 +7,13 @@
 
 use crate::message::pending;
 use crate::message::view::View;
-use crate::message::{Message, Part, Role, ToolResult};
+use crate::message::{Message, Part, Role, ToolCall, ToolResult};
 use crate::text::hash::QuickSet;
+use std::borrow::Borrow;
 use std::collections::VecDeque;
-
-/// The API that is to accept a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Vendor {
-    /// Anthropic Messages.
-    Anthropic,
-    /// OpenAI Chat Completions.
-    OpenaiChat,
-    /// OpenAI Responses.
-    OpenaiResponses,
-    /// Gemini `generateContent`.
-    Gemini,
-}
-
-impl Vendor {
-    /// All APIs.
-    pub const ALL: [Vendor; 4] = [
-        Vendor::Anthropic,
-        Vendor::OpenaiChat,
-        Vendor::OpenaiResponses,
-        Vendor::Gemini,
-    ];
-}
-
-impl std::fmt::Display for Vendor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Vendor::Anthropic => "Anthropic",
-            Vendor::OpenaiChat => "OpenAI (Chat Completions)",
-            Vendor::OpenaiResponses => "OpenAI (Responses)",
-            Vendor::Gemini => "Gemini",
-        })
-    }
-}
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
 
 /// A rule that a view breaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,28 +24,9 @@ pub struct Violation {
     pub sentence: String,
 }
 
-impl std::fmt::Display for Violation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "message {}: {}", self.message, self.sentence)
-    }
-}
-
-/// The rules in which providers differ. The spelling of ids and tool names is left to the writer of the request.
-impl Vendor {
-    /// Returns whether each call id must be unique. A provider that matches answers by their order ignores ids.
-    fn wants_unique_ids(self) -> bool {
-        self != Vendor::Gemini
-    }
-
-    /// Returns whether the conversation must begin with a user message.
-    fn wants_user_first(self) -> bool {
-        matches!(self, Vendor::Anthropic | Vendor::Gemini)
-    }
-
-    /// Returns whether a failed result must not be empty, and operations of the provider's own tools must finish before
-    /// anything else follows.
-    fn is_strict(self) -> bool {
-        self == Vendor::Anthropic
     }
 }
 
@@ -125,89 +76,121 @@ pub(crate) fn may_be_said(role: Role, part: &Part) -> bool {
     }
 }
 
-/// The provider's rules that the view breaks, in the order of messages. Linear in the view's size.
-pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
-    let mut check = Validation {
-        vendor,
-        found: Vec::new(),
-        ids: QuickSet::default(),
-        open: VecDeque::new(),
-        first: None,
-    };
-    for (index, message) in view.messages.iter().enumerate() {
-        check.message(index, message);
-    }
-    if vendor.is_strict() {
-        for index in pending::left_open(&view.messages) {
-            check.found(
-                index,
-                "What the vendor has begun in this reply is not finished, and something else follows it.",
-            );
-        }
-    }
-    check.end(view);
-    check.found
+/// Returns whether a result's output can be sent unchanged.
+pub(crate) fn speaks(result: &ToolResult) -> bool {
+    result.output.iter().all(|part| may_be_output(result, part))
+        && (result.success != Some(false) || says_something(result))
 }
 
-struct Validation<'a> {
-    vendor: Vendor,
-    found: Vec<Violation>,
-    ids: QuickSet<&'a str>,
-    /// Unanswered calls of the newest assistant message.
-    open: VecDeque<&'a str>,
+/// The rules that the view breaks: those of any provider, since a conversation may go on with another. Linear in the
+/// view's size.
+pub fn validate(view: &View) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut found = |message, sentence: fmt::Arguments<'_>| {
+        let sentence = sentence.to_string();
+        violations.push(Violation { message, sentence });
+    };
+    let mut order: Order<&str> = Order::default();
+    for message in &view.messages {
+        order.read(message, |id| id, &mut found);
+    }
+    order.end(&mut found);
+    violations
+}
+
+/// Whether a conversation is in order, message by message, so that a long one need not be read again. `I` is a call id,
+/// borrowed or owned.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Order<I> {
+    messages: usize,
+    /// The ids of all calls, and those of the newest reply's unanswered calls in order.
+    ids: QuickSet<I>,
+    open: VecDeque<I>,
+    /// True if a rule was broken that no later message can keep.
+    is_broken: bool,
+    /// The last reply, if it has an operation that the provider may still continue.
+    begun: Option<usize>,
     /// The first speaker after the system prompt.
     first: Option<Role>,
+    /// True if the last message is a reply in which the provider did not pause.
+    ends_with_reply: bool,
 }
 
-impl<'a> Validation<'a> {
-    fn found(&mut self, message: usize, sentence: impl Into<String>) {
-        self.found.push(Violation {
-            message,
-            sentence: sentence.into(),
-        });
+/// Takes a broken rule: the message that breaks it, and a sentence about it.
+type Found<'f> = dyn FnMut(usize, fmt::Arguments<'_>) + 'f;
+
+impl<I: Borrow<str> + Eq + Hash + Clone + Default + fmt::Debug> Order<I> {
+    /// Takes the next message, to be asked only whether all is in order; `id` converts ids for storage.
+    pub fn append<'a>(&mut self, message: &'a Message, id: impl Fn(&'a Arc<str>) -> I) {
+        let mut is_broken = self.is_broken;
+        if !is_broken {
+            self.read(message, id, &mut |_, _| is_broken = true);
+        }
+        if is_broken {
+            *self = Order {
+                is_broken,
+                ..Order::default()
+            };
+        }
     }
 
-    fn message(&mut self, index: usize, message: &'a Message) {
+    /// Returns whether no repair is needed.
+    pub fn is_kept(&self) -> bool {
+        self.is_kept_but_for_its_end() && !self.ends_with_reply
+    }
+
+    /// The same, except that a notice may be needed after the last reply.
+    pub fn is_kept_but_for_its_end(&self) -> bool {
+        !self.is_broken && self.open.is_empty() && (self.first.is_some() || self.messages == 0)
+    }
+
+    fn read<'a>(&mut self, message: &'a Message, id: impl Fn(&'a Arc<str>) -> I, found: &mut Found<'_>) {
+        let at = self.messages;
+        self.messages += 1;
+        let is_reply = message.role == Role::Assistant;
         if message.parts.is_empty() {
-            self.found(index, "The message is empty.");
+            found(at, format_args!("The message is empty."));
+        }
+        if let Some(begun) = self.begun.filter(|_| !pending::goes_on(message)) {
+            found(
+                begun,
+                format_args!("What the vendor has begun in this reply is not finished, and something else follows it."),
+            );
+            self.begun = None;
+        }
+        if is_reply {
+            self.begun = pending::is_open(message).then_some(at);
         }
         if message.role != Role::User {
-            self.unanswered(index);
+            self.unanswered(at, found);
         }
-        if message.role != Role::System && self.first.is_none() {
-            self.first = Some(message.role);
-            if message.role == Role::Assistant && self.vendor.wants_user_first() {
-                self.found(index, "The conversation begins with the assistant.");
+        if message.role != Role::System {
+            if is_reply && self.first.is_none() {
+                found(at, format_args!("The conversation begins with the assistant."));
             }
+            self.first.get_or_insert(message.role);
+            self.ends_with_reply = is_reply && !message.is_paused();
         }
         for part in &message.parts {
             match part {
-                Part::ToolCall(call) if message.role == Role::Assistant => {
-                    self.id(index, &call.id);
-                    self.tool(index, &call.tool);
-                    self.open.push_back(&call.id);
-                }
-                Part::ToolCall(call) => self.found(index, format!("Call {:?} is not the assistant's.", call.id)),
-                Part::ToolResult(result) if message.role == Role::User => self.result(index, result),
+                Part::ToolCall(call) if is_reply => self.call(at, call, id(&call.id), found),
+                Part::ToolCall(call) => found(at, format_args!("Call {:?} is not the assistant's.", call.id)),
+                Part::ToolResult(result) if message.role == Role::User => self.result(at, result, found),
                 Part::ToolResult(result) => {
-                    self.found(
-                        index,
-                        format!("The result of {:?} is not in a user message.", result.call_id),
-                    );
+                    let id = &result.call_id;
+                    found(at, format_args!("The result of {id:?} is not in a user message."));
                 }
                 other => {
                     if message.role == Role::User {
-                        self.unanswered(index);
+                        self.unanswered(at, found);
                     }
                     if !may_be_said(message.role, other) {
-                        self.found(
-                            index,
-                            match other {
-                                Part::Text(_) => "A text is blank.",
-                                _ if message.role == Role::Assistant => "Thinking is blank and unsigned.",
-                                _ => "Thinking is not the assistant's.",
-                            },
-                        );
+                        let why = match other {
+                            Part::Text(_) => "A text is blank.",
+                            _ if is_reply => "Thinking is blank and unsigned.",
+                            _ => "Thinking is not the assistant's.",
+                        };
+                        found(at, format_args!("{why}"));
                     }
                 }
             }
@@ -215,77 +198,65 @@ impl<'a> Validation<'a> {
     }
 
     /// Reports all open calls as unanswered: results come directly after their calls, so nothing else may come first.
-    fn unanswered(&mut self, index: usize) {
-        for id in std::mem::take(&mut self.open) {
-            self.found(index, format!("Call {id:?} is not answered directly before this."));
+    fn unanswered(&mut self, at: usize, found: &mut Found<'_>) {
+        for id in self.open.drain(..) {
+            found(at, format_args!("Call {id:?} is not answered directly before this."));
         }
     }
 
-    fn result(&mut self, index: usize, result: &ToolResult) {
-        // One answer out of order closes all: searching for its call would be quadratic, and one violation is enough.
-        if self.open.front() == Some(&&*result.call_id) {
-            self.open.pop_front();
-        } else if result.is_apart {
-            // The provider knows the call.
-        } else if self.open.is_empty() {
-            self.found(
-                index,
-                format!("The result answers no call directly before it: {:?}.", result.call_id),
+    fn call(&mut self, at: usize, call: &ToolCall, id: I, found: &mut Found<'_>) {
+        if id.borrow().trim().is_empty() {
+            found(at, format_args!("A call has no id."));
+        }
+        if id.borrow().len() > LONGEST_ID {
+            found(at, format_args!("The id {id:?} is longer than {LONGEST_ID} bytes."));
+        }
+        if !is_tool(&call.tool) {
+            let name = &call.tool;
+            found(
+                at,
+                format_args!("A tool's name has 1 to {LONGEST_TOOL} bytes, not as {name:?}."),
             );
-        } else {
-            self.found(
-                index,
-                format!("The result of {:?} is out of the order of calls.", result.call_id),
-            );
+        }
+        self.open.push_back(id.clone());
+        if let Some(id) = self.ids.replace(id) {
+            found(at, format_args!("The id {id:?} was used before."));
+        }
+    }
+
+    fn result(&mut self, at: usize, result: &ToolResult, found: &mut Found<'_>) {
+        let id = &result.call_id;
+        // The provider knows the call of one that is apart. Another out of order closes all: searching for its call would
+        // be quadratic, and one violation is enough.
+        let is_next = |open: &mut I| (*open).borrow() == &**id;
+        if !result.is_apart && self.open.pop_front_if(is_next).is_none() {
+            match self.open.is_empty() {
+                true => found(
+                    at,
+                    format_args!("The result answers no call directly before it: {id:?}."),
+                ),
+                false => found(at, format_args!("The result of {id:?} is out of the order of calls.")),
+            }
             self.open.clear();
         }
         if !result.output.iter().all(|part| may_be_output(result, part)) {
-            self.found(
-                index,
-                format!(
-                    "A text in the result of {:?} is blank, or a block does not belong there.",
-                    result.call_id
-                ),
+            found(
+                at,
+                format_args!("A text in the result of {id:?} is blank, or a block does not belong there."),
             );
         }
-        if self.vendor.is_strict() && result.success == Some(false) && !says_something(result) {
-            self.found(
-                index,
-                format!("The result of {:?} failed and says nothing.", result.call_id),
-            );
+        if result.success == Some(false) && !says_something(result) {
+            found(at, format_args!("The result of {id:?} failed and says nothing."));
         }
     }
 
-    fn id(&mut self, index: usize, id: &'a str) {
-        if id.trim().is_empty() {
-            self.found(index, "A call has no id.");
-        }
-        if id.len() > LONGEST_ID {
-            self.found(index, format!("The id {id:?} is longer than {LONGEST_ID} bytes."));
-        }
-        if self.vendor.wants_unique_ids() && !self.ids.insert(id) {
-            self.found(index, format!("The id {id:?} was used before."));
-        }
-    }
-
-    fn tool(&mut self, index: usize, name: &str) {
-        if !is_tool(name) {
-            self.found(
-                index,
-                format!("A tool's name has 1 to {LONGEST_TOOL} bytes, not as {name:?}."),
-            );
-        }
-    }
-
-    fn end(&mut self, view: &View) {
-        let end = view.messages.len().saturating_sub(1);
-        self.unanswered(end);
-        match view.messages.iter().rposition(|message| message.role != Role::System) {
-            None => self.found(end, "There is nothing to answer."),
-            Some(last) if view.messages[last].role == Role::Assistant && !view.messages[last].is_paused() => {
-                self.found(last, "The conversation ends with the assistant.");
-            }
-            Some(_) => {}
+    fn end(&mut self, found: &mut Found<'_>) {
+        let end = self.messages.saturating_sub(1);
+        self.unanswered(end, found);
+        if self.first.is_none() {
+            found(end, format_args!("There is nothing to answer."));
+        } else if self.ends_with_reply {
+            found(end, format_args!("The conversation ends with the assistant."));
         }
     }
 }

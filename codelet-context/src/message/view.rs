@@ -31,9 +31,3 @@ impl View {
         Arc::make_mut(&mut self.messages[index])
     }
 }
-
-impl FromIterator<Message> for View {
-    fn from_iter<I: IntoIterator<Item = Message>>(messages: I) -> Self {
-        View::new(messages)
-    }
-}

@@ -2,7 +2,7 @@
 
 use super::kind::{self, CallKind};
 use crate::message::harness;
-use crate::message::{ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult, Words};
+use crate::message::{ActionKind, BlockText, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use crate::text::body::Body;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -73,8 +73,8 @@ pub(crate) fn told(message: &Message, number: usize) -> Option<Told> {
         (Part::ToolCall(call), _) => (Speaker::Call, Body::from(words_of(call))),
         (Part::ToolResult(result), _) => (Speaker::Tool, output(result)?),
         (Part::Opaque(opaque), _) => match opaque.words.as_ref()? {
-            Words::Call { body, .. } => (Speaker::Call, body.clone()),
-            Words::Output(body) => (Speaker::Tool, body.clone()),
+            BlockText::Call { body, .. } => (Speaker::Call, body.clone()),
+            BlockText::Output(body) => (Speaker::Tool, body.clone()),
         },
         _ => return None,
     };

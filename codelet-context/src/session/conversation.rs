@@ -40,7 +40,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use bare::Texts;
-pub use due::{Due, EditKind};
+pub use due::Due;
 pub use earlier::Earlier;
 pub use edits::{DoesNotFit, Edit, Refusal};
 pub use point::Point;
@@ -152,7 +152,7 @@ impl Conversation {
     /// Creates an empty conversation. `overhead` estimates the tokens of each request besides its messages: tool
     /// definitions, and the system prompt if it is not a message.
     pub fn new(config: CompactionConfig, overhead: Tokens) -> Self {
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         occupancy.appended(overhead);
         Conversation {
             history: Arc::default(),
@@ -163,7 +163,7 @@ impl Conversation {
             system: 0,
             reminders: 0,
             newest_prompt: 0,
-            tracker: TokenTracker::new(),
+            tracker: TokenTracker::default(),
             occupancy,
             doubted: None,
             attempts: Attempts::default(),
@@ -239,13 +239,8 @@ impl Conversation {
     }
 
     /// Records that the provider refused the request as too long; the limit that it reports replaces the configured
-    /// one.
-    pub fn refused(&mut self, named: Option<Tokens>) {
-        self.refused_at(named, None);
-    }
-
-    /// The same, if the provider also reports the prompt's tokens: that count is as good as one in a reply's usage.
-    pub fn refused_at(&mut self, named: Option<Tokens>, counted: Option<Tokens>) {
+    /// one. If it also counts the prompt's tokens, that count is as good as one in a reply's usage.
+    pub fn refused(&mut self, named: Option<Tokens>, counted: Option<Tokens>) {
         let counted = counted.filter(|&prompt| prompt > 0 && !self.is_doubtful(prompt, self.view.messages.len(), 0));
         if let Some(prompt) = counted {
             self.occupancy.replied(Usage::from_exclusive(prompt, 0, 0, 0), 0, true);
@@ -452,24 +447,18 @@ impl Conversation {
     /// Every break of the prefix so far, oldest first: edits, changes of models, tools and conversations, expired
     /// caches, and unexplained ones.
     pub fn breaks(&self) -> &[Break] {
-        self.economy.breaks()
+        &self.economy.breaks
     }
 
     /// The number of reported requests of the session; the next break will have the number after it.
     pub fn requests(&self) -> u64 {
-        self.economy.requests()
+        self.economy.requests
     }
 
     /// The occupancy of the window at the next request. `updated` is the current time in milliseconds since 1970-01-01
     /// UTC.
     pub fn state(&self, model: &str, updated: u64) -> TokenState {
-        self.state_with(0, model, updated)
-    }
-
-    /// The same, after appending messages of this estimate.
-    pub fn state_with(&self, more: Tokens, model: &str, updated: u64) -> TokenState {
-        let current = self.occupancy.next_request().saturating_add(self.occupancy.scale(more));
-        TokenState::new(current, self.config.limit(), model, updated)
+        TokenState::new(self.occupancy.next_request(), self.config.limit(), model, updated)
     }
 
     /// Lowers the output tokens reserved in the window to the maximum that the model turned out to support. Returns

@@ -2,12 +2,11 @@
 //! turns.
 
 use crate::evidence::anchor::Anchor;
-use crate::message::exchange::Calls;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn;
 use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall, files};
-use crate::strategy::dedup;
 use crate::strategy::showing::{Looked, Question, Showing};
+use crate::strategy::{answers, dedup};
 use crate::text::body::Body;
 use codelet_text::short::on_one_line;
 use std::collections::{BTreeMap, HashMap};
@@ -289,25 +288,19 @@ pub fn by_kind(messages: &[Arc<Message>]) -> BTreeMap<Kind, Share> {
             kinds.entry(Kind::Other).or_default().add(1, unread);
         }
         for part in &message.parts {
-            count_kinds(&mut kinds, message.role, part, tokens::estimate_part(part));
+            let mut rest = tokens::estimate_part(part);
+            if let Part::ToolResult(result) = part {
+                let pictures = result.output.iter().filter(|part| matches!(part, Part::Image(_)));
+                for picture in pictures {
+                    let weight = tokens::estimate_part(picture);
+                    kinds.entry(Kind::Images).or_default().add(1, weight);
+                    rest = rest.saturating_sub(weight);
+                }
+            }
+            kinds.entry(Kind::of(message.role, part)).or_default().add(1, rest);
         }
     }
     kinds
-}
-
-fn count_kinds(kinds: &mut BTreeMap<Kind, Share>, role: Role, part: &Part, tokens: Tokens) {
-    let mut rest = tokens;
-    if let Part::ToolResult(result) = part {
-        let pictures = result.output.iter().filter(|part| matches!(part, Part::Image(_)));
-        let (count, weight) = pictures.fold((0, 0), |(count, weight), picture| {
-            (count + 1, weight + tokens::estimate_part(picture))
-        });
-        if count > 0 {
-            kinds.entry(Kind::Images).or_default().add(count, weight);
-            rest = rest.saturating_sub(weight);
-        }
-    }
-    kinds.entry(Kind::of(role, part)).or_default().add(1, rest);
 }
 
 fn count_tools(tools: &mut HashMap<Arc<str>, ToolShare>, part: &Part, tokens: Tokens, tool: Option<&Arc<str>>) {
@@ -365,28 +358,19 @@ impl<'a> Ground<'a> {
 
     /// Assigns each result to the newest call before it with the same id, or else to the first one after it.
     fn match_results(&mut self, messages: &'a [Arc<Message>]) {
-        let mut before: Calls<&str, &ToolCall> = Calls::default();
-        let mut early = Vec::new();
         let mut first: HashMap<&str, &ToolCall> = HashMap::new();
         for (index, message) in messages.iter().enumerate() {
             for (number, part) in message.parts.iter().enumerate() {
-                match part {
-                    Part::ToolCall(call) => {
-                        before.called(&call.id, call);
-                        first.entry(&call.id).or_insert(call);
-                        self.calls.insert((index, number), call);
-                    }
-                    Part::ToolResult(result) => match before.of(result) {
-                        Some(&call) => drop(self.calls.insert((index, number), call)),
-                        None => early.push(((index, number), &*result.call_id)),
-                    },
-                    _ => {}
+                if let Part::ToolCall(call) = part {
+                    first.entry(&call.id).or_insert(call);
+                    self.calls.insert((index, number), call);
                 }
             }
         }
-        for (at, id) in early {
-            if let Some(&call) = first.get(id) {
-                self.calls.insert(at, call);
+        for answer in answers(messages) {
+            let later = || first.get(&*answer.result.call_id).copied();
+            if let Some(call) = answer.call.or_else(later) {
+                self.calls.insert((answer.message, answer.part), call);
             }
         }
     }
@@ -487,20 +471,15 @@ fn prompt_line(message: &Message) -> Option<String> {
 
 /// The texts of a part that could be duplicates: its own, or those of a tool result.
 fn bodies(part: &Part) -> impl Iterator<Item = &Body> {
-    let own = match part {
-        Part::Text(text) => Some(&text.body),
-        _ => None,
+    let (parts, is_result) = match part {
+        Part::ToolResult(result) => (result.output.as_slice(), true),
+        part => (std::slice::from_ref(part), false),
     };
-    let answered = match part {
-        Part::ToolResult(result) => result.output.as_slice(),
-        _ => &[],
-    };
-    let inside = answered.iter().filter_map(|part| match part {
+    parts.iter().filter_map(move |part| match part {
         Part::Text(text) => Some(&text.body),
-        Part::Image(image) => Some(&image.data),
+        Part::Image(image) if is_result => Some(&image.data),
         _ => None,
-    });
-    own.into_iter().chain(inside)
+    })
 }
 
 fn repeats(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Repeat> {

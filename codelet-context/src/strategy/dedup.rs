@@ -1,6 +1,6 @@
 //! Strategy `dedup`: of equal outputs, the newest stays, and the older ones become pointers to it.
 
-use super::{Limits, StrategyCount, answers, content, make, pointer};
+use super::{StrategyCount, StrategyLimits, answers, content, make, pointer};
 use crate::message::view::View;
 use crate::text::body::Body;
 use crate::text::hash::QuickMap;
@@ -14,7 +14,7 @@ pub(crate) const SMALLEST: usize = 256;
 
 /// Replaces each block of an output, text or picture, with a pointer to the newest equal one, whichever tool it came
 /// from. Equality is byte for byte; the hash only finds candidates.
-pub(crate) fn point_to_the_newest_copy(view: &mut View, _: &Limits) -> StrategyCount {
+pub(crate) fn point_to_the_newest_copy(view: &mut View, _: &StrategyLimits) -> StrategyCount {
     const WHY: &str = "same as a newer one";
     let View { messages, archive } = view;
     let mut newest: QuickMap<(bool, u64), Body> =

@@ -5,7 +5,7 @@
 //! prose, code, tables and indentation are never touched. A line that reports a failure is never folded.
 
 use super::status::{self, LineClass};
-use super::{Limits, Replacement, StrategyCount, answers, make, shown};
+use super::{Replacement, StrategyCount, StrategyLimits, answers, make, shown};
 use crate::message::cut;
 use crate::message::view::View;
 use crate::message::{ActionKind, Part};
@@ -27,7 +27,7 @@ const WHY: &str = "terminal codes and alike lines left out";
 
 /// Squeezes outputs, with a marker at the end. Reads of files stay unchanged, since edits have to match the file's
 /// text.
-pub(crate) fn count_alike_lines(view: &mut View, _: &Limits) -> StrategyCount {
+pub(crate) fn count_alike_lines(view: &mut View, _: &StrategyLimits) -> StrategyCount {
     let View { messages, archive } = view;
     let mut edits = Vec::new();
     for answer in answers(messages) {

@@ -19,11 +19,8 @@ use std::sync::Arc;
 /// The number of most recent turns that a selection keeps as a block and strategies leave unchanged.
 pub(crate) const RECENT_TURNS: usize = 3;
 
-pub(crate) use order::Order;
-
 pub(crate) mod dedup;
 pub(crate) mod lingua;
-mod order;
 pub(crate) mod pairing;
 pub(crate) mod snippet;
 mod status;
@@ -36,7 +33,7 @@ pub struct Strategy {
     /// The name in reports and in the archive.
     pub name: &'static str,
     /// Applies the strategy and returns its counts.
-    pub apply: fn(&mut View, &Limits) -> StrategyCount,
+    pub apply: fn(&mut View, &StrategyLimits) -> StrategyCount,
     /// True if it keeps every message and removes nothing but thinking from them: a compaction runs it over the kept
     /// messages.
     pub(crate) within_messages: bool,
@@ -84,7 +81,7 @@ pub const PIPELINE: &[Strategy] = &[
 
 /// The limits of the strategies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct StrategyLimits {
     /// The maximum size of the view, estimated; without it, no step is left out.
     pub budget: Option<Tokens>,
     /// The number of turns at the end that stay unchanged.
@@ -93,11 +90,11 @@ pub struct Limits {
     pub recent_steps: usize,
 }
 
-impl Default for Limits {
+impl Default for StrategyLimits {
     /// Three turns, as everywhere in the engine. 20 steps, since a session of one prompt and hundreds of steps is the
     /// usual case, and nearly nine in ten references go back less than 40,000 tokens, which is 20 to 30 steps.
     fn default() -> Self {
-        Limits {
+        StrategyLimits {
             budget: None,
             recent_turns: RECENT_TURNS,
             recent_steps: 20,
@@ -155,7 +152,7 @@ impl StrategyStats {
 /// ```
 /// use codelet_context::message::{Message, Part, Role, ToolCall, ToolResult};
 /// use codelet_context::strategy::apply_all;
-/// use codelet_context::validate::{Vendor, validate};
+/// use codelet_context::validate::validate;
 /// use codelet_context::view::View;
 ///
 /// let call = |id: &str| Message::new(Role::Assistant, vec![Part::ToolCall(ToolCall::new(id, "read", Default::default()))]);
@@ -165,14 +162,14 @@ impl StrategyStats {
 /// let stats = apply_all(&mut view);
 ///
 /// assert!(stats.dedup_hits >= 1 && stats.total_bytes_saved > 0);
-/// assert!(Vendor::ALL.iter().all(|&vendor| validate(&view, vendor).is_empty()));
+/// assert_eq!(validate(&view), []);
 /// ```
 pub fn apply_all(view: &mut View) -> StrategyStats {
-    apply_with(view, &Limits::default())
+    apply_with(view, &StrategyLimits::default())
 }
 
 /// Runs all strategies.
-pub fn apply_with(view: &mut View, limits: &Limits) -> StrategyStats {
+pub fn apply_with(view: &mut View, limits: &StrategyLimits) -> StrategyStats {
     let mut stats = StrategyStats::default();
     // Each result must be assigned to its call first; otherwise the last strategy would change what the earlier ones
     // found, and a second run would find more.
@@ -193,7 +190,7 @@ pub fn apply_with(view: &mut View, limits: &Limits) -> StrategyStats {
 
 /// Runs only `pairing`: afterwards the view is valid for every provider.
 pub fn pair(view: &mut View) -> StrategyCount {
-    pairing::answer_every_call(view, &Limits::default())
+    pairing::answer_every_call(view, &StrategyLimits::default())
 }
 
 /// The strategy of this name.
@@ -211,17 +208,11 @@ pub fn prepare(message: &Message) {
                 call.parameters.json();
             }
             Part::ToolResult(result) => {
-                for block in &result.output {
-                    match block {
-                        Part::Text(text) => {
-                            text.body.hash();
-                            text.body.squeezed(lingua::squeeze);
-                        }
-                        Part::Image(image) => {
-                            image.data.hash();
-                        }
-                        _ => {}
-                    }
+                contents(part, None, &mut |_, body, _| {
+                    body.hash();
+                });
+                for text in result.texts() {
+                    text.body.squeezed(lingua::squeeze);
                 }
             }
             Part::Thinking(thinking) => {
@@ -283,7 +274,7 @@ fn contents(part: &Part, tool: Option<&str>, each: &mut dyn FnMut(&str, &Body, O
 
 /// The start of the recent window: the recent turns, or the last steps with calls if those turns are longer. Only steps
 /// with calls count, since `pairing` never adds, drops or splits them.
-pub fn recent_window(messages: &[Arc<Message>], limits: &Limits) -> usize {
+pub fn recent_window(messages: &[Arc<Message>], limits: &StrategyLimits) -> usize {
     let turns = turn::turns(messages);
     let turn = match turns.len().checked_sub(limits.recent_turns) {
         Some(index) => turns.get(index).map_or(messages.len(), |turn| turn.0.start),
@@ -309,11 +300,11 @@ pub fn recent_window(messages: &[Arc<Message>], limits: &Limits) -> usize {
 }
 
 /// The position of a tool result, with the call that it answers.
-struct ToolAnswer<'a> {
-    message: usize,
-    part: usize,
-    result: &'a ToolResult,
-    call: Option<&'a ToolCall>,
+pub(crate) struct ToolAnswer<'a> {
+    pub message: usize,
+    pub part: usize,
+    pub result: &'a ToolResult,
+    pub call: Option<&'a ToolCall>,
 }
 
 impl ToolAnswer<'_> {
@@ -325,7 +316,7 @@ impl ToolAnswer<'_> {
 }
 
 /// All results, oldest first. Each answers the nearest call before it with its id.
-fn answers(messages: &[Arc<Message>]) -> Vec<ToolAnswer<'_>> {
+pub(crate) fn answers(messages: &[Arc<Message>]) -> Vec<ToolAnswer<'_>> {
     let mut answers = Vec::with_capacity(messages.len() / 2);
     let mut calls = Calls::default();
     for (message, entry) in messages.iter().enumerate() {

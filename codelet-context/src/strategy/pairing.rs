@@ -17,11 +17,12 @@
 //!
 //! Linear in the number of parts. A conversation that is in order is not copied.
 
-use super::order::Order;
-use super::{Limits, StrategyCount, bytes, contents};
+use super::{StrategyCount, StrategyLimits, bytes, contents};
 use crate::message::pending;
 use crate::message::recall::Archive;
-use crate::message::validate::{LONGEST_TOOL, is_id, is_tool, may_be_output, may_be_said, says_something};
+use crate::message::validate::{
+    LONGEST_TOOL, Order, is_id, is_tool, may_be_output, may_be_said, says_something, speaks,
+};
 use crate::message::view::View;
 use crate::message::{Extra, Message, Origin, Part, Role, ToolCall, ToolResult};
 use crate::text::hash::{QuickMap, QuickSet};
@@ -46,7 +47,7 @@ pub(crate) const OPENING: &str = "[The conversation begins here.]";
 pub(crate) const CLOSING: &str = "[Go on.]";
 
 /// Repairs whatever a provider would refuse.
-pub(crate) fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
+pub(crate) fn answer_every_call(view: &mut View, _: &StrategyLimits) -> StrategyCount {
     mend(view).0
 }
 
@@ -80,12 +81,6 @@ pub(crate) fn mend(view: &mut View) -> (StrategyCount, Option<Vec<Option<usize>>
         bytes_saved: before as i64 - after as i64,
     };
     (count, Some(went))
-}
-
-/// Returns whether a result's output can be sent unchanged.
-pub(super) fn speaks(result: &ToolResult) -> bool {
-    result.output.iter().all(|part| may_be_output(result, part))
-        && (result.success != Some(false) || says_something(result))
 }
 
 /// The indexes of a message and of a part in it.
@@ -233,17 +228,11 @@ impl SameId {
 
 /// The name with refused characters replaced, and of limited length.
 fn plain(name: &str, longest: usize, otherwise: &str) -> String {
-    let plain: String = name
-        .chars()
-        .take(longest)
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
+    let accepted = |c: char| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => c,
+        _ => '_',
+    };
+    let plain: String = name.chars().take(longest).map(accepted).collect();
     if plain.is_empty() { otherwise.to_owned() } else { plain }
 }
 

@@ -1,6 +1,6 @@
 //! Strategy `snippet`: reduces long outputs outside the recent window to their head and tail.
 
-use super::{Limits, Replacement, StrategyCount, answers, make, recent_window, shown, whole};
+use super::{Replacement, StrategyCount, StrategyLimits, answers, make, recent_window, shown, whole};
 use crate::message::Part;
 use crate::message::cut;
 use crate::message::view::View;
@@ -16,7 +16,7 @@ const END: usize = 1_024;
 
 /// Cuts each long text of an output in the middle, at line boundaries. If alike lines were counted in it, the original
 /// is cut, so that there is one marker and one handle.
-pub(crate) fn keep_head_and_tail(view: &mut View, limits: &Limits) -> StrategyCount {
+pub(crate) fn keep_head_and_tail(view: &mut View, limits: &StrategyLimits) -> StrategyCount {
     let View { messages, archive } = view;
     let old = &messages[..recent_window(messages, limits)];
     let mut edits = Vec::new();

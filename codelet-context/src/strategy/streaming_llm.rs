@@ -4,7 +4,7 @@
 //! are left out, oldest first, until the view fits. One short marker replaces adjacent steps; its handle restores a
 //! list of their contents, with a handle for each.
 
-use super::{Limits, StrategyCount, contents, part_bytes, recent_window};
+use super::{StrategyCount, StrategyLimits, contents, part_bytes, recent_window};
 use crate::message::cut;
 use crate::message::exchange::Calls;
 use crate::message::recall::Archive;
@@ -30,7 +30,7 @@ const LIST: &str = "steps";
 
 /// Leaves out steps before the recent window until the view fits the budget. Does nothing without a budget or within
 /// it.
-pub(crate) fn leave_out_old_steps(view: &mut View, limits: &Limits) -> StrategyCount {
+pub(crate) fn leave_out_old_steps(view: &mut View, limits: &StrategyLimits) -> StrategyCount {
     let mut count = StrategyCount::default();
     let total: Tokens = view.messages.iter().map(|it| tokens::estimate_message(it)).sum();
     let over = limits.budget.map_or(0, |budget| total.saturating_sub(budget));
@@ -60,7 +60,7 @@ pub(crate) fn leave_out_old_steps(view: &mut View, limits: &Limits) -> StrategyC
 
 /// Selects the messages to remove, at least in part, until that saves `over` tokens. Adjacent steps with nothing between
 /// them that stays form a gap. It must save more than its marker takes; once started, it is extended until it does.
-fn choose(messages: &[Arc<Message>], limits: &Limits, over: Tokens) -> Vec<bool> {
+fn choose(messages: &[Arc<Message>], limits: &StrategyLimits, over: Tokens) -> Vec<bool> {
     let marker = tokens::estimate_bytes(LONGEST_MARKER) + tokens::PART_TOKENS;
     let mut leaves = vec![false; messages.len()];
     let mut gap: Vec<usize> = Vec::new();

@@ -9,7 +9,7 @@
 //!   is missing. A message with any such thinking keeps all of its thinking, since half of it would be an alteration.
 //! - Plain thinking next to calls that providers want back ([`Thinking::is_wanted_back`]) stays with the calls.
 
-use super::{Limits, StrategyCount, part_bytes};
+use super::{StrategyCount, StrategyLimits, part_bytes};
 use crate::message::recall::Archive;
 use crate::message::turn;
 use crate::message::view::View;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(crate) const NAME: &str = "thinking_prune";
 
 /// Drops thinking before the turn in progress. A message without other content keeps it.
-pub(crate) fn drop_thinking_of_finished_turns(view: &mut View, _: &Limits) -> StrategyCount {
+pub(crate) fn drop_thinking_of_finished_turns(view: &mut View, _: &StrategyLimits) -> StrategyCount {
     let mut count = StrategyCount::default();
     let mut start = 0;
     // Each turn ends the range before it; the newest one is in progress.

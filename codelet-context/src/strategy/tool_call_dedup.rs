@@ -1,6 +1,6 @@
 //! Strategy `tool_call_dedup`: if a read-only call was repeated, the older result becomes a pointer to the newer one.
 
-use super::{Limits, Replacement, StrategyCount, ToolAnswer, answers, content, make, named, pointer};
+use super::{Replacement, StrategyCount, StrategyLimits, ToolAnswer, answers, content, make, named, pointer};
 use crate::message::recall::Archive;
 use crate::message::view::View;
 use crate::message::{Part, files};
@@ -14,7 +14,7 @@ pub(crate) const NAME: &str = "tool_call_dedup";
 /// Replaces each result of a read-only call with a pointer to the newest result of the same call, if that shows most of
 /// its lines or is another answer to the same question, as decided by `showing`. Only complete results of successful
 /// calls count; each block becomes a separate pointer, so that its handle restores exactly that block.
-pub(crate) fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount {
+pub(crate) fn point_to_the_newest_answer(view: &mut View, _: &StrategyLimits) -> StrategyCount {
     let View { messages, archive } = view;
     let answers = answers(messages);
     // Only answers to the same question are compared, and most questions are asked once.

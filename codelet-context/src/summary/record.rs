@@ -7,7 +7,7 @@ use crate::history::History;
 use crate::message::cut;
 use crate::message::recall::Handle;
 use crate::message::tokens;
-use crate::message::{Part, Words};
+use crate::message::{BlockText, Part};
 use crate::ranking::excerpt;
 use crate::ranking::labels;
 use crate::ranking::quoting;
@@ -41,7 +41,7 @@ pub(crate) struct Record<'a> {
     pub shown: Vec<u32>,
     /// Segments of kept, cut outputs that are quoted in any case, ascending; they are among those that are shown.
     pub required: Vec<u32>,
-    /// Words of a text beside the record.
+    /// BlockText of a text beside the record.
     pub beside: Vec<u32>,
     /// The user's focus.
     pub focus: Option<Focus>,
@@ -205,7 +205,7 @@ impl Record<'_> {
         match &self.history.messages()[block.message as usize].parts[block.part as usize] {
             Part::ToolCall(call) => &call.tool,
             Part::Opaque(opaque) => match &opaque.words {
-                Some(Words::Call { tool, .. }) => tool,
+                Some(BlockText::Call { tool, .. }) => tool,
                 _ => "",
             },
             _ => "",

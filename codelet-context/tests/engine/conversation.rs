@@ -12,7 +12,7 @@ use codelet_context::reminder;
 use codelet_context::summary_request::Answer;
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
-use codelet_context::validate::{Vendor, validate};
+use codelet_context::validate::validate;
 use codelet_context::view::View;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -637,7 +637,7 @@ fn a_provider_that_refuses_again_and_again_ends_in_an_error() {
         let error = loop {
             requests += 1;
             assert!(requests <= 5, "a loop");
-            conversation.refused(named);
+            conversation.refused(named, None);
             assert_eq!(
                 conversation.decide(Signals::default()).map(Due::reason),
                 Some(Reason::Refused)
@@ -928,7 +928,7 @@ fn keeps_its_promises(source: &[Arc<Message>], ops: Vec<Op>, is_exact: bool) {
             messages: conversation.history().messages().to_vec(),
             ..View::default()
         };
-        if Vendor::ALL.iter().all(|&vendor| validate(&whole, vendor).is_empty()) {
+        if validate(&whole).is_empty() {
             assert_valid(conversation.view());
         }
         let tokens: Tokens = codelet_context::compact::Size::of(&conversation.view().messages).tokens;

@@ -152,7 +152,7 @@ fn the_count_that_a_refusal_names_is_believed_and_what_is_sent_next_fits() {
     }
     let count = counted(&conversation);
     assert!(count > window, "{count}");
-    conversation.refused_at(Some(window), Some(count));
+    conversation.refused(Some(window), Some(count));
     let due = conversation.decide(Signals::default()).unwrap();
     assert_eq!(due.reason(), Reason::Refused);
     let notice = conversation.compact(due).unwrap();
@@ -170,7 +170,7 @@ fn a_refused_request_is_never_sent_again_as_it_was() {
         }
         for _ in 0..3 {
             let sent = conversation.view().messages.clone();
-            conversation.refused(named);
+            conversation.refused(named, None);
             match conversation.compact(conversation.decide(Signals::default()).unwrap()) {
                 Ok(notice) => {
                     assert!(notice.changed, "{named:?}: {notice}");
@@ -193,7 +193,7 @@ fn where_a_shorter_answer_is_enough_nothing_need_go() {
         step(&mut conversation, number, digits(number), |count| count);
     }
     let count = counted(&conversation);
-    conversation.refused_at(Some(40_000), Some(count));
+    conversation.refused(Some(40_000), Some(count));
     assert!(conversation.config().reserved() == 10_000);
     let notice = conversation.compact(conversation.decide(Signals::default()).unwrap());
     assert!(notice.is_ok(), "{notice:?}");
@@ -212,7 +212,7 @@ fn that_little_room_is_left_is_said_once_and_by_the_figure_that_decides() {
         let id = format!("call_{number}");
         conversation.replied(says(vec![read(&id, "a")]), report(prompt));
         conversation.append(answers(vec![result(&id, format!("x{number}"))]));
-        let occupancy = conversation.pressure(Signals::default()).occupancy;
+        let occupancy = conversation.occupancy();
         if let Some(due) = conversation.decide(Signals::default()) {
             let Ok(notice) = conversation.compact(due) else { break };
             compactions += 1;

@@ -3,7 +3,7 @@
 use crate::caching::{OVERHEAD, Provider, output, stale, under};
 use crate::common::{answers, assert_valid, read, result, run, says, session};
 use codelet_context::breaks::{Break, Cause};
-use codelet_context::conversation::{Conversation, EditKind, Report, Signals};
+use codelet_context::conversation::{Conversation, Report, Signals};
 use codelet_context::economics::{Economics, Preset, break_cost, break_even};
 use codelet_context::message::{Message, Part};
 use codelet_context::pin::Pin;
@@ -203,7 +203,7 @@ fn an_expired_cache_is_made_use_of_and_a_warm_one_left_alone() {
     let mut conversation = stale(80);
     assert_eq!(conversation.decide(Signals::default()), None);
     let due = conversation.decide(COLD).unwrap();
-    assert_eq!((due.reason(), due.kind()), (Reason::Cold, EditKind::Light));
+    assert_eq!((due.reason(), due.is_light()), (Reason::Cold, true));
     let before = conversation.view().messages.clone();
     let notice = conversation.compact(conversation.decide(COLD).unwrap()).unwrap();
     assert!(notice.to_string().starts_with("Context trimmed: "), "{notice}");
@@ -400,7 +400,6 @@ fn off_edits_nothing_before_the_window_is_full() {
     let mut conversation = stale(80);
     conversation.set_economics(Economics::default().preset(Preset::Off));
     assert_eq!(conversation.decide(COLD), None);
-    assert_eq!(conversation.pressure(COLD).removable, 0);
 }
 
 /// The time of a step does not grow with the conversation, and setting eight megabytes aside at once takes no second.
@@ -444,7 +443,7 @@ proptest! {
             }
             let is_cold = cold.next().unwrap_or(false);
             let Some(due) = conversation.decide(Signals { is_cold, ..Signals::default() }) else { continue };
-            let is_light = due.kind() == EditKind::Light;
+            let is_light = due.is_light();
             let before = conversation.view().messages.clone();
             let Ok(notice) = conversation.compact(due) else {
                 prop_assert_eq!(&conversation.view().messages, &before);

@@ -3,7 +3,7 @@
 use codelet_context::compact::{Target, compact};
 use codelet_context::history::History;
 use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
-use codelet_context::refusal::Refusal;
+use codelet_context::refusal::RefusedBy;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -244,7 +244,7 @@ fn what_the_user_refused_and_allowed_later_is_refused_no_more() {
     let asks = |talk: Talk, line: &str, refused: bool| {
         talk.calls("Bash", &json!({"command": line}), Action::command(line), |result| {
             if refused {
-                (result.success, result.refusal) = (Some(false), Some(Refusal::User("not yet".into())));
+                (result.success, result.refusal) = (Some(false), Some(RefusedBy::User("not yet".into())));
             }
         })
     };

@@ -84,7 +84,7 @@ fn the_percentage_shown_is_of_the_limit_that_the_decision_uses() {
 
 #[test]
 fn figures_after_a_compaction_are_an_estimate_with_a_stale_cache() {
-    let mut tracker = TokenTracker::new();
+    let mut tracker = TokenTracker::default();
     tracker.report(Usage::from_exclusive(2_300, 0, 180_000, 700), 0);
     tracker.rebuilt(41_900);
     assert_eq!((tracker.input, tracker.is_estimate), (41_900, true));
@@ -95,7 +95,7 @@ fn figures_after_a_compaction_are_an_estimate_with_a_stale_cache() {
 #[test]
 fn the_third_compaction_without_progress_is_the_last() {
     let config = CompactionConfig::new(200_000).reserving(20_000);
-    let mut guard = Guard::new();
+    let mut guard = Guard::default();
     assert_eq!(guard.after_compaction(190_000, 189_000, &config), Progress::None);
     assert_eq!(guard.after_compaction(190_000, 189_000, &config), Progress::None);
     assert!(matches!(
@@ -136,16 +136,16 @@ fn a_build_error_fixed_in_two_files_is_an_anchor_that_names_them() {
     };
     assert_eq!(anchor.description, "Build error fixed in a.rs, b.rs and tests now pass");
     assert_eq!((anchor.kind, anchor.turn), (AnchorKind::ErrorResolution, 1));
-    assert_eq!((anchor.confidence, anchor.weight), (0.95, 0.9));
+    assert_eq!((anchor.kind.confidence(), anchor.kind.weight()), (0.95, 0.9));
     // Without the failure before, it is the completion of a task.
     let later: Vec<_> = messages[3..].to_vec();
     let found = anchor::find(&later, &turn::turns(&later), &[0], LONG_TURN);
     assert_eq!(
-        (found[0].kind, found[0].confidence, found[0].weight),
+        (found[0].kind, found[0].kind.confidence(), found[0].kind.weight()),
         (AnchorKind::TaskCompletion, 0.92, 0.8)
     );
     assert_eq!(
-        (found[1].kind, found[1].confidence, found[1].weight),
+        (found[1].kind, found[1].kind.confidence(), found[1].kind.weight()),
         (AnchorKind::UserCheckpoint, 1.0, 0.7)
     );
 }

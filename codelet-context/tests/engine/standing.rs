@@ -292,7 +292,7 @@ fn a_refused_prompt_is_not_sent_again_in_a_piece() {
     let mut conversation = session(64_000, "Be kind.");
     ask(&mut conversation, "clean", lines(7, 40_000));
     assert_eq!(compacted(&mut conversation), None);
-    conversation.refused(Some(32_000));
+    conversation.refused(Some(32_000), None);
     let due = conversation.decide(Signals::default()).unwrap();
     let refusal = conversation.compact(due).unwrap_err().to_string();
     assert!(refusal.contains("the limit for a request is 24,000"), "{refusal}");

@@ -3,7 +3,7 @@
 use crate::common::*;
 use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use codelet_context::strategy::{
-    Limits, PIPELINE, StrategyCount, apply_all, apply_with, bytes, named, prepare, recent_window,
+    PIPELINE, StrategyCount, StrategyLimits, apply_all, apply_with, bytes, named, prepare, recent_window,
 };
 use codelet_context::tokens;
 use codelet_context::view::View;
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 fn apply(name: &str, view: &mut View) -> StrategyCount {
-    (named(name).unwrap().apply)(view, &Limits::default())
+    (named(name).unwrap().apply)(view, &StrategyLimits::default())
 }
 
 /// Lines of code, so that nothing is squeezed.
@@ -89,9 +89,9 @@ fn the_history_behind_a_view_is_never_altered() {
     let mut view = history.clone();
     apply_with(
         &mut view,
-        &Limits {
+        &StrategyLimits {
             budget: Some(3_000),
-            ..Limits::default()
+            ..StrategyLimits::default()
         },
     );
     assert_ne!(history, view);
@@ -289,16 +289,19 @@ fn an_output_of_one_short_of_the_limit_stays_whole() {
 fn the_recent_window_is_three_turns_but_never_many_steps() {
     let turn = |n: usize| [Message::user(format!("prompt {n}")), Message::assistant("done")];
     let few = View::new((0..5).flat_map(turn));
-    assert_eq!(recent_window(&few.messages, &Limits::default()), 4);
+    assert_eq!(recent_window(&few.messages, &StrategyLimits::default()), 4);
     let one = one_prompt(50, 1);
-    assert_eq!(recent_window(&one.messages, &Limits::default()), 2 + 2 * 30);
-    assert_eq!(recent_window(&one_prompt(20, 1).messages, &Limits::default()), 0);
+    assert_eq!(recent_window(&one.messages, &StrategyLimits::default()), 2 + 2 * 30);
+    assert_eq!(
+        recent_window(&one_prompt(20, 1).messages, &StrategyLimits::default()),
+        0
+    );
     assert_eq!(
         recent_window(
             &one.messages,
-            &Limits {
+            &StrategyLimits {
                 recent_steps: 0,
-                ..Limits::default()
+                ..StrategyLimits::default()
             }
         ),
         one.messages.len()
@@ -306,14 +309,14 @@ fn the_recent_window_is_three_turns_but_never_many_steps() {
     assert_eq!(
         recent_window(
             &one.messages,
-            &Limits {
+            &StrategyLimits {
                 recent_turns: 0,
-                ..Limits::default()
+                ..StrategyLimits::default()
             }
         ),
         one.messages.len()
     );
-    assert_eq!(recent_window(&[], &Limits::default()), 0);
+    assert_eq!(recent_window(&[], &StrategyLimits::default()), 0);
 }
 
 #[test]
@@ -410,9 +413,9 @@ fn thinking_that_a_vendor_wants_back_stays() {
 #[test]
 fn no_step_is_left_out_without_a_budget_or_within_it() {
     let mut view = one_prompt(200, 20);
-    let fits = Limits {
+    let fits = StrategyLimits {
         budget: Some(tokens(&view)),
-        ..Limits::default()
+        ..StrategyLimits::default()
     };
     assert_eq!(apply_with(&mut view, &fits).per_strategy["streaming_llm"].hits, 0);
     assert_eq!(apply_all(&mut view).per_strategy["streaming_llm"].hits, 0);
@@ -422,9 +425,9 @@ fn no_step_is_left_out_without_a_budget_or_within_it() {
 fn old_steps_are_left_out_until_the_view_fits() {
     let mut view = one_prompt(200, 20);
     let originals: HashSet<String> = outputs(&view).into_iter().map(str::to_owned).collect();
-    let limits = Limits {
+    let limits = StrategyLimits {
         budget: Some(20_000),
-        ..Limits::default()
+        ..StrategyLimits::default()
     };
     let stats = apply_with(&mut view, &limits);
     assert!(stats.per_strategy["streaming_llm"].hits > 50);
@@ -471,9 +474,9 @@ fn prompts_survive_any_budget() {
     let before = prompts(&view);
     apply_with(
         &mut view,
-        &Limits {
+        &StrategyLimits {
             budget: Some(1),
-            ..Limits::default()
+            ..StrategyLimits::default()
         },
     );
     assert_eq!(prompts(&view), before);
@@ -496,9 +499,9 @@ fn twenty_parallel_results_at_the_end_stay() {
     let before = view.messages.last().unwrap().clone();
     apply_with(
         &mut view,
-        &Limits {
+        &StrategyLimits {
             budget: Some(1_000),
-            ..Limits::default()
+            ..StrategyLimits::default()
         },
     );
     assert!(Arc::ptr_eq(&before, view.messages.last().unwrap()));
@@ -522,8 +525,8 @@ fn a_hostile_tool_name_makes_no_long_marker() {
 /// Checks what holds for every strategy, and for all together, on any view.
 fn holds(
     mut view: View,
-    limits: &Limits,
-    run: impl Fn(&mut View, &Limits) -> i64,
+    limits: &StrategyLimits,
+    run: impl Fn(&mut View, &StrategyLimits) -> i64,
     may_grow: bool,
     in_place: bool,
 ) -> Result<(), TestCaseError> {
@@ -604,11 +607,13 @@ fn collect(part: &Part, into: &mut HashSet<String>) {
     }
 }
 
-fn limits() -> impl Strategy<Value = Limits> {
-    (prop::option::of(0..6_000u64), 0..4usize, 0..6usize).prop_map(|(budget, recent_turns, recent_steps)| Limits {
-        budget,
-        recent_turns,
-        recent_steps,
+fn limits() -> impl Strategy<Value = StrategyLimits> {
+    (prop::option::of(0..6_000u64), 0..4usize, 0..6usize).prop_map(|(budget, recent_turns, recent_steps)| {
+        StrategyLimits {
+            budget,
+            recent_turns,
+            recent_steps,
+        }
     })
 }
 
@@ -617,7 +622,7 @@ fn moves(name: &str) -> bool {
     matches!(name, "pairing" | "streaming_llm")
 }
 
-fn all(view: &mut View, limits: &Limits) -> i64 {
+fn all(view: &mut View, limits: &StrategyLimits) -> i64 {
     apply_with(view, limits).total_bytes_saved
 }
 
@@ -627,7 +632,7 @@ proptest! {
     #[test]
     fn any_strategy_holds_on_a_session(view in session(), limits in limits()) {
         for strategy in PIPELINE {
-            let run = |view: &mut View, limits: &Limits| (strategy.apply)(view, limits).bytes_saved;
+            let run = |view: &mut View, limits: &StrategyLimits| (strategy.apply)(view, limits).bytes_saved;
             holds(view.clone(), &limits, run, strategy.name == "pairing", !moves(strategy.name))
                 .map_err(|error| TestCaseError::fail(format!("{}: {error}", strategy.name)))?;
         }
@@ -636,7 +641,7 @@ proptest! {
     #[test]
     fn any_strategy_holds_on_anything(view in anything(), limits in limits()) {
         for strategy in PIPELINE {
-            let run = |view: &mut View, limits: &Limits| (strategy.apply)(view, limits).bytes_saved;
+            let run = |view: &mut View, limits: &StrategyLimits| (strategy.apply)(view, limits).bytes_saved;
             holds(view.clone(), &limits, run, strategy.name == "pairing", !moves(strategy.name))
                 .map_err(|error| TestCaseError::fail(format!("{}: {error}", strategy.name)))?;
         }
@@ -661,7 +666,7 @@ proptest! {
     #[test]
     fn preparing_changes_no_result(view in anything(), limits in limits()) {
         // Built anew, so that the two share no computed facts.
-        let mut prepared: View = view.messages.iter().map(|message| (**message).clone()).collect();
+        let mut prepared = View::new(view.messages.iter().map(|message| (**message).clone()));
         prepared.messages.iter().for_each(|message| prepare(message));
         let mut fresh = view;
         apply_with(&mut fresh, &limits);

@@ -5,7 +5,7 @@ use codelet_context::history::History;
 use codelet_context::inspect::{self, Superseding};
 use codelet_context::message::{Action, ActionKind, Message, Part, ToolCall};
 use codelet_context::strategy;
-use codelet_context::strategy::Limits;
+use codelet_context::strategy::StrategyLimits;
 use codelet_context::view::View;
 use serde_json::{Value, json};
 
@@ -34,8 +34,8 @@ fn messages(calls: &[Call]) -> Vec<Message> {
 fn pointed(calls: &[Call]) -> u64 {
     let mut view = View::new(messages(calls));
     let strategy = strategy::named("tool_call_dedup").unwrap();
-    let count = (strategy.apply)(&mut view, &Limits::default());
-    let again = (strategy.apply)(&mut view, &Limits::default());
+    let count = (strategy.apply)(&mut view, &StrategyLimits::default());
+    let again = (strategy.apply)(&mut view, &StrategyLimits::default());
     assert_eq!(again.hits, 0, "twice is once");
     count.hits
 }

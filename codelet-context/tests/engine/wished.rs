@@ -2,7 +2,7 @@
 
 use crate::caching::{OVERHEAD, Provider, output, under};
 use crate::common::{answers, result, run, says};
-use codelet_context::conversation::{Conversation, Declined, Due, EditKind, Report, Signals};
+use codelet_context::conversation::{Conversation, Declined, Due, Report, Signals};
 use codelet_context::economics::Economics;
 use codelet_context::message::{Message, Part};
 use codelet_context::policy::{CompactAt, CompactionConfig, Reason};
@@ -151,7 +151,7 @@ fn where_only_the_user_compacts_neither_price_nor_model_does_and_a_full_window_i
             .decide(WISHED)
             .filter(|due| due.reason() != Reason::Wished)
         {
-            Some(due) if due.kind() == EditKind::Light => {
+            Some(due) if due.is_light() => {
                 session.conversation.compact(due).unwrap();
             }
             Some(due) => break due,

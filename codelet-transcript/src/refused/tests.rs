@@ -2,7 +2,7 @@
 
 use crate::{Format, read};
 use codelet_context::message::Message;
-use codelet_context::refusal::Refusal;
+use codelet_context::refusal::RefusedBy;
 use serde_json::{Value, json};
 
 const CLAUDE_CODE: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file \
@@ -11,7 +11,7 @@ const OPENCODE: &str =
     "The user rejected permission to use this specific tool call with the following feedback: use make";
 
 /// Returns the refusal of the only result in a recording.
-fn refusal(recorded: &str, format: Format) -> Option<Refusal> {
+fn refusal(recorded: &str, format: Format) -> Option<RefusedBy> {
     let document = read(recorded.as_bytes(), Some(format)).unwrap();
     let mut results = document.messages.iter().flat_map(Message::tool_results);
     let refusal = results.next().unwrap().refusal.clone();
@@ -19,8 +19,8 @@ fn refusal(recorded: &str, format: Format) -> Option<Refusal> {
     refusal
 }
 
-fn user(words: &str) -> Option<Refusal> {
-    Some(Refusal::User(words.into()))
+fn user(words: &str) -> Option<RefusedBy> {
+    Some(RefusedBy::User(words.into()))
 }
 
 fn lines(entries: &[Value]) -> String {
@@ -153,7 +153,7 @@ fn codex_records_that_a_call_was_declined() {
 fn copilot_records_who_has_refused_as_a_code() {
     let told = |error| refusal(&copilot(error), Format::Copilot);
     assert_eq!(told(json!({"code": "rejected", "message": "no"})), user(""));
-    assert_eq!(told(json!({"code": "denied", "message": "no"})), Some(Refusal::Rule));
+    assert_eq!(told(json!({"code": "denied", "message": "no"})), Some(RefusedBy::Rule));
     assert_eq!(told(json!({"code": "failure", "message": CLAUDE_CODE})), None);
 }
 

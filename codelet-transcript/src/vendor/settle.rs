@@ -6,7 +6,7 @@ use crate::format::Format;
 use crate::request::is_inline;
 use codelet_context::body::Body;
 use codelet_context::cut;
-use codelet_context::message::{Message, Nature, Origin, Part, Role, Words};
+use codelet_context::message::{BlockText, Message, Nature, Origin, Part, Role};
 use codelet_context::recall::Archive;
 use codelet_context::view::View;
 use serde_json::{Map, Value};
@@ -106,7 +106,7 @@ fn tell_orphans(view: &mut View) -> bool {
             let Part::Opaque(opaque) = &parts[at] else { continue };
             let handle = view.archive.keep(opaque.json(), &opaque.kind, "its call was removed");
             let words = match &opaque.words {
-                Some(Words::Output(words)) if words.len() < MOST_TOLD => format!("\n{words}"),
+                Some(BlockText::Output(words)) if words.len() < MOST_TOLD => format!("\n{words}"),
                 _ => String::new(),
             };
             let text = format!(

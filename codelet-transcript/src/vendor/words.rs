@@ -2,7 +2,7 @@
 //! or not at all; the text can be quoted and searched.
 
 use super::blocks::{is_server_call, is_server_result};
-use codelet_context::message::Words;
+use codelet_context::message::BlockText;
 use serde_json::Value;
 
 /// The maximum depth to which a block is read.
@@ -18,7 +18,7 @@ const BOTH: &[&str] = &[
 ];
 
 /// Returns the text of a block, if it belongs to a server tool.
-pub(crate) fn of(kind: &str, block: &Value) -> Option<Words> {
+pub(crate) fn of(kind: &str, block: &Value) -> Option<BlockText> {
     let is_call = is_server_call(kind) || kind == "program";
     if !is_call && !is_server_result(kind) && !BOTH.contains(&kind) {
         return None;
@@ -36,11 +36,11 @@ pub(crate) fn of(kind: &str, block: &Value) -> Option<Words> {
         return None;
     }
     Some(match is_call {
-        true => Words::Call {
+        true => BlockText::Call {
             tool: name.into(),
             body: body.into(),
         },
-        false => Words::Output(body.into()),
+        false => BlockText::Output(body.into()),
     })
 }
 
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn check(block: Value, expected: Option<Words>) {
+    fn check(block: Value, expected: Option<BlockText>) {
         let kind = block["type"].as_str().unwrap_or_default();
         assert_eq!(of(kind, &block), expected, "{block}");
     }
@@ -87,12 +87,12 @@ mod tests {
     #[test]
     fn calls_say_what_they_are_called_with_and_results_what_they_gave() {
         let call = |tool: &str, body: &str| {
-            Some(Words::Call {
+            Some(BlockText::Call {
                 tool: tool.into(),
                 body: body.into(),
             })
         };
-        let output = |body: &str| Some(Words::Output(body.into()));
+        let output = |body: &str| Some(BlockText::Output(body.into()));
         check(
             json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "kettles"}}),
             call("web_search", "kettles"),

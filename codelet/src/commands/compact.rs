@@ -386,8 +386,6 @@ mod tests {
             kind: AnchorKind::TaskCompletion,
             turn: 11,
             range: 20..24,
-            confidence: 0.92,
-            weight: 0.8,
             description: "tests now pass".to_owned(),
         });
         assert_eq!(

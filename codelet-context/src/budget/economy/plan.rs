@@ -37,7 +37,7 @@ impl Economy {
     pub(super) fn look(&mut self, pinned: &[usize]) {
         self.plan = None;
         let is_free = self.read() <= 0.0;
-        if is_free || self.economics.preset.left().is_none() || self.sent == 0 || self.bulk.removable() == 0 {
+        if is_free || self.economics.preset.left().is_none() || self.sent == 0 || self.bulk.removable == 0 {
             return;
         }
         if self.bound < 0.0 && self.next.is_some() {
@@ -48,7 +48,7 @@ impl Economy {
         };
         self.bound = ideal.excess;
         self.next = Some(ideal.from);
-        if ideal.excess < 0.0 || ideal.removed <= 0.0 || !self.is_far_from_last_edit() {
+        if ideal.excess < 0.0 || ideal.removed <= 0.0 || self.edited.is_some_and(|edit| !self.is_far_from(edit)) {
             return;
         }
         match self.readable_cut(ideal, pinned) {
@@ -63,16 +63,11 @@ impl Economy {
     /// no more can be relied on. If reading is free, it never pays for itself; then the test is whether the window is
     /// likely to fill up anyway, which it does at `trigger`.
     pub fn pays(&self, before: Tokens, after: Tokens, trigger: Tokens) -> bool {
-        let cut = TrimPlan {
-            from: 0,
-            removed: before.saturating_sub(after) as f64,
-            tail: after as f64,
-            excess: 0.0,
-        };
+        let cut = TrimPlan::new(0, before.saturating_sub(after) as f64, after as f64, 0.0);
         match self.read() > 0.0 {
             true => {
                 let steps = economics::break_even(self.read(), self.write(), cut.tail, cut.removed);
-                steps <= self.bulk.steps() as f64 && self.is_worth(&cut)
+                steps <= self.bulk.steps as f64 && self.is_worth(&cut)
             }
             false => before as f64 >= trigger as f64 * FILLS,
         }
@@ -101,11 +96,7 @@ impl Economy {
         marked.filter(near)
     }
 
-    fn is_far_from_last_edit(&self) -> bool {
-        self.edited.is_none_or(|edit| self.is_far_from(edit))
-    }
-
-    /// Like `is_far_from_last_edit`, but counts the beginning as an edit: a conversation that has just begun is not
+    /// Returns whether the last edit is long ago; counts the beginning as one: a conversation that has just begun is not
     /// compacted on request.
     pub fn is_far_from_edit_and_beginning(&self) -> bool {
         self.is_far_from(self.edited.unwrap_or_default())
@@ -113,7 +104,7 @@ impl Economy {
 
     fn is_far_from(&self, (steps, position): (u64, Tokens)) -> bool {
         let apart = TOKENS_APART.min(self.window / APART_SHARE);
-        self.bulk.steps() >= steps + STEPS_APART && self.bulk.position() >= position + apart
+        self.bulk.steps >= steps + STEPS_APART && self.bulk.position >= position + apart
     }
 
     /// The cut with the largest excess of rent over cost: anywhere, or with the cache read exactly up to `readable`.
@@ -148,24 +139,14 @@ impl Economy {
                 let tail = (behind - removed).max(0.0);
                 let excess = rent - price * tail;
                 if best.is_none_or(|best| excess > best.excess) {
-                    best = Some(TrimPlan {
-                        from,
-                        removed,
-                        tail,
-                        excess,
-                    });
+                    best = Some(TrimPlan::new(from, removed, tail, excess));
                 }
             }
         }
         let Some(readable) = readable else { return best };
         (removed > 0.0).then(|| {
             let tail = (self.weights[readable.min(self.sent)..self.sent].iter().sum::<f64>() - removed).max(0.0);
-            TrimPlan {
-                from: readable,
-                removed,
-                tail,
-                excess: rent - price * tail,
-            }
+            TrimPlan::new(readable, removed, tail, rent - price * tail)
         })
     }
 
@@ -185,7 +166,7 @@ impl Economy {
         if times <= 0.0
             || self
                 .edited
-                .is_some_and(|(steps, _)| self.bulk.steps() < steps + STEPS_APART)
+                .is_some_and(|(steps, _)| self.bulk.steps < steps + STEPS_APART)
         {
             return None;
         }
@@ -194,7 +175,7 @@ impl Economy {
         let dearer = times * self.read() * occupancy as f64;
         let pays = |cost: f64, after: f64| {
             let room = (tier.above as f64 - after).max(0.0);
-            let steps = (room / self.growth.max(1.0)).min(self.bulk.steps().max(STEPS_APART) as f64);
+            let steps = (room / self.growth.max(1.0)).min(self.bulk.steps.max(STEPS_APART) as f64);
             steps * dearer >= cost
         };
         let price = (self.write() - self.read()).max(0.0);
@@ -228,12 +209,7 @@ impl Economy {
                 let all: f64 = self.from(from, pinned).iter().map(|it| self.in_tokens(it)).sum();
                 let sent = self.sent.max(from);
                 let tail = (self.weights[from..sent].iter().sum::<f64>() - all).max(0.0);
-                return Some(TrimPlan {
-                    from,
-                    removed: all,
-                    tail,
-                    excess: 0.0,
-                });
+                return Some(TrimPlan::new(from, all, tail, 0.0));
             }
         }
         None
@@ -245,11 +221,6 @@ impl Economy {
         let removed: f64 = self.bulk.candidates(pinned).map(|it| self.in_tokens(&it)).sum();
         let from = self.bulk.candidates(pinned).last()?.at;
         let tail: f64 = self.weights[..self.sent].iter().sum::<f64>() + self.overhead - removed;
-        (removed >= LEAST_COLD).then_some(TrimPlan {
-            from,
-            removed,
-            tail: tail.max(0.0),
-            excess: 0.0,
-        })
+        (removed >= LEAST_COLD).then(|| TrimPlan::new(from, removed, tail.max(0.0), 0.0))
     }
 }

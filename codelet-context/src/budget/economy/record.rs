@@ -43,7 +43,9 @@ impl Economy {
         self.breaks.push(Break {
             removed: removed.max(0.0) as Tokens,
             saving: self.read() * removed.max(0.0) / 1e6,
-            ..Break::before(self.requests + 1, Cause::Cleared)
+            request: self.requests + 1,
+            cause: Cause::Cleared,
+            ..Break::default()
         });
     }
 
@@ -67,7 +69,9 @@ impl Economy {
         self.breaks.push(Break {
             rewritten: again as Tokens,
             predicted: self.cost_of(again),
-            ..Break::before(self.requests + 1, cause)
+            request: self.requests + 1,
+            cause,
+            ..Break::default()
         });
     }
 
@@ -125,9 +129,11 @@ impl Economy {
             predicted: cost,
             saving: self.read() * self.economics.card.factor(self.prompt as Tokens) * removed as f64 / 1e6,
             is_cold,
-            ..Break::before(self.requests + 1, cause)
+            request: self.requests + 1,
+            cause,
+            ..Break::default()
         });
-        self.edited = Some((self.bulk.steps(), self.bulk.position()));
+        self.edited = Some((self.bulk.steps, self.bulk.position));
         self.plan_anew();
         cost
     }

@@ -53,7 +53,8 @@ impl Economy {
         }
         let announced = self.sending.take();
         if announced.is_none() {
-            self.was_not_announced();
+            // Without an extra breakpoint, an edit can only keep the part of it before the first message.
+            self.marks = vec![0];
         }
         let is_cold = announced.unwrap_or(false) || self.requests == 0;
         self.requests += 1;
@@ -93,7 +94,7 @@ impl Economy {
             self.write()
         };
         self.clock += paid * factor;
-        self.bound += paid * factor * self.bulk.removable() as f64 * 3.0;
+        self.bound += paid * factor * self.bulk.removable as f64 * 3.0;
         self.weighed = held;
         self.sent = held;
         self.prompt = prompt;
@@ -110,13 +111,6 @@ impl Economy {
         }
         self.requests += 1;
         self.account.reported(&self.economics.card, usage);
-    }
-
-    /// Handles a request that was not announced by [`sending`](Self::sending) and so has no extra breakpoint: an edit
-    /// can only keep the part of it before the first message.
-    fn was_not_announced(&mut self) {
-        self.marks.clear();
-        self.marks.push(0);
     }
 
     /// The weight of the first `messages` messages plus the overhead. If some of them were edited since the last
@@ -162,7 +156,9 @@ impl Economy {
             predicted: if is_cold { price * expected } else { 0.0 },
             actual: Some(price * rewritten),
             is_cold,
-            ..Break::before(self.requests, cause)
+            request: self.requests,
+            cause,
+            ..Break::default()
         });
     }
 

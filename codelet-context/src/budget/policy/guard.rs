@@ -97,11 +97,6 @@ impl fmt::Display for Stuck {
 impl std::error::Error for Stuck {}
 
 impl Guard {
-    /// Creates a guard with no compactions counted.
-    pub fn new() -> Self {
-        Guard::default()
-    }
-
     /// Records a compaction from `before` to `after` tokens, on the same basis, in a session with these settings. A
     /// result below the limit can be sent, so it never stops a session, however little was gained.
     pub fn after_compaction(&mut self, before: Tokens, after: Tokens, config: &CompactionConfig) -> Progress {
@@ -140,7 +135,7 @@ impl Guard {
 
     /// Restarts the count after the user has removed a pin, changed the model or the like.
     pub(crate) fn reset(&mut self) {
-        *self = Guard::new();
+        *self = Guard::default();
     }
 }
 
@@ -156,7 +151,7 @@ mod tests {
     #[test]
     fn three_compactions_without_progress_stop_the_attempts() {
         let config = limited_to(180_000);
-        let mut guard = Guard::new();
+        let mut guard = Guard::default();
         assert_eq!(guard.after_compaction(195_000, 194_000, &config), Progress::None);
         assert_eq!(guard.after_compaction(196_000, 193_000, &config), Progress::None);
         assert!(!guard.is_stuck());
@@ -169,7 +164,7 @@ mod tests {
     #[test]
     fn what_can_be_sent_never_stops_the_session_and_is_not_compacted_for_money() {
         for config in [limited_to(180_000), limited_to(200_000)] {
-            let mut guard = Guard::new();
+            let mut guard = Guard::default();
             for time in 1..20 {
                 let after = config.limit() - 1;
                 assert_eq!(guard.after_compaction(after + 5, after, &config), Progress::None);
@@ -186,7 +181,7 @@ mod tests {
     #[test]
     fn progress_begins_the_count_anew() {
         let config = limited_to(180_000);
-        let mut guard = Guard::new();
+        let mut guard = Guard::default();
         guard.after_compaction(195_000, 194_000, &config);
         guard.after_compaction(195_000, 194_000, &config);
         assert_eq!(guard.after_compaction(195_000, 42_000, &config), Progress::Clear);
@@ -202,7 +197,7 @@ mod tests {
     #[test]
     fn a_conversation_that_was_small_from_the_start_is_no_failure() {
         assert_eq!(
-            Guard::new().after_compaction(900, 900, &limited_to(180_000)),
+            Guard::default().after_compaction(900, 900, &limited_to(180_000)),
             Progress::Clear
         );
     }

@@ -40,18 +40,17 @@ pub(super) fn spellings(asked: &str) -> Vec<String> {
         }
         note(&now);
     }
-    if let Some(name) = of_cloud(&now) {
-        now = name;
-        note(&now);
-    }
-    if let Some(name) = undated(&now) {
-        now = name.to_owned();
-        note(&now);
-    }
-    now = dashed(&now);
-    note(&now);
-    if let Some(name) = family_first(&now) {
-        note(&name);
+    let simpler = [
+        of_cloud,
+        |name: &str| undated(name).map(str::to_owned),
+        |name: &str| Some(dashed(name)),
+        family_first,
+    ];
+    for simpler in simpler {
+        if let Some(name) = simpler(&now) {
+            now = name;
+            note(&now);
+        }
     }
     names
 }

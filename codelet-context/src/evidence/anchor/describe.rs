@@ -1,7 +1,7 @@
 //! One-line descriptions of anchors.
 
 use super::AnchorKind;
-use super::event::FailureKind;
+use super::event::RunKind;
 use crate::message::{Message, Origin, Part};
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ const NAMED: usize = 4;
 pub(super) const SHOWN: usize = 60;
 
 /// Returns the kind and the description of an anchor, such as `Build error fixed in a.rs, b.rs and tests now pass`.
-pub(super) fn describe(repaired: Option<FailureKind>, changed: &[Arc<str>]) -> (AnchorKind, String) {
+pub(super) fn describe(repaired: Option<RunKind>, changed: &[Arc<str>]) -> (AnchorKind, String) {
     let files = names(changed);
     let (kind, what) = match repaired {
-        Some(FailureKind::Build) => (AnchorKind::ErrorResolution, "Build error fixed"),
-        Some(FailureKind::Tests) => (AnchorKind::ErrorResolution, "Failing tests fixed"),
-        Some(FailureKind::Other) => (AnchorKind::ErrorResolution, "Error fixed"),
+        Some(RunKind::Build) => (AnchorKind::ErrorResolution, "Build error fixed"),
+        Some(RunKind::Tests) => (AnchorKind::ErrorResolution, "Failing tests fixed"),
+        Some(RunKind::Other) => (AnchorKind::ErrorResolution, "Error fixed"),
         None => (AnchorKind::TaskCompletion, "Changes made"),
     };
     let files = if files.is_empty() {

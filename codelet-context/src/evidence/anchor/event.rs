@@ -9,21 +9,16 @@ use std::sync::Arc;
 pub(crate) enum Event {
     /// Files were changed, with their paths if they are known.
     Changed(Vec<Arc<str>>),
-    /// A test run succeeded.
-    TestsPassed,
-    /// Another check succeeded.
-    BuildPassed,
-    /// A check failed.
-    CheckFailed(FailureKind),
-    /// Something else succeeded or failed.
-    Other { success: bool },
+    /// Something was run, and succeeded or failed.
+    Ran { kind: RunKind, success: bool },
 }
 
-/// The failure before a change of files.
+/// The kinds of runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum FailureKind {
-    Build,
+pub(crate) enum RunKind {
     Tests,
+    /// A build or another check.
+    Build,
     /// Some other command or tool.
     Other,
 }
@@ -45,22 +40,15 @@ pub(crate) fn weigh(call: &ToolCall, checks: &[Check], result: &ToolResult) -> [
 
 /// The effect of a call apart from file changes.
 fn outcome(call: &ToolCall, checks: &[Check], result: &ToolResult) -> Option<Event> {
-    let action = &call.action;
-    let other = || result.success.map(|success| Event::Other { success });
-    match action.kind {
-        ActionKind::Command => {
-            let Some(&check) = checks.iter().find(|check| check.kind.judges()) else {
-                return other();
-            };
-            let is_test = check.kind == CheckKind::Test;
-            match passed(check, result)? {
-                true if is_test => Some(Event::TestsPassed),
-                true => Some(Event::BuildPassed),
-                false if is_test => Some(Event::CheckFailed(FailureKind::Tests)),
-                false => Some(Event::CheckFailed(FailureKind::Build)),
-            }
-        }
-        ActionKind::Other => other(),
-        _ => None,
-    }
+    let check = match call.action.kind {
+        ActionKind::Command => checks.iter().find(|check| check.kind.judges()),
+        ActionKind::Other => None,
+        _ => return None,
+    };
+    let (kind, success) = match check {
+        Some(check) if check.kind == CheckKind::Test => (RunKind::Tests, passed(*check, result)),
+        Some(check) => (RunKind::Build, passed(*check, result)),
+        None => (RunKind::Other, result.success),
+    };
+    success.map(|success| Event::Ran { kind, success })
 }

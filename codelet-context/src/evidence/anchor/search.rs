@@ -2,7 +2,7 @@
 
 use super::AnchorKind;
 use super::describe::describe;
-use super::event::{Event, FailureKind};
+use super::event::{Event, RunKind};
 use std::sync::Arc;
 
 /// The state of the search.
@@ -12,15 +12,15 @@ pub(super) struct Search {
     events: usize,
     /// The last unresolved failure of a step or turn. Passing tests resolve any failure; a passing build or another
     /// success resolves a failure of its own kind only.
-    broken: Option<FailureKind>,
+    broken: Option<RunKind>,
     /// Files changed in this turn since its last success.
     changed: Vec<Arc<str>>,
     /// The failure that was unresolved when one of them was changed.
-    repaired: Option<FailureKind>,
+    repaired: Option<RunKind>,
     /// True if a test run followed the last change.
     is_tested: bool,
     /// Untested changes of earlier turns, and the failure that was unresolved at the time.
-    waiting: (Vec<Arc<str>>, Option<FailureKind>),
+    waiting: (Vec<Arc<str>>, Option<RunKind>),
     /// The newest success that nothing has invalidated.
     success: Option<(AnchorKind, String)>,
 }
@@ -57,33 +57,29 @@ impl Search {
     fn read(&mut self, event: &Event) {
         match event {
             Event::Changed(paths) => self.change(paths),
-            Event::CheckFailed(failure) => {
-                self.broken = Some(*failure);
-                if *failure == FailureKind::Tests {
+            Event::Ran {
+                kind: RunKind::Tests,
+                success,
+            } => {
+                let (waiting, repaired) = std::mem::take(&mut self.waiting);
+                self.is_tested = true;
+                self.broken = (!success).then_some(RunKind::Tests);
+                if !success {
                     self.success = None;
-                    self.test();
-                }
-            }
-            Event::TestsPassed => {
-                self.broken = None;
-                let (waiting, repaired) = self.test();
-                if !self.changed.is_empty() {
+                } else if !self.changed.is_empty() {
                     self.success = Some(describe(self.repaired, &self.changed));
                 } else if !waiting.is_empty() {
                     self.success = Some(describe(repaired, &waiting));
                 }
             }
-            Event::BuildPassed if self.broken == Some(FailureKind::Build) => self.broken = None,
-            Event::Other { success: true } if self.broken == Some(FailureKind::Other) => self.broken = None,
-            Event::Other { success: false } => self.broken = self.broken.or(Some(FailureKind::Other)),
-            Event::BuildPassed | Event::Other { .. } => {}
+            Event::Ran { kind, success: true } if self.broken == Some(*kind) => self.broken = None,
+            Event::Ran { success: true, .. } => {}
+            // Whatever else fails says less than a check that failed before.
+            Event::Ran {
+                kind: RunKind::Other, ..
+            } => self.broken = self.broken.or(Some(RunKind::Other)),
+            Event::Ran { kind, .. } => self.broken = Some(*kind),
         }
-    }
-
-    /// Records a test run, which ends the wait of earlier turns' changes.
-    fn test(&mut self) -> (Vec<Arc<str>>, Option<FailureKind>) {
-        self.is_tested = true;
-        std::mem::take(&mut self.waiting)
     }
 
     fn change(&mut self, paths: &[Arc<str>]) {

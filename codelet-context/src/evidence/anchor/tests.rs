@@ -228,7 +228,7 @@ proptest! {
         let turns = turns(&messages);
         let found = find(&messages, &turns, &[3, 7], long);
         for anchor in &found {
-            prop_assert!(anchor.confidence >= 0.9 && anchor.weight <= 1.0);
+            prop_assert!(anchor.kind.confidence() >= 0.9 && anchor.kind.weight() <= 1.0);
             let turn = &turns[anchor.turn].0;
             prop_assert!(turn.start <= anchor.range.start && anchor.range.end <= turn.end);
         }

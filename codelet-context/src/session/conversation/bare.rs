@@ -1,7 +1,7 @@
 //! A conversation without some of its texts: what is left decides when an edit is due, and may be enough for a light one.
 
 use super::undo::{Before, Snapshot};
-use super::{Conversation, Due, EditKind};
+use super::{Conversation, Due};
 use crate::compact::{Archived, trim};
 use crate::message::{Extra, Message, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
 use crate::text::body::Body;
@@ -20,13 +20,6 @@ pub enum Texts {
     All,
 }
 
-/// Messages that lost their texts, by what they were: a message that several lists show stays one.
-#[derive(Default)]
-struct Bare {
-    known: HashMap<*const Message, Arc<Message>>,
-    nothing: Nothing,
-}
-
 /// What stands in place of all that is alike, once.
 struct Nothing {
     text: Body,
@@ -39,16 +32,6 @@ impl Default for Nothing {
             text: Body::new(""),
             parameters: Parameters::new(Map::new()),
         }
-    }
-}
-
-impl Bare {
-    fn of(&mut self, messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
-        let bare = |message: &Arc<Message>| {
-            let bare = self.known.entry(Arc::as_ptr(message));
-            bare.or_insert_with(|| Arc::new(self.nothing.but_for(message))).clone()
-        };
-        messages.iter().map(bare).collect()
     }
 }
 
@@ -74,7 +57,7 @@ impl Conversation {
     pub fn can_make(&self, due: Due) -> bool {
         match self.texts {
             Texts::All => true,
-            Texts::Shown => due.kind() == EditKind::Light,
+            Texts::Shown => due.is_light(),
             Texts::Newest => false,
         }
     }
@@ -93,7 +76,7 @@ impl Conversation {
             let is_gone = has_output && !shown.contains(&Arc::as_ptr(message));
             is_gone.then(|| Arc::new(nothing.instead_of_outputs(message)))
         };
-        let bulk = self.economy.bulk();
+        let bulk = &self.economy.bulk;
         Arc::make_mut(&mut self.history).drop_outputs(bare, |place| bulk.is_shown(place));
         self.economy.drop_texts();
         self.view.archive.drop_texts(|removed| removed.reason == trim::REASON);
@@ -120,14 +103,23 @@ impl Conversation {
         // What was appended since texts were dropped last stands at the end of both.
         let since = said.len() - self.bare_until;
         let until = last(said).unwrap_or(0).max(self.bare_until);
-        let mut bare = Bare::default();
-        let said = bare.of(&said[self.bare_until..until]);
+        // A message that both lists hold stays one.
+        let mut known: HashMap<*const Message, Arc<Message>> = HashMap::new();
+        let nothing = Nothing::default();
+        let mut bare = |messages: &[Arc<Message>]| -> Vec<Arc<Message>> {
+            let bare = |message: &Arc<Message>| {
+                let bare = known.entry(Arc::as_ptr(message));
+                bare.or_insert_with(|| Arc::new(nothing.but_for(message))).clone()
+            };
+            messages.iter().map(bare).collect()
+        };
+        let said = bare(&said[self.bare_until..until]);
         let first = match self.texts {
             Texts::Newest => shown.len().saturating_sub(since),
             Texts::Shown | Texts::All => 0,
         };
         let places = first..last(shown).unwrap_or(0).max(first);
-        let fresh = bare.of(&shown[places.clone()]);
+        let fresh = bare(&shown[places.clone()]);
         shown.splice(places, fresh);
         Arc::make_mut(&mut self.history).drop_texts(self.bare_until, said);
         self.economy.drop_texts();
@@ -155,41 +147,39 @@ impl Nothing {
             true => Body::new(format!("{:016x}", body.hash())),
             false => self.text.clone(),
         };
-        let bare = |part: &Part| match part {
-            Part::Text(text) => {
-                let is_own = part.is_own_words();
-                let body = if is_own { same(&text.body) } else { self.text.clone() };
-                Part::Text(Text::new(body, text.origin))
+        let mut bare = message.clone();
+        bare.extra = Extra::default();
+        for part in &mut bare.parts {
+            let is_own = part.is_own_words();
+            match part {
+                Part::Text(text) => {
+                    let body = if is_own { same(&text.body) } else { self.text.clone() };
+                    *text = Text::new(body, text.origin);
+                }
+                Part::Thinking(thinking) => {
+                    *thinking = Thinking {
+                        body: self.text.clone(),
+                        signature: None,
+                        redacted: None,
+                        is_wanted_back: thinking.is_wanted_back,
+                        extra: Extra::default(),
+                    };
+                }
+                Part::Image(image) => (image.data, image.extra) = (same(&image.data), Extra::default()),
+                Part::ToolCall(call) => {
+                    *call = ToolCall {
+                        parameters: self.parameters.clone(),
+                        ..ToolCall::new(call.id.clone(), call.tool.clone(), Map::new())
+                    };
+                }
+                Part::ToolResult(result) => *result = self.instead_of(result),
+                Part::Opaque(opaque) => {
+                    let json = Value::from(same(opaque.json()).as_str());
+                    *opaque = Opaque::new(opaque.kind.clone(), json).that_is(opaque.nature.clone());
+                }
             }
-            Part::Thinking(thinking) => Part::Thinking(Thinking {
-                body: self.text.clone(),
-                signature: None,
-                redacted: None,
-                is_wanted_back: thinking.is_wanted_back,
-                extra: Extra::default(),
-            }),
-            Part::Image(image) => {
-                let mut bare = image.clone();
-                (bare.data, bare.extra) = (same(&image.data), Extra::default());
-                Part::Image(bare)
-            }
-            Part::ToolCall(call) => Part::ToolCall(ToolCall {
-                parameters: self.parameters.clone(),
-                ..ToolCall::new(call.id.clone(), call.tool.clone(), Map::new())
-            }),
-            Part::ToolResult(result) => Part::ToolResult(self.instead_of(result)),
-            Part::Opaque(opaque) => {
-                let json = same(opaque.json());
-                let bare = Opaque::new(opaque.kind.clone(), Value::from(json.as_str()));
-                Part::Opaque(bare.that_is(opaque.nature.clone()))
-            }
-        };
-        Message {
-            role: message.role,
-            parts: message.parts.iter().map(bare).collect(),
-            bare: message.bare,
-            extra: Extra::default(),
         }
+        bare
     }
 
     /// The same message without its outputs.
@@ -197,7 +187,7 @@ impl Nothing {
         let mut bare = message.clone();
         for part in &mut bare.parts {
             if let Part::ToolResult(result) = part {
-                *part = Part::ToolResult(self.instead_of(result));
+                *result = self.instead_of(result);
             }
         }
         bare
@@ -289,7 +279,7 @@ mod tests {
 
     fn tell(conversation: &mut Conversation, message: &Message) {
         if message.role == Role::Assistant {
-            let prompt = conversation.pressure(Signals::default()).occupancy;
+            let prompt = conversation.occupancy();
             let usage = Usage::from_exclusive(prompt / 10, prompt - prompt / 10, 0, 50);
             let report = Report {
                 usage,
@@ -321,7 +311,7 @@ mod tests {
                     bare.drop_texts(Texts::Newest);
                     shown.drop_texts(Texts::Shown);
                 }
-                prop_assert_eq!(bare.pressure(Signals::default()), whole.pressure(Signals::default()));
+                prop_assert_eq!(bare.pressing(Signals::default()), whole.pressing(Signals::default()));
                 prop_assert_eq!(bare.shown(), whole.shown());
                 let due = whole.decide(Signals::default());
                 prop_assert_eq!(bare.decide(Signals::default()), due);
@@ -369,7 +359,7 @@ mod tests {
             let due = whole.decide(Signals::default());
             assert_eq!(shown.decide(Signals::default()), due);
             if let Some(due) = due {
-                assert_eq!(due.kind(), EditKind::Light);
+                assert!(due.is_light());
                 made += usize::from(shown.texts() == Texts::Shown);
                 whole.compact(due).unwrap();
                 shown.compact(due).unwrap();

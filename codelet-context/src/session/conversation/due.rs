@@ -23,18 +23,6 @@ pub struct Due {
     way: Option<Way>,
 }
 
-/// The effect of an edit on the view.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EditKind {
-    /// From some message on, markers replace outputs that nothing refers to any more; calls, prompts and text stay.
-    Light,
-    /// The view is rebuilt from the history at the configured target size, with a summary of what is left out.
-    Whole,
-    /// The same, to get below the price tier that begins above this many tokens; if that is not possible, the view is
-    /// unchanged.
-    BelowTier(Tokens),
-}
-
 impl Due {
     /// A compaction of the whole view for this reason, regardless of pressure: at the user's request, or after a
     /// provider's refusal.
@@ -47,13 +35,11 @@ impl Due {
         self.reason
     }
 
-    /// The kind.
-    pub fn kind(self) -> EditKind {
-        match self.way {
-            Some(Way::Trim(_)) => EditKind::Light,
-            Some(Way::Below { tier, .. }) => EditKind::BelowTier(tier),
-            None => EditKind::Whole,
-        }
+    /// Returns whether the edit is light: from some message on, markers replace outputs that nothing refers to any more;
+    /// calls, prompts and text stay. Any other rebuilds the view from the history at the target size, with a summary of
+    /// what is left out.
+    pub fn is_light(self) -> bool {
+        matches!(self.way, Some(Way::Trim(_)))
     }
 
     pub(super) fn way(self) -> Option<Way> {
@@ -86,13 +72,9 @@ fn words(part: &Part) -> Option<&Body> {
 }
 
 impl Conversation {
-    /// The pressure on the session before the next request.
-    pub fn pressure(&self, signals: Signals) -> Pressure {
-        self.pressing(signals).0
-    }
-
-    /// The same, with the edit that the economics suggest short of a full compaction.
-    fn pressing(&self, signals: Signals) -> (Pressure, Option<Way>) {
+    /// The pressure on the session before the next request, and the edit that the economics suggest short of a full
+    /// compaction.
+    pub(super) fn pressing(&self, signals: Signals) -> (Pressure, Option<Way>) {
         let occupancy = self.occupancy.next_request();
         let removable = self.economy.removable(self.occupancy.ratio());
         // After the cache has expired, there is no prefix whose rent could fall due.
@@ -360,7 +342,7 @@ mod tests {
             let call = ToolCall::new(format!("call_{number}"), "Look", Map::new());
             let words = Part::text(lines(number * 77_777, 8_000));
             let reply = Message::new(Role::Assistant, vec![words, Part::ToolCall(call)]);
-            let prompt = conversation.pressure(Signals::default()).occupancy;
+            let prompt = conversation.occupancy();
             let report = Report {
                 usage: Usage::from_exclusive(prompt, 0, 0, 2_010),
                 reasoning: 0,
@@ -400,10 +382,7 @@ mod tests {
         conversation.append(Message::assistant("Done."));
         conversation.append(Message::user(prompts[1].as_str()));
         let due = conversation.decide(Signals::default()).unwrap();
-        assert_eq!(
-            (due.reason(), due.kind()),
-            (Reason::Price, EditKind::BelowTier(100_000))
-        );
+        assert_eq!((due.reason(), due.is_light()), (Reason::Price, false));
         let notice = conversation.compact(due).unwrap();
         assert!(notice.changed && notice.after < 100_000, "{notice:?}");
         assert!(prompts.iter().all(|prompt| holds(&conversation, prompt)));
@@ -459,7 +438,7 @@ mod tests {
     fn a_report_of_too_few_tokens_leaves_the_estimate() {
         let mut conversation = session(1_000_000);
         conversation.append(Message::user(lines(5, 80_000)));
-        let expected = conversation.pressure(Signals::default()).occupancy;
+        let expected = conversation.occupancy();
         for prompt in [12, 900, 7_000] {
             let report = Report {
                 usage: Usage::from_exclusive(prompt, 0, 0, 3),
@@ -467,7 +446,7 @@ mod tests {
                 is_whole: true,
             };
             conversation.replied(Message::assistant("Hm."), report);
-            let occupancy = conversation.pressure(Signals::default()).occupancy;
+            let occupancy = conversation.occupancy();
             assert!(occupancy >= expected, "{prompt}: {occupancy} of {expected}");
             assert_eq!(conversation.doubted().map(|(reported, _)| reported), Some(prompt));
         }
@@ -477,6 +456,6 @@ mod tests {
             is_whole: true,
         };
         conversation.replied(Message::assistant("Hm."), honest);
-        assert_eq!(conversation.pressure(Signals::default()).occupancy, 17_003);
+        assert_eq!(conversation.occupancy(), 17_003);
     }
 }

@@ -11,7 +11,7 @@ use crate::compact::{self, Compaction, CompactionCache, Options, Size, Target};
 use crate::message::Role;
 use crate::message::cut;
 use crate::message::tokens::Tokens;
-use crate::message::validate::{Vendor, Violation, validate};
+use crate::message::validate::{Violation, validate};
 use crate::message::view::View;
 use crate::strategy;
 use crate::summary::summary_request::{self, Answer, Failure, SummaryRequest};
@@ -50,7 +50,7 @@ pub enum Refusal {
     /// The system prompt and the prompt in progress, neither of which is ever cut, exceed the window.
     DoesNotFit(DoesNotFit),
     /// The result breaks a rule of a provider. No known case leads here; the check is a safeguard.
-    Invalid(Vendor, Violation),
+    Invalid(Violation),
 }
 
 /// The sizes of the parts that exceed the window, in tokens.
@@ -95,8 +95,8 @@ impl fmt::Display for Refusal {
             Refusal::DoesNotFit(told) => told.fmt(f),
             Refusal::OpenCalls(1) => f.write_str("not compacted: a tool call still waits for its answer"),
             Refusal::OpenCalls(count) => write!(f, "not compacted: {count} tool calls still wait for their answers"),
-            Refusal::Invalid(vendor, violation) => {
-                write!(f, "not compacted: {vendor} would reject the result: {violation}")
+            Refusal::Invalid(violation) => {
+                write!(f, "not compacted: a provider would reject the result: {violation}")
             }
         }
     }
@@ -116,7 +116,7 @@ pub(super) enum Gain {
 }
 
 impl Conversation {
-    /// Makes the edit that is due; see [`EditKind`](super::EditKind) for the kinds. The summary is the template's. If
+    /// Makes the edit that is due; [light](Due::is_light) or of the whole view. The summary is the template's. If
     /// the user requests a compaction below the target size, everything before the newest anchor is summarised; if that
     /// is hardly anything, the conversation itself is reduced clearly; if that is not possible either, or was just
     /// done, it is left unchanged, and the notice says so. An edit that was decided for another conversation, or before
@@ -319,12 +319,10 @@ impl Conversation {
         reminder::settle(&mut view);
         // A reminder may have been placed between a call and its answer.
         strategy::pair(&mut view);
-        for vendor in Vendor::ALL {
-            if let Some(violation) = validate(&view, vendor).into_iter().next() {
-                return Err(Refusal::Invalid(vendor, violation));
-            }
+        match validate(&view).into_iter().next() {
+            Some(violation) => Err(Refusal::Invalid(violation)),
+            None => Ok(view),
         }
-        Ok(view)
     }
 
     /// The sizes of the parts that always stay in a request, if they alone exceed it.

@@ -23,7 +23,7 @@ impl Conversation {
     fn settle(&self, fates: &mut [Fate]) {
         let messages = self.standing().messages();
         let mut gone: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (message, part) in reminder::settlement(messages, self.standing().course().reminding()).gone {
+        for (message, part) in reminder::settlement(messages, &self.standing().course().reminding).gone {
             gone.entry(message).or_default().push(part);
         }
         for (at, gone) in gone {

@@ -2,7 +2,7 @@
 
 use super::Conversation;
 use super::edits::Refusal;
-use super::undo::Snapshot;
+use super::undo::{Before, Snapshot};
 use crate::budget::economy::TrimPlan;
 use crate::budget::policy::Reason;
 use crate::compact::notice::Notice;
@@ -32,7 +32,7 @@ impl Conversation {
         let kept = self.view.archive.len();
         let mut masked = 0;
         for candidate in &candidates {
-            let item = self.economy.bulk().item(candidate);
+            let item = self.economy.bulk.item(candidate);
             let part = item.part as usize;
             let Some(Part::ToolResult(result)) = self.view.messages[candidate.at].parts.get(part) else {
                 continue;
@@ -43,7 +43,7 @@ impl Conversation {
             let left = |body: &Body| excerpts.of(item.place, body);
             let mask = trim::masked(result, &item.tool, left, &mut self.view.archive);
             let call = result.call_id.clone();
-            self.economy.removed(candidate);
+            self.economy.bulk.remove(candidate.item);
             if let Some(mask) = mask {
                 self.masks.insert(call, mask.clone());
                 self.view.messages[candidate.at] = trim::replaced(&self.view.messages[candidate.at], part, mask);
@@ -71,7 +71,10 @@ impl Conversation {
         self.occupancy.removed(removed);
         let after = self.occupancy.next_request();
         self.tracker.rebuilt(after);
-        self.snapshots.push(Snapshot::of(changed, number));
+        self.snapshots.push(Snapshot {
+            before: Before::Messages(changed),
+            edit: number,
+        });
         self.revision += 1;
         self.edits.push(self.edit_now(reason, before, after));
         Ok(Notice::trimmed(masked, before, after, true))

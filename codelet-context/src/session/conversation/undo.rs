@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) struct Snapshot {
     pub(super) before: Before,
     /// The index of the edit.
-    edit: usize,
+    pub(super) edit: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -28,14 +28,6 @@ pub(super) enum Before {
     },
     /// The messages that a light edit changed, with their indexes.
     Messages(Vec<(usize, Arc<Message>)>),
-}
-
-impl Snapshot {
-    /// Creates the snapshot for light edit number `edit` from the changed messages and their indexes.
-    pub(super) fn of(messages: Vec<(usize, Arc<Message>)>, edit: usize) -> Snapshot {
-        let before = Before::Messages(messages);
-        Snapshot { before, edit }
-    }
 }
 
 impl Conversation {
@@ -91,7 +83,7 @@ impl Conversation {
                     for result in message.tool_results() {
                         // Results that the user restored are not removed again.
                         if self.masks.remove(&result.call_id).is_some() {
-                            self.economy.exempt(&result.call_id);
+                            self.economy.bulk.exempt(&result.call_id);
                         }
                     }
                     self.view.messages[at] = message;

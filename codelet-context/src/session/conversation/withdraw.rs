@@ -66,30 +66,22 @@ impl Refused {
         }
         let mut message = message.clone();
         message.bare = false;
+        self.leave_in(&mut message.parts);
         for part in &mut message.parts {
-            match part {
-                Part::ToolResult(result) => {
-                    result.bare = false;
-                    self.replace(&mut result.output);
-                }
-                part if *part == self.part => {
-                    if let Some(left) = &self.left {
-                        *part = Part::Text(left.clone());
-                    }
-                }
-                _ => {}
+            if let Part::ToolResult(result) = part {
+                result.bare = false;
+                self.leave_in(&mut result.output);
             }
-        }
-        if self.left.is_none() {
-            message.parts.retain(|part| *part != self.part);
         }
         Some(Arc::new(message))
     }
 
-    fn replace(&self, output: &mut [Part]) {
-        let Some(left) = &self.left else { return };
-        for block in output.iter_mut().filter(|block| **block == self.part) {
-            *block = Part::Text(left.clone());
+    fn leave_in(&self, parts: &mut Vec<Part>) {
+        let Some(left) = &self.left else {
+            return parts.retain(|part| *part != self.part);
+        };
+        for part in parts.iter_mut().filter(|part| **part == self.part) {
+            *part = Part::Text(left.clone());
         }
     }
 

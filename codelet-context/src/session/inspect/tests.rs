@@ -167,8 +167,6 @@ fn turns_carry_their_prompt_their_steps_and_their_anchors() {
         kind: AnchorKind::UserCheckpoint,
         turn: 1,
         range: 5..7,
-        confidence: 1.0,
-        weight: 0.7,
         description: "pinned".to_owned(),
     };
     let found = inspect(messages.messages(), std::slice::from_ref(&anchor), 9);
