@@ -7,10 +7,10 @@ use super::line::split;
 use super::word::{ShellWord, is_among};
 
 /// Programs that only read, even in a line with other commands.
-const BESIDE: &str = "ls pwd cat head tail wc nl tac rev cut tr fold column comm cmp grep egrep fgrep rg sort uniq du df stat \
+const BESIDE: &str = "ls pwd cat test [ head tail wc nl tac rev cut tr fold column comm cmp grep egrep fgrep rg sort uniq du df stat \
     realpath readlink basename dirname od which date whoami uname";
-/// The same, for programs whose arguments never name files.
-const SAYERS: &str = "echo printf true false :";
+/// The same, for programs whose arguments never name files: what they say, or how long they wait.
+const SAYERS: &str = "echo printf true false : sleep";
 /// Programs that only read, but whose reads only the sandbox confines: they follow links, lists of names and scripts of
 /// their own.
 const ALONE: &str = "diff find sed awk jq tree file strings xxd hexdump md5sum sha1sum sha256sum";
