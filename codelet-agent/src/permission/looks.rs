@@ -156,6 +156,13 @@ pub(super) fn only_looks(words: &[ShellWord], is_alone: bool) -> bool {
     is_known && !arguments.iter().any(is_open) && !has_option(DENIED, name, arguments)
 }
 
+/// Returns whether a command shows or searches text and starts nothing, whatever its arguments say.
+pub(super) fn only_shows(words: &[ShellWord]) -> bool {
+    let [program, arguments @ ..] = words else { return false };
+    let name = program.text.as_str();
+    (is_among(SAYERS, name) || is_among(BESIDE, name)) && !has_option(STARTING, name, arguments)
+}
+
 fn operands_of(arguments: &[ShellWord]) -> usize {
     arguments.iter().filter(|word| !word.text.starts_with('-')).count()
 }
