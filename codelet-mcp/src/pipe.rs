@@ -125,13 +125,14 @@ impl Pipe {
 fn message(line: &[u8], changes: &Changes) -> Option<ServerJsonRpcMessage> {
     let value = (!is_too_much(line)).then(|| serde_json::from_slice::<Value>(line).ok());
     let Some(value) = value.flatten() else {
-        return unreadable(line).map(JsonRpcMessage::Error);
+        return unanswered(line, UNREADABLE).map(JsonRpcMessage::Error);
     };
     if let (Some(method), None) = (value.get("method"), value.get("id")) {
         changes.note(method.as_str().unwrap_or_default());
         return None;
     }
-    serde_json::from_value(value).ok()
+    let parsed = serde_json::from_value(value).ok();
+    parsed.or_else(|| unanswered(line, MALFORMED).map(JsonRpcMessage::Error))
 }
 
 /// Returns whether a message has more values than are read.
@@ -139,9 +140,13 @@ pub(crate) fn is_too_much(message: &[u8]) -> bool {
     has_more_values(message, MOST_VALUES)
 }
 
-/// Returns an error in place of a response that cannot be parsed, because it is nested too deeply, has too many values,
-/// or is not valid UTF-8, so that its request does not wait until the timeout.
-pub(crate) fn unreadable(line: &[u8]) -> Option<JsonRpcError> {
+/// Why a response cannot be used. What a call did is not known then.
+pub(crate) const UNREADABLE: &str = "its answer cannot be read: it is nested too deeply, has too many values, or is no text throughout. What the call did is not known";
+const MALFORMED: &str =
+    "its answer is not valid: neither a result nor an error as the protocol wants it. What the call did is not known";
+
+/// Returns an error in place of a response that cannot be used, so that its request does not wait until the timeout.
+pub(crate) fn unanswered(line: &[u8], why: &'static str) -> Option<JsonRpcError> {
     /// The part of a response that can be parsed without the rest, however deep it is.
     #[derive(Deserialize)]
     struct Head {
@@ -151,7 +156,6 @@ pub(crate) fn unreadable(line: &[u8]) -> Option<JsonRpcError> {
     let head = serde_json::from_slice::<Head>(line)
         .ok()
         .filter(|head| head.method.is_none())?;
-    let why = "its answer cannot be read: it is nested too deeply, has too many values, or is no text throughout. What the call did is not known";
     let error = ErrorData::new(ErrorCode::PARSE_ERROR, why, None);
     Some(JsonRpcError::new(Some(head.id), error))
 }
@@ -209,5 +213,35 @@ impl Transport<RoleClient> for Pipe {
     async fn close(&mut self) -> Result<(), io::Error> {
         self.input.lock().await.take();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_neither_a_result_nor_an_error_ends_its_request() {
+        let changes = Changes::default();
+        for line in [
+            r#"{"jsonrpc": "2.0", "id": 7, "error": {"code": -32000}}"#,
+            r#"{"jsonrpc": "2.0", "id": 7, "error": "no such thing"}"#,
+            r#"{"jsonrpc": "2.0", "id": 7}"#,
+        ] {
+            let Some(JsonRpcMessage::Error(error)) = message(line.as_bytes(), &changes) else {
+                panic!("{line}")
+            };
+            assert_eq!(error.id, Some(RequestId::Number(7)), "{line}");
+        }
+        for line in [
+            r#"{"id": 7, "method": "no/such"}"#,
+            r#"{"jsonrpc": "2.0"}"#,
+            "listening",
+        ] {
+            let message = message(line.as_bytes(), &changes);
+            assert!(!matches!(message, Some(JsonRpcMessage::Error(_))), "{line}");
+        }
     }
 }

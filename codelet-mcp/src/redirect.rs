@@ -1,7 +1,7 @@
 //! Redirects of a remote server: followed within its origin, with the same request, and nowhere else, since another
 //! server must get neither the headers nor the body.
 
-use crate::pipe::{LONGEST, is_too_much, unreadable};
+use crate::pipe::{LONGEST, UNREADABLE, is_too_much, unanswered};
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -83,7 +83,7 @@ fn bounded(events: Events) -> Events {
 fn readable(events: Events) -> Events {
     let checked = |event: Sse| {
         let data = event.data.and_then(|data| match is_too_much(data.as_bytes()) {
-            true => serde_json::to_string(&ServerJsonRpcMessage::Error(unreadable(data.as_bytes())?)).ok(),
+            true => serde_json::to_string(&ServerJsonRpcMessage::Error(unanswered(data.as_bytes(), UNREADABLE)?)).ok(),
             false => Some(data),
         });
         Sse { data, ..event }

@@ -104,6 +104,9 @@ impl<'a> Resolver<'a> {
                 "properties" | "patternProperties" | "dependentSchemas" | "anyOf" | "oneOf" | "allOf" | "prefixItems",
                 _,
             ) => None,
+            // No provider accepts a list of nothing, or a name in place of a list.
+            ("enum", value) if value.as_array().is_none_or(Vec::is_empty) => None,
+            ("required", value) if !value.is_array() => None,
             (keyword, value) => {
                 let is_paid = self.open.is_empty() || self.spend(keyword.len() + value.to_string().len());
                 is_paid.then(|| value.clone())

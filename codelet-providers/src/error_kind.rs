@@ -36,6 +36,18 @@ const SAID: &[&str] = &[
     "document",
     "pdf",
 ];
+/// Words of a filter that has refused what was said, whatever the status or code: a gateway's may answer 403, or an
+/// error within a stream.
+const FILTERED: &[&str] = &[
+    "content policy",
+    "content_policy",
+    "content filter",
+    "content_filter",
+    "usage policy",
+    "usage policies",
+    "moderation",
+    "flagged",
+];
 /// Words about other parts of a request, whose errors do not depend on the conversation.
 const SETTINGS: &[&str] = &[
     "model",
@@ -113,6 +125,10 @@ pub(crate) fn classify(refusal: &Refusal, secrets: &Secrets) -> ModelError {
         return ModelError::Busy { retry_after, said };
     }
     match status {
+        0 | 403 if words.says(FILTERED) => ModelError::Rejected {
+            said,
+            suspects: Suspects::Unknown,
+        },
         403 => ModelError::Credentials { said },
         // Within a stream there is no status, and the request was accepted: the vendor failed.
         0 if !words.is_bad_request() => ModelError::Busy { retry_after, said },
@@ -364,6 +380,24 @@ mod tests {
         ] {
             let sorted = sorted(status, body.clone());
             assert!(matches!(sorted, ModelError::Busy { .. }), "{body}: {sorted:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_filter_refuses_is_rejected_whatever_the_status() {
+        for (status, body) in [
+            (
+                Some(403),
+                json!({"error": {"code": 403, "message": "m requires moderation. Your input was flagged for \"harassment\"."}}),
+            ),
+            (
+                None,
+                json!({"type": "response.failed", "response": {"error": {"code": "cyber_policy",
+                    "message": "This content was flagged for possible cybersecurity risk."}}}),
+            ),
+        ] {
+            let sorted = sorted(status, body.clone());
+            assert!(matches!(sorted, ModelError::Rejected { .. }), "{body}: {sorted:?}");
         }
     }
 

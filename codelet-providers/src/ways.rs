@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 /// A deviation from the usual request.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Way {
     /// A field has another name.
     Renamed(&'static str, &'static str),
-    /// A top-level field is omitted.
-    Without(&'static str),
+    /// A field is omitted, from the top level or Gemini's configuration.
+    Without(String),
     /// Cache marks on parts and tools are omitted.
     WithoutMarks,
     /// The strict flag for schemas is omitted from tools.
@@ -24,7 +24,7 @@ pub(crate) enum Way {
 
 impl Way {
     /// Describes the deviation for the user.
-    pub(crate) fn how(self) -> String {
+    pub(crate) fn how(&self) -> String {
         match self {
             Way::Renamed(from, to) => format!("{from} is sent as {to} from now on"),
             Way::Without(field) => format!("{field} is omitted from now on"),
@@ -41,16 +41,24 @@ const RENAMED: &[(&str, &str)] = &[
     ("max_completion_tokens", "max_tokens"),
     ("max_output_tokens", "max_tokens"),
 ];
-/// Fields that a request can omit.
-const OPTIONAL: &[&str] = &[
-    "stream_options",
-    "reasoning_effort",
-    "reasoning",
-    "thinking",
-    "output_config",
-    "prompt_cache_key",
-    "include",
-    "store",
+/// Fields that a request cannot do without; any other can be omitted.
+const NEEDED: &[&str] = &[
+    "model",
+    "messages",
+    "input",
+    "contents",
+    "system",
+    "instructions",
+    "systemInstruction",
+    "tools",
+    "stream",
+    "max_tokens",
+    "generationConfig",
+];
+/// Fields by which a model is asked to think, and how their absence from a model is worded where they are not named.
+const THINKING: &[(&str, &[&str])] = &[
+    ("thinking", &["thinking", "thinkingConfig"]),
+    ("effort", &["output_config", "reasoning_effort", "reasoning"]),
 ];
 /// Words for rejecting a field, rather than its value.
 const REFUSES: &[&str] = &[
@@ -81,7 +89,7 @@ impl Ways {
         let mut ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Alternating between two names would be a loop.
         let is_back = matches!(way, Way::Renamed(from, to) if ways.contains(&Way::Renamed(to, from)));
-        (!is_back && ways.insert(way)).then_some(way)
+        (!is_back && ways.insert(way.clone())).then_some(way)
     }
 
     pub(crate) fn has(&self, way: Way) -> bool {
@@ -97,7 +105,12 @@ impl Ways {
                         fields.insert((*to).to_owned(), value);
                     }
                 }
-                Way::Without(field) => drop(fields.shift_remove(*field)),
+                Way::Without(field) => {
+                    fields.shift_remove(field);
+                    if let Some(Value::Object(configuration)) = fields.get_mut("generationConfig") {
+                        configuration.shift_remove(field);
+                    }
+                }
                 Way::WithoutStrict => {
                     let tools = fields.get_mut("tools").and_then(Value::as_array_mut);
                     for tool in tools.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -130,13 +143,23 @@ fn asked_for(lower: &str, sent: &Map<String, Value>) -> Option<Way> {
     }
     // A deployment's name does not reveal whether its model thinks.
     if lower.contains("encrypted content is not supported") && sent.contains_key("include") {
-        return Some(Way::Without("include"));
+        return Some(Way::Without("include".to_owned()));
     }
-    if let Some(field) = OPTIONAL
+    let configuration = sent.get("generationConfig").and_then(Value::as_object);
+    let is_sent =
+        |field: &str| sent.contains_key(field) || configuration.is_some_and(|fields| fields.contains_key(field));
+    let optional = sent.keys().chain(configuration.into_iter().flat_map(Map::keys));
+    let mut optional = optional.filter(|field| !NEEDED.contains(&field.as_str()));
+    if let Some(field) = optional.find(|field| names_field(lower, &field.to_ascii_lowercase())) {
+        return Some(Way::Without(field.clone()));
+    }
+    let lacks = |word: &str| lower.contains(word) && lower.contains("not support") && lower.contains("model");
+    let mut asked = THINKING
         .iter()
-        .find(|field| sent.contains_key(**field) && names_field(lower, field))
-    {
-        return Some(Way::Without(field));
+        .filter(|(word, _)| lacks(word))
+        .flat_map(|(_, fields)| *fields);
+    if let Some(field) = asked.find(|field| is_sent(field)) {
+        return Some(Way::Without((*field).to_owned()));
     }
     if names(lower, "cache_control") {
         return Some(Way::WithoutMarks);
@@ -203,15 +226,29 @@ mod tests {
             ),
             (
                 "Unrecognized request argument supplied: reasoning_effort",
-                Without("reasoning_effort"),
+                Without("reasoning_effort".to_owned()),
             ),
-            ("thinking: Extra inputs are not permitted", Without("thinking")),
-            ("Unknown parameter: 'stream_options'.", Without("stream_options")),
+            (
+                "thinking: Extra inputs are not permitted",
+                Without("thinking".to_owned()),
+            ),
+            (
+                "Unknown parameter: 'stream_options'.",
+                Without("stream_options".to_owned()),
+            ),
             (
                 "property 'prompt_cache_key' is unsupported",
-                Without("prompt_cache_key"),
+                Without("prompt_cache_key".to_owned()),
             ),
-            ("body.store: extra_forbidden", Without("store")),
+            (
+                "adaptive thinking is not supported on this model",
+                Without("thinking".to_owned()),
+            ),
+            (
+                "This model does not support the effort parameter.",
+                Without("reasoning_effort".to_owned()),
+            ),
+            ("body.store: extra_forbidden", Without("store".to_owned())),
             (
                 "messages.0.content.0.text.cache_control: Extra inputs are not permitted",
                 WithoutMarks,
@@ -237,6 +274,8 @@ mod tests {
             "Invalid value: 'low'. Supported values of reasoning_effort are 'high'",
             "your plan does not include this; unknown store",
             "tools.0.input_schema: unknown keyword",
+            "Unknown parameter: 'model'",
+            "this model is not supported",
         ] {
             assert_eq!(asked_for(&said.to_ascii_lowercase(), &sent()), None, "{said}");
         }

@@ -285,7 +285,7 @@ fn is_one_program(line: &str) -> bool {
 
 /// Returns whether this is a shell builtin, regardless of `PATH`.
 fn is_word_of_the_shell(name: &str) -> bool {
-    matches!(name, "echo" | "printf" | "true" | "false" | ":" | "pwd")
+    matches!(name, "echo" | "printf" | "true" | "false" | ":" | "pwd" | "test" | "[")
 }
 
 impl Drop for Bash {

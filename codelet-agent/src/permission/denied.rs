@@ -3,8 +3,9 @@
 mod redirected;
 
 use super::line::split;
+use super::looks;
 use super::pattern::{fits, matches};
-use super::word::ShellWord;
+use super::word::{ShellWord, is_among};
 
 /// Returns whether a command of a line matches a pattern that denies it: starting at any of its words, since some only
 /// start the rest (`env`, `nice`), by the program's base name (`/usr/bin/git`), with options between the program and
@@ -25,33 +26,51 @@ fn denies_words(pattern: &str, line: &str) -> bool {
         {
             may_hold(pattern, line)
         }
-        Some(commands) => commands.iter().any(|words| match words.is_empty() {
-            true => may_hold(pattern, line),
-            false => {
-                (0..words.len()).any(|first| denies_from(pattern, &words[first..])) || denies_line_of(pattern, words)
-            }
-        }),
+        Some(commands) => {
+            let feeds_shell = commands.iter().any(|words| words.first().is_some_and(is_shell));
+            commands.iter().any(|words| match words.is_empty() {
+                true => may_hold(pattern, line),
+                false => {
+                    (0..words.len()).any(|first| denies_from(pattern, &words[first..]))
+                        || denies_line_in(pattern, words, feeds_shell)
+                }
+            })
+        }
         None => may_hold(pattern, line),
     }
 }
 
-/// Shells, which accept a line as an argument.
-const SHELLS: [&str; 7] = ["sh", "bash", "rbash", "dash", "zsh", "ksh", "fish"];
+/// Shells, which also run what they read.
+const SHELLS: &str = "sh bash rbash dash zsh ksh fish";
+/// Options and subcommands followed by a text that nothing runs.
+const BEFORE_TEXT: &str = "--message --grep --title --body --notes --description grep";
 
-/// Returns whether a pattern denies a line that a command passes to a shell (`bash -c 'git push'`), or to a program
-/// that has a shell run it (`flock FILE -c 'git push'`, `env -S 'git push'`).
-fn denies_line_of(pattern: &str, words: &[ShellWord]) -> bool {
-    let is_shell = |word: &ShellWord| SHELLS.contains(&word.text.rsplit('/').next().unwrap_or_default());
-    let shell = words.iter().position(is_shell).unwrap_or(words.len());
-    let takes_line = |word: &ShellWord| match word.text.strip_prefix("--") {
-        Some(name) => matches!(name, "command" | "split-string"),
-        None => word.text.starts_with('-') && word.text.ends_with(['c', 'S']),
+fn is_shell(word: &ShellWord) -> bool {
+    is_among(SHELLS, word.text.rsplit('/').next().unwrap_or_default())
+}
+
+/// Returns whether a pattern denies a line that stands in one word of a command, which may run it: `bash -c 'git
+/// push'`, `tar --to-command='git push'`, `awk 'BEGIN {system("git push")}'`. Messages, and words of programs that only
+/// show or search text, are no lines, unless a shell may read them.
+fn denies_line_in(pattern: &str, words: &[ShellWord], feeds_shell: bool) -> bool {
+    let is_text = |at: usize| {
+        let option = match words[at].text.split_once('=') {
+            Some((option, _)) if option.starts_with("--") => option,
+            _ => words[at.saturating_sub(1)].text.as_str(),
+        };
+        let is_message = option.starts_with('-') && !option.starts_with("--") && option.ends_with('m');
+        is_message || is_among(BEFORE_TEXT, option)
     };
-    let lines = (1..words.len()).filter(|&at| at > shell || takes_line(&words[at - 1]));
-    // Each is shorter than the line that contains it, so the recursion ends.
-    lines
-        .map(|at| words[at].text.as_str())
-        .any(|line| denies(pattern, line))
+    if !feeds_shell && looks::only_shows(words) {
+        return false;
+    }
+    // Each line is shorter than the one that contains it, so the recursion ends.
+    let holds = |text: &str| text.contains(char::is_whitespace) && denies(pattern, text);
+    (1..words.len()).filter(|&at| !is_text(at)).any(|at| {
+        let text = words[at].text.as_str();
+        let values = [text.split_once('='), text.rsplit_once('=')];
+        holds(text) || values.into_iter().flatten().any(|(_, value)| holds(value))
+    })
 }
 
 /// Returns whether a pattern denies the command that begins with the first of these words.

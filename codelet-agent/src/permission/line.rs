@@ -31,8 +31,21 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<ShellWord>, bool)>
     let mut word: Option<ShellWord> = None;
     // The here-documents that begin with the next line.
     let mut documents: VecDeque<Document> = VecDeque::new();
+    let mut groups: Vec<Group> = Vec::new();
+    // Behind a group, until its command ends.
+    let mut is_behind = false;
+    // A keyword behind a redirection is the name of a program.
+    let mut is_led = false;
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
+        if is_behind {
+            match c {
+                '1' | '2' if chars.peek() == Some(&'>') => continue,
+                '>' | '#' | '&' | '|' | ';' | '\n' | ')' => {}
+                c if is_blank(c) => {}
+                _ => return None,
+            }
+        }
         match c {
             '\'' => {
                 let text = word.get_or_insert_default().quoted();
@@ -49,7 +62,10 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<ShellWord>, bool)>
                     match chars.next()? {
                         '"' => break,
                         // `"$(cat <<'EOF' …)"` is a text.
-                        '$' => text.push_str(&substituted(&mut chars)?),
+                        '$' => match status(&mut chars) {
+                            Some(status) => text.push_str(status),
+                            None => text.push_str(&substituted(&mut chars)?),
+                        },
                         '`' => return None,
                         // A backslash in front of other characters is literal.
                         '\\' => match chars.next()? {
@@ -66,7 +82,9 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<ShellWord>, bool)>
                 next => word.get_or_insert_default().quoted().push(next),
             },
             // `!` negates the exit status, but does not change what runs.
-            '!' if words.is_empty() && word.is_none() && chars.peek().copied().is_some_and(is_blank) => {}
+            '!' if builtin::keywords(&words) == words.len()
+                && word.is_none()
+                && chars.peek().copied().is_some_and(is_blank) => {}
             '<' => {
                 if word.take().is_some_and(|word| !word.text.is_empty()) || chars.next() != Some('<') {
                     return None;
@@ -75,37 +93,74 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<ShellWord>, bool)>
                 // A pattern for the command alone does not cover its input.
                 words.push(ShellWord::document());
             }
-            '$' | '`' | '(' | ')' | '{' | '}' | '!' => return None,
+            '$' => word.get_or_insert_default().quoted().push_str(status(&mut chars)?),
+            '(' | '{' if words.is_empty() && word.is_none() && !is_led => {
+                let next = chars.peek().copied()?;
+                // `((` evaluates its text, and a brace without a blank belongs to a word.
+                let is_group = match c {
+                    '(' => next != '(',
+                    _ => is_blank(next) || next == '\n',
+                };
+                is_group.then_some(())?;
+                groups.push(Group {
+                    is_round: c == '(',
+                    is_fed,
+                    begin: commands.len(),
+                });
+            }
+            ')' | '}' => {
+                let group = groups.pop().filter(|group| group.is_round == (c == ')'))?;
+                // A brace ends a group only in place of a command.
+                if !is_behind && (c == ')' || words.is_empty() && word.is_none()) {
+                    let _ = end(&mut commands, &mut words, &mut word, is_fed, is_led);
+                }
+                if !words.is_empty() || word.is_some() || c == '}' && is_behind || commands.len() == group.begin {
+                    return None;
+                }
+                (is_behind, is_led, is_fed) = (true, false, group.is_fed);
+            }
+            '`' | '(' | '{' | '!' => return None,
             '#' if word.is_none() => while chars.next_if(|&c| c != '\n').is_some() {},
             '>' => {
                 let number = word.take_if(|word| word.is_number());
                 if number.is_some_and(|number| !matches!(number.text.as_str(), "1" | "2")) {
                     return None;
                 }
+                is_led |= words.is_empty();
                 // Only `2>&1` and `>/dev/null` are harmless.
                 if !matches!(redirection(&mut chars)?.as_str(), "&1" | "&2" | "/dev/null") {
                     return None;
                 }
             }
+            // `&>/dev/null` sends both outputs there; the `>` is next.
+            '&' if chars.peek() == Some(&'>') => words.extend(word.take()),
             '&' => {
                 if chars.next() != Some('&') {
                     return None;
                 }
-                end(&mut commands, &mut words, &mut word, is_fed)?;
-                is_fed = false;
+                if !std::mem::take(&mut is_behind) {
+                    end(&mut commands, &mut words, &mut word, is_fed, is_led)?;
+                }
+                (is_fed, is_led) = (is_in_fed(&groups), false);
             }
             '|' => {
                 let is_pipe = chars.next_if_eq(&'|').is_none();
-                end(&mut commands, &mut words, &mut word, is_fed)?;
-                is_fed = is_pipe;
+                if !std::mem::take(&mut is_behind) {
+                    end(&mut commands, &mut words, &mut word, is_fed, is_led)?;
+                }
+                (is_fed, is_led) = (is_pipe || is_in_fed(&groups), false);
             }
             ';' | '\n' => {
-                let ended = end(&mut commands, &mut words, &mut word, is_fed);
+                let ended = match std::mem::take(&mut is_behind) {
+                    true => Some(()),
+                    false => end(&mut commands, &mut words, &mut word, is_fed, is_led),
+                };
                 if ended.is_none() && c == ';' {
                     return None;
                 }
                 // A pipe may end a line.
-                is_fed &= ended.is_none();
+                is_fed = is_in_fed(&groups) || is_fed && ended.is_none();
+                is_led = false;
                 while c == '\n'
                     && let Some(document) = documents.pop_front()
                 {
@@ -118,12 +173,35 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<ShellWord>, bool)>
             c => word.get_or_insert_default().push(c),
         }
     }
-    if !documents.is_empty() {
+    if !documents.is_empty() || !groups.is_empty() {
         return None;
     }
     // A line may end in `;` or a newline, so the last command may be empty.
-    let _ = end(&mut commands, &mut words, &mut word, is_fed);
+    let _ = end(&mut commands, &mut words, &mut word, is_fed, is_led);
     Some(commands)
+}
+
+/// An open group, `( … )` or `{ … }`: it runs what its commands run.
+struct Group {
+    is_round: bool,
+    /// True if it reads the output of another command, which any of its commands may then read.
+    is_fed: bool,
+    /// The number of commands before it.
+    begin: usize,
+}
+
+fn is_in_fed(groups: &[Group]) -> bool {
+    groups.iter().any(|group| group.is_fed)
+}
+
+/// Consumes the rest of an expansion to a status, which is a number or nothing; the `$` is already consumed. Its text
+/// is what was written: only a pattern's `*` is to match it.
+fn status(chars: &mut Peekable<Chars<'_>>) -> Option<&'static str> {
+    const STATUSES: [&str; 4] = ["$?", "${PIPESTATUS[0]}", "${PIPESTATUS[1]}", "${PIPESTATUS[2]}"];
+    let ahead: String = chars.clone().take("{PIPESTATUS[0]}".len()).collect();
+    let found = STATUSES.into_iter().find(|status| ahead.starts_with(&status[1..]))?;
+    chars.nth(found.len() - 2);
+    Some(found)
 }
 
 /// A here-document (`<<'EOF'`), which the command reads from stdin.
@@ -227,10 +305,18 @@ fn end(
     words: &mut Vec<ShellWord>,
     word: &mut Option<ShellWord>,
     is_fed: bool,
+    is_led: bool,
 ) -> Option<()> {
     words.extend(word.take());
     let mut command = std::mem::take(words);
     command.first()?;
+    if !is_led {
+        let keywords = builtin::keywords(&command);
+        command.drain(..keywords);
+        if command.is_empty() {
+            return Some(());
+        }
+    }
     // It runs nothing, so patterns do not apply to it.
     if builtin::only_says_how(&command) {
         return Some(());
@@ -332,6 +418,7 @@ mod tests {
             "./ok.sh # x\nevil",
             "!evil",
             "! evil",
+            "if ! evil; then ./ok.sh; fi",
             "./ok.sh !evil",
             "!!",
             "./ok.sh !$",
@@ -345,11 +432,49 @@ mod tests {
             "./ok.sh 3>/dev/null",
             "./ok.sh >|/dev/null",
             "./ok.sh >>/dev/null",
-            "./ok.sh &>/dev/null",
+            "./ok.sh &>evil",
+            "./ok.sh &>/dev/null/../../evil",
+            "./ok.sh &>/dev/null evil; evil",
+            "./ok.sh & >/dev/null",
             "./ok.sh >/dev/null/../../evil",
             "./ok.sh 2>&1x",
             "if ./ok.sh; then evil; fi",
-            "time ./ok.sh",
+            "if evil; then ./ok.sh; fi",
+            "if ./ok.sh; then ./ok.sh; else evil; fi",
+            "'if' ./ok.sh",
+            "\\time ./ok.sh",
+            ">/dev/null if ./ok.sh; then ./ok.sh; fi",
+            "time -o x ./ok.sh",
+            "time evil",
+            "fi ./ok.sh",
+            "while read PATH; do ./ok.sh; done",
+            "for PATH in evil; do ./ok.sh; done",
+            "(evil)",
+            "(./ok.sh; evil)",
+            "(./ok.sh) && evil",
+            "(./ok.sh) evil",
+            "(./ok.sh) >evil",
+            "(./ok.sh",
+            "./ok.sh)",
+            "()",
+            "((./ok.sh))",
+            "( (./ok.sh) ./ok.sh )",
+            "./ok.sh () { ./ok.sh; }",
+            "{ ./ok.sh; evil; }",
+            "{./ok.sh; }",
+            "{ ./ok.sh; } evil",
+            "{ ./ok.sh }",
+            "{ ./ok.sh; )",
+            "(./ok.sh; }",
+            ">/dev/null { ./ok.sh; }",
+            "x=(./ok.sh)",
+            "./ok.sh $x",
+            "./ok.sh $?x$y",
+            "./ok.sh $$",
+            "./ok.sh ${PIPESTATUS[@]}",
+            "./ok.sh ${PIPESTATUS[0]:-$(evil)}",
+            "./ok.sh \"$?$(evil)\"",
+            "$? ./ok.sh",
             "exec ./ok.sh",
             "coproc ./ok.sh",
             "x+=1 ./ok.sh",
@@ -374,6 +499,17 @@ mod tests {
             "./ok.sh ~/x a=b",
             "./ok.sh 2>/dev/null | ./ok.sh 1>&2",
             "./ok.sh 'x' '!' '$(x)'",
+            "./ok.sh &>/dev/null && ./ok.sh",
+            "./ok.sh $? \"rc=$?\" ${PIPESTATUS[0]}",
+            "time ./ok.sh",
+            "time -p ./ok.sh | ./ok.sh",
+            "(./ok.sh)",
+            "( ./ok.sh x; ./ok.sh ) 2>&1 | ./ok.sh",
+            "( (./ok.sh); ./ok.sh )",
+            "{ ./ok.sh; ./ok.sh; } >/dev/null || (./ok.sh)",
+            "{\n./ok.sh\n}\n./ok.sh",
+            "if ./ok.sh; then ./ok.sh; elif ! ./ok.sh; then\n./ok.sh\nelse ./ok.sh; fi",
+            "while ./ok.sh; do ./ok.sh; done | ./ok.sh",
             "./ok.sh # ' evil",
             "./ok.sh x#y",
             "# evil\n./ok.sh",

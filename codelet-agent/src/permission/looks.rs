@@ -7,10 +7,10 @@ use super::line::split;
 use super::word::{ShellWord, is_among};
 
 /// Programs that only read, even in a line with other commands.
-const BESIDE: &str = "ls pwd cat head tail wc nl tac rev cut tr fold column comm cmp grep egrep fgrep rg sort uniq du df stat \
+const BESIDE: &str = "ls pwd cat test [ head tail wc nl tac rev cut tr fold column comm cmp grep egrep fgrep rg sort uniq du df stat \
     realpath readlink basename dirname od which date whoami uname";
-/// The same, for programs whose arguments never name files.
-const SAYERS: &str = "echo printf true false :";
+/// The same, for programs whose arguments never name files: what they say, or how long they wait.
+const SAYERS: &str = "echo printf true false : sleep";
 /// Programs that only read, but whose reads only the sandbox confines: they follow links, lists of names and scripts of
 /// their own.
 const ALONE: &str = "diff find sed awk jq tree file strings xxd hexdump md5sum sha1sum sha256sum";
@@ -154,6 +154,13 @@ pub(super) fn only_looks(words: &[ShellWord], is_alone: bool) -> bool {
         _ => is_among(SAYERS, name) || is_among(BESIDE, name),
     };
     is_known && !arguments.iter().any(is_open) && !has_option(DENIED, name, arguments)
+}
+
+/// Returns whether a command shows or searches text and starts nothing, whatever its arguments say.
+pub(super) fn only_shows(words: &[ShellWord]) -> bool {
+    let [program, arguments @ ..] = words else { return false };
+    let name = program.text.as_str();
+    (is_among(SAYERS, name) || is_among(BESIDE, name)) && !has_option(STARTING, name, arguments)
 }
 
 fn operands_of(arguments: &[ShellWord]) -> usize {

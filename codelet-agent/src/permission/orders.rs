@@ -20,13 +20,13 @@ const TABLE: &[(Owner, &str)] = &[
         Owner::Obeyed("gives instructions to agents"),
         "agents.md agents.override.md agent.md claude.md claude.local.md gemini.md .agents .claude .codex .gemini .opencode .opencode.json .cursor \
          .cursorrules .windsurf .windsurfrules .clinerules .roo .roorules .kiro .junie .continue .goosehints .aider.conf.yml .rules \
-         qwen.md .qwen warp.md crush.md .pi .openhands .continuerc.json .augment-guidelines .roomodes .kilocode .amazonq .augment .trae .agent .factory .crush.json crush.json opencode.json \
+         qwen.md .qwen warp.md crush.md .pi .openhands .continuerc.json .augment-guidelines .roomodes .kilocode .amazonq .augment .trae .agent .factory .amp .crush.json crush.json opencode.json \
          opencode.jsonc \
-         .github/copilot-instructions.md .github/instructions .github/prompts .github/agents .github/chatmodes .github/skills .github/hooks",
+         .github/copilot-instructions.md .github/chatmodes .*/instructions .*/prompts .*/agents .*/skills .*/commands .*/rules .*/steering .*/hooks",
     ),
     (
         Owner::Obeyed("sets which programs agents start"),
-        ".mcp.json mcp.json .claude.json",
+        ".mcp.json mcp.json .claude.json .*/mcp_config.json .*/mcp-config.json .*/mcp_settings.json",
     ),
     (
         Owner::Obeyed("is applied by editors that open the directory"),
@@ -272,6 +272,10 @@ mod tests {
             ".github/workflows/new.yml",
             ".gitlab-ci.yml",
             "x/.circleci/config.yml",
+            ".newagent/skills/a/SKILL.md",
+            ".newagent/rules/a.md",
+            ".amp/settings.json",
+            ".github/agents/a.md",
             "Jenkinsfile",
             "Jenkinsfile.release",
             "azure-pipelines-nightly.yml",
@@ -303,6 +307,8 @@ mod tests {
             "README.md",
             "docs/agents.md.txt",
             "src/hooks/use.ts",
+            "src/rules/a.md",
+            "./commands/a.rs",
             ".gitignore",
             ".gitattributes",
             ".github/CODEOWNERS",

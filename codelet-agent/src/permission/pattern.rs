@@ -13,10 +13,10 @@ use super::word::ShellWord;
 /// allows neither `rm build/../x` nor `rm build/.?/x`.
 ///
 /// A line is split as in a shell: at `&&`, `||`, `;`, `|` and line ends. Anything that could hide a command or write
-/// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups,
+/// elsewhere matches nothing: substitutions but for a status (`$?`), redirections other than to `/dev/null` or between the outputs,
 /// background jobs, assignments in front of a command but for a few harmless ones (`CI=1`), shell builtins that evaluate their words or set variables
 /// (`export`, `let`, `[[`, `printf -v`), programs named by a wildcard, unclosed quotes, and control characters. A `set`
-/// that only controls how the shell runs the other commands (`set -euo pipefail`) needs no pattern. Words are separated
+/// that only controls how the shell runs the other commands (`set -euo pipefail`) needs no pattern. Groups, `if`, `while`, `time` and `timeout 60` change nothing of what runs. Words are separated
 /// by spaces and tabs alone, as in a shell: any other blank needs quotes.
 pub fn allows(patterns: &[String], line: &str, is_elsewhere: bool, may_look: bool) -> bool {
     fits_all(patterns, line, is_elsewhere, |words| {
@@ -38,10 +38,28 @@ pub(super) fn fits_all(
         && commands.iter().all(|words| {
             let may = looks::below(words).is_some()
                 || is_free(words)
-                || of_commands.iter().any(|pattern| matches(pattern, words, is_elsewhere));
+                || of_commands.iter().any(|pattern| {
+                    matches(pattern, words, is_elsewhere)
+                        || behind_timeout(words).is_some_and(|words| matches(pattern, words, is_elsewhere))
+                });
             is_elsewhere |= looks::moves(words);
             may
         })
+}
+
+/// Returns the command that `timeout 60` ends after a while; `None` if this is none, or has options.
+fn behind_timeout(words: &[ShellWord]) -> Option<&[ShellWord]> {
+    let [timeout, duration, command @ ..] = words else {
+        return None;
+    };
+    let number = duration
+        .text
+        .strip_suffix(['s', 'm', 'h', 'd'])
+        .unwrap_or(&duration.text);
+    let is_duration = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    // A wildcard expands to whatever file exists.
+    let is_known = command.first().is_some_and(|program| !program.is_wild);
+    (timeout.text == "timeout" && is_duration && is_known).then_some(command)
 }
 
 /// The prefix of patterns that allow calls of servers' tools.
@@ -219,6 +237,25 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_time_limit_changes_nothing_of_what_runs() {
+        for line in ["timeout 60 ./ok.sh x", "timeout 1.5m ./ok.sh", "cd a; timeout 9s ok.sh"] {
+            assert!(may(&["./ok.sh *", "ok.sh"], line), "{line}");
+        }
+        for line in [
+            "timeout 60 evil",
+            "timeout 60 ./ok*",
+            "timeout -k 5 60 ./ok.sh",
+            "timeout ./ok.sh",
+            "./timeout 60 ./ok.sh",
+            "timeout 60 timeout 60 ./ok.sh",
+            "timeout x ./ok.sh",
+            "cd a; timeout 60 ./ok.sh",
+        ] {
+            assert!(!may(&["./ok.sh *", "./ok*"], line), "{line}");
+        }
+    }
+
+    #[test]
     fn a_pattern_of_a_folder_allows_nothing_outside_of_it() {
         for (pattern, line) in [
             ("./scripts/*", "./scripts/ok.sh"),
@@ -373,8 +410,8 @@ pub(super) mod tests {
             "cargo test > src/main.rs",
             "cargo test >> x",
             "cargo test >&out",
-            "(cargo test)",
-            "{ cargo test; }",
+            "(cargo test; rm x)",
+            "{ cargo test; } > x",
             "!cargo test",
             "RUSTC=rm cargo test",
             "PATH=. cargo test",

@@ -46,6 +46,11 @@ impl ShellWord {
         parts.is_some_and(|(name, value)| is_among(SETTINGS, name) && value.chars().all(is_plain))
     }
 
+    /// Returns whether it is one of these names, unquoted.
+    pub(super) fn is_bare(&self, names: &str) -> bool {
+        !self.is_quoted && is_among(names, &self.text)
+    }
+
     pub(super) fn is_number(&self) -> bool {
         !self.is_quoted && !self.text.is_empty() && self.text.bytes().all(|byte| byte.is_ascii_digit())
     }

@@ -168,6 +168,8 @@ fn schemas() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!({"type": "array"})),
         Just(json!({"type": ["array", "null"]})),
+        Just(json!({"enum": []})),
+        Just(json!({"required": null})),
         Just(json!({"$ref": "#"})),
         Just(json!({"$ref": "#/$defs/a"})),
         Just(json!({"$ref": "#/properties/b"})),
@@ -217,6 +219,8 @@ fn is_refused(schema: &Value) -> bool {
     }
     fields.iter().any(|(keyword, value)| match keyword.as_str() {
         "$ref" | "$defs" => true,
+        "enum" => value.as_array().is_none_or(Vec::is_empty),
+        "required" => !value.is_array(),
         "properties" | "patternProperties" => value.as_object().is_none_or(|all| all.values().any(is_refused)),
         "anyOf" | "oneOf" | "allOf" | "prefixItems" => value.as_array().is_none_or(|all| all.iter().any(is_refused)),
         "items" => !value.is_object() || is_refused(value),
