@@ -127,7 +127,10 @@ impl Obeyed {
     fn note_orders(&mut self, root: &Path) {
         let is_order = |path: &Path| {
             let below = path.strip_prefix(root).unwrap_or(path);
-            matches!(orders::obeys(&below.to_string_lossy()), Some(Owner::Obeyed(_) | Owner::Codelet))
+            matches!(
+                orders::obeys(&below.to_string_lossy()),
+                Some(Owner::Obeyed(_) | Owner::Codelet)
+            )
         };
         let all = std::fs::read_dir(root).into_iter().flatten().flatten().take(TOP);
         let top: Vec<PathBuf> = all

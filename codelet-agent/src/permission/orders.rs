@@ -107,7 +107,11 @@ impl Names {
                 pairs.all(|(name, piece)| fits(name, piece))
             })
         };
-        let other = self.others.iter().find(|(_, names)| is_in(names)).map(|(place, _)| *place);
+        let other = self
+            .others
+            .iter()
+            .find(|(_, names)| is_in(names))
+            .map(|(place, _)| *place);
         let first = plain.into_iter().chain(other).min()?;
         self.owners.get(first).copied()
     }
