@@ -49,6 +49,8 @@ impl Start {
         if is_apart {
             without_copy::stand(&program)?;
         }
+        #[cfg(not(target_os = "linux"))]
+        let _ = is_apart;
         Ok(Start {
             #[cfg(target_os = "linux")]
             stands: is_apart,
