@@ -67,6 +67,7 @@ pub mod scratch;
 pub mod secrets;
 mod seen;
 mod spawn;
+mod starter;
 mod text;
 mod todo;
 mod tool_context;

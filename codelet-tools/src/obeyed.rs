@@ -125,14 +125,18 @@ impl Obeyed {
     /// Records the files that instruct other programs: by name, at the top of a workspace or in a dot folder there, and
     /// those below them, [`DEEPEST`] levels deep.
     fn note_orders(&mut self, root: &Path) {
-        let is_order = |path: &Path| {
-            let below = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
-            matches!(orders::obeys(&below), Some(Owner::Obeyed(_) | Owner::Codelet))
+        let is_named = |below: &Path| {
+            let owner = orders::obeys(&below.to_string_lossy());
+            matches!(owner, Some(Owner::Obeyed(_) | Owner::Codelet))
         };
+        let is_order = |path: &Path| is_named(path.strip_prefix(root).unwrap_or(path));
         let all = std::fs::read_dir(root).into_iter().flatten().flatten().take(TOP);
+        // Of a folder full of files, hardly any name is of interest.
         let top: Vec<PathBuf> = all
-            .map(|entry| entry.path())
-            .filter(|path| path.file_name() != Some(OsStr::new(".git")))
+            .map(|entry| entry.file_name())
+            .filter(|name| name.as_bytes().starts_with(b".") || is_named(Path::new(name)))
+            .filter(|name| name != ".git")
+            .map(|name| root.join(name))
             .collect();
         let is_dotted = |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
         let folders = top

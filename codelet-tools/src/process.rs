@@ -5,6 +5,7 @@ use crate::process_tree::{Adoption, MARK, Member, ProcessTree};
 use crate::reaper;
 use crate::sandbox::{Sandbox, Sandboxing, hand_on_nothing};
 use crate::spawn::Start;
+use crate::starter;
 use command_fds::FdMapping;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -214,22 +215,19 @@ fn watch(
     }
 }
 
-/// Starts the program. Restrictions apply to a thread and its children, so a thread of its own starts it and then ends.
+/// Starts the program, in its sandbox if it has one.
 fn start(mut program: Program, mark: String, output: PipeWriter) -> Result<(Pid, Option<Sandboxing>), Unstarted> {
     hand_on_nothing();
     let sandbox = program.sandbox.take();
-    let starting = move || {
-        let start = Start::new(program, (MARK, mark), output)?;
-        let sandboxing = sandbox.map(|sandbox| sandbox.enter());
+    let calls = sandbox.as_ref().map(Sandbox::calls);
+    starter::run(calls, move |is_apart| {
+        let start = Start::new(program, (MARK, mark), output, is_apart)?;
+        let sandboxing = sandbox.map(|sandbox| sandbox.enter_files());
         if let Some(Sandboxing::None(missing)) = sandboxing {
             return Err(Unstarted::NoSandbox(missing));
         }
         Ok((start.spawn()?, sandboxing))
-    };
-    let starter = std::thread::Builder::new().name("starter".to_owned()).spawn(starting)?;
-    starter
-        .join()
-        .unwrap_or_else(|_| Err(io::Error::other("the thread that starts commands failed").into()))
+    })
 }
 
 /// Returns a descriptor that becomes readable when the process exits. The process still has to be waited for.

@@ -57,6 +57,17 @@ struct LookedAt {
     files: Vec<PathBuf>,
 }
 
+/// The kinds of sandbox that differ in privileges and in the filter of system calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Calls {
+    /// For read-only commands: a list of permitted calls.
+    Reading,
+    /// For all others: a list of refused calls.
+    Working,
+    /// The same with network access.
+    Network,
+}
+
 /// The isolation that this machine supports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sandboxing {
@@ -203,30 +214,66 @@ impl Sandbox {
         }
     }
 
+    /// The kind of this sandbox.
+    pub(crate) fn calls(&self) -> Calls {
+        match (self.only_looks(), self.has_network) {
+            (true, _) => Calls::Reading,
+            (false, false) => Calls::Working,
+            (false, true) => Calls::Network,
+        }
+    }
+
     /// Restricts the calling thread and its children, permanently. If a part of the sandbox fails, nothing may be
     /// started from the thread; the only gaps tolerated are those of an older kernel.
+    fn enter(&self) -> Sandboxing {
+        match self.calls().enter() {
+            Ok(()) => self.enter_files(),
+            Err(why) => Sandboxing::None(why),
+        }
+    }
+
+    /// The part of the sandbox that is added to [that of its kind](Calls::enter): file rules. The same applies.
     #[cfg(target_os = "linux")]
-    pub(crate) fn enter(&self) -> Sandboxing {
-        let entered = || -> Result<Option<&'static str>, String> {
-            let held = linux::restrict_files(self)?;
-            linux::restrict_privileges()
-                .map_err(|error| format!("a superuser's privileges cannot be given up here ({error})"))?;
-            // Last, as the filter may refuse calls that the other steps need.
-            linux::restrict_calls(self, held.names)
-                .map_err(|error| format!("system calls cannot be filtered here ({error})"))?;
-            Ok(held.gap)
-        };
-        match entered() {
-            Ok(None) => Sandboxing::Full,
-            Ok(Some(gap)) => Sandboxing::Partial(gap.to_owned()),
+    pub(crate) fn enter_files(&self) -> Sandboxing {
+        match linux::restrict_files(self) {
+            Ok(held) => held
+                .gap
+                .map_or(Sandboxing::Full, |gap| Sandboxing::Partial(gap.to_owned())),
             Err(why) => Sandboxing::None(why),
         }
     }
 
     /// Other systems offer nothing comparable without privileges.
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn enter(&self) -> Sandboxing {
-        Sandboxing::None("the sandbox works on Linux only".to_owned())
+    pub(crate) fn enter_files(&self) -> Sandboxing {
+        Sandboxing::None(LINUX_ONLY.to_owned())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+const LINUX_ONLY: &str = "the sandbox works on Linux only";
+
+impl Calls {
+    pub(crate) const KINDS: usize = 3;
+
+    /// Restricts the privileges and system calls of the calling thread and its children, permanently. Nothing may be
+    /// started from the thread before the files are [restricted](Sandbox::enter_files) too.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn enter(self) -> Result<(), String> {
+        let has_names = linux::holds_names()?;
+        linux::restrict_privileges()
+            .map_err(|error| format!("a superuser's privileges cannot be given up here ({error})"))?;
+        // The filter permits what the file rules take.
+        linux::restrict_calls(self, has_names)
+            .map_err(|error| format!("system calls cannot be filtered here ({error})"))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn enter(self) -> Result<(), String> {
+        Err(LINUX_ONLY.to_owned())
     }
 }
 
@@ -247,7 +294,7 @@ pub fn conceal_process() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::{FACTS, HARMLESS, PROGRAMS, SHARED, Sandbox, harmless, readable, readers};
+    use super::{Calls, FACTS, HARMLESS, PROGRAMS, SHARED, Sandbox, harmless, readable, readers};
     use crate::files;
     use landlock::{
         ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, Ruleset, RulesetAttr,
@@ -376,25 +423,32 @@ mod linux {
         restricted().map_err(|error| error.to_string())
     }
 
+    /// Returns whether this kernel's file rules [cover named sockets](Held::names).
+    pub(super) fn holds_names() -> Result<bool, String> {
+        /// Cached: the kernel stays the same.
+        static HOLDS: OnceLock<bool> = OnceLock::new();
+        if let Some(holds) = HOLDS.get() {
+            return Ok(*holds);
+        }
+        // Rules restrict the thread that asks for them.
+        let asked = std::thread::Builder::new().spawn(|| restrict_files(&Sandbox::new([])));
+        let asked = asked.map_err(|error| files::reason(&error))?.join();
+        let held = asked.unwrap_or_else(|_| Err("trying it failed".to_owned()))?;
+        Ok(*HOLDS.get_or_init(|| held.names))
+    }
+
     /// Installs the system-call filter; read-only commands get [their own list](readers).
-    pub(super) fn restrict_calls(sandbox: &Sandbox, has_names: bool) -> Result<(), String> {
-        /// Cached: each kind of command has the same filters, and building them takes longer than installing them.
-        static LOOKING: OnceLock<Filters> = OnceLock::new();
-        static WORKING: [[OnceLock<Filters>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
-        let has_network = sandbox.has_network;
-        let filters = match sandbox.only_looks() {
-            true => LOOKING.get_or_init(|| Ok(readers::filters(arch()?).map_err(told)?.into())),
-            false => WORKING[usize::from(has_names)][usize::from(has_network)]
-                .get_or_init(|| Ok(vec![filter(arch()?, has_names, has_network).map_err(told)?])),
+    pub(super) fn restrict_calls(calls: Calls, has_names: bool) -> Result<(), String> {
+        let filters = match calls {
+            Calls::Reading => Vec::from(readers::filters(arch()?).map_err(told)?),
+            Calls::Working => vec![filter(arch()?, has_names, false).map_err(told)?],
+            Calls::Network => vec![filter(arch()?, has_names, true).map_err(told)?],
         };
-        for filter in filters.as_ref().map_err(Clone::clone)? {
+        for filter in &filters {
             seccompiler::apply_filter(filter).map_err(|error| error.to_string())?;
         }
         Ok(())
     }
-
-    /// Filters that apply together, or the reason why there are none.
-    type Filters = Result<Vec<BpfProgram>, String>;
 
     fn told(error: BackendError) -> String {
         error.to_string()
@@ -563,7 +617,7 @@ mod linux {
             python.args(["-c", TRY]).arg(folder.path()).args(REFUSED).args(FREE);
             // A filter applies to its thread permanently.
             let tried = std::thread::spawn(move || {
-                restrict_calls(&Sandbox::new([]), true).unwrap();
+                restrict_calls(Calls::Working, true).unwrap();
                 python.output()
             });
             let Ok(output) = tried.join().unwrap() else {
@@ -583,7 +637,7 @@ mod linux {
             use rustix::io::Errno;
             use rustix::mount::{FsOpenFlags, MountFlags, OpenTreeFlags, fsopen, mount, open_tree};
             let tried = std::thread::spawn(|| {
-                restrict_calls(&Sandbox::new([]), true).unwrap();
+                restrict_calls(Calls::Working, true).unwrap();
                 let told = [
                     fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).err(),
                     open_tree(rustix::fs::CWD, "/", OpenTreeFlags::OPEN_TREE_CLONE).err(),
@@ -607,7 +661,7 @@ mod linux {
             };
             let tried = std::thread::spawn(move || {
                 let open = std::fs::File::open(&path).unwrap();
-                restrict_calls(&Sandbox::looking_at(Vec::new(), Vec::new()), true).unwrap();
+                restrict_calls(Calls::Reading, true).unwrap();
                 let told = [
                     fs::chmod(&path, Mode::all()).err(),
                     fs::fchmod(&open, Mode::all()).err(),
@@ -648,7 +702,7 @@ mod linux {
             let server = TcpListener::bind("127.0.0.1:0").unwrap();
             let address = server.local_addr().unwrap();
             let tried = std::thread::spawn(move || {
-                restrict_calls(&Sandbox::new([]).with_network(true), false).unwrap();
+                restrict_calls(Calls::Network, false).unwrap();
                 assert!(TcpListener::bind("127.0.0.1:0").is_ok() && TcpStream::connect(address).is_ok());
                 assert!(UnixStream::connect(path).is_err() && UnixDatagram::pair().is_err());
                 assert!(UnixStream::pair().is_ok());
@@ -665,7 +719,7 @@ mod linux {
                 let path = path.clone();
                 // A filter applies to its thread permanently.
                 let tried = std::thread::spawn(move || {
-                    restrict_calls(&Sandbox::new([]), has_names).unwrap();
+                    restrict_calls(Calls::Working, has_names).unwrap();
                     assert!(TcpListener::bind("127.0.0.1:0").is_err());
                     assert!(UnixStream::pair().is_ok());
                     let made = [UnixStream::connect(path).is_ok(), UnixDatagram::pair().is_ok()];

@@ -13,20 +13,47 @@ pub(crate) struct Start {
     program: Program,
     mark: (&'static str, String),
     output: PipeWriter,
-    /// True if this thread, and no other, has the program's folder as its working directory.
+    /// True if this thread has the program's folder as its working directory.
     #[cfg(target_os = "linux")]
     stands: bool,
 }
 
+/// Separates the working directory of the calling thread from that of the others. Returns false if that is not possible,
+/// as in some containers.
+pub(crate) fn stand_apart() -> bool {
+    #[cfg(target_os = "linux")]
+    let is_apart = without_copy::stand_apart();
+    #[cfg(not(target_os = "linux"))]
+    let is_apart = false;
+    is_apart
+}
+
+/// Leaves the folder in which a thread that stands apart has started a program.
+pub(crate) fn leave() {
+    // If this fails, that folder stays in use, and nothing else.
+    let _ = rustix::process::chdir("/");
+}
+
 impl Start {
-    /// Prepares the start on a thread that ends afterwards. Must be called before the thread is restricted.
+    /// Prepares the start on a thread that is about to be restricted, and that may [stand apart](stand_apart).
     ///
     /// # Errors
     /// If the program's folder cannot be entered.
-    pub(crate) fn new(program: Program, mark: (&'static str, String), output: PipeWriter) -> io::Result<Start> {
+    pub(crate) fn new(
+        program: Program,
+        mark: (&'static str, String),
+        output: PipeWriter,
+        is_apart: bool,
+    ) -> io::Result<Start> {
+        #[cfg(target_os = "linux")]
+        if is_apart {
+            without_copy::stand(&program)?;
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = is_apart;
         Ok(Start {
             #[cfg(target_os = "linux")]
-            stands: without_copy::stand(&program)?,
+            stands: is_apart,
             program,
             mark,
             output,
@@ -62,17 +89,16 @@ mod without_copy {
     use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
     use std::os::unix::ffi::OsStrExt as _;
 
-    /// Changes the working directory of the calling thread alone. Returns false if the thread cannot be separated from
-    /// the others, as in some containers.
-    pub(super) fn stand(program: &Program) -> io::Result<bool> {
-        if unshare(CloneFlags::CLONE_FS).is_err() {
-            return Ok(false);
-        }
+    pub(super) fn stand_apart() -> bool {
+        unshare(CloneFlags::CLONE_FS).is_ok()
+    }
+
+    /// Enters the program's folder.
+    pub(super) fn stand(program: &Program) -> io::Result<()> {
         match &program.held {
-            Some(held) => fchdir(held)?,
-            None => chdir(&program.directory)?,
+            Some(held) => Ok(fchdir(held)?),
+            None => Ok(chdir(&program.directory)?),
         }
-        Ok(true)
     }
 
     pub(super) fn spawn(start: Start) -> io::Result<Pid> {
@@ -214,8 +240,8 @@ mod tests {
             timeout: Duration::from_secs(20),
         };
         let starting = move || {
-            let mut start = Start::new(program, (MARK, "x".to_owned()), output).unwrap();
-            start.stands &= !copies;
+            let is_apart = !copies && stand_apart();
+            let start = Start::new(program, (MARK, "x".to_owned()), output, is_apart).unwrap();
             start.spawn().unwrap();
         };
         std::thread::spawn(starting).join().unwrap();

@@ -79,10 +79,11 @@ impl Row {
     }
 
     fn line(&self) -> String {
-        let limit = self
-            .limit
-            .map_or_else(String::new, |limit| format!("{limit:.1} {}", self.unit));
-        format!("| {} | {:.1} {} | {limit} |\n", self.what, self.value, self.unit)
+        // Seconds are measured in hundredths.
+        let places = if self.unit == "s" { 2 } else { 1 };
+        let figure = |value: f64| format!("{value:.places$} {}", self.unit);
+        let limit = self.limit.map_or_else(String::new, figure);
+        format!("| {} | {} | {limit} |\n", self.what, figure(self.value))
     }
 }
 

@@ -9,6 +9,7 @@
 use crate::permission::need::Owner;
 use crate::permission::pattern::fits;
 use codelet_text::unseen;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The obeyed files and folders, by owner. Names are lowercase, separated by blanks, and match anywhere in the
@@ -69,34 +70,50 @@ const TABLE: &[(Owner, &str)] = &[
     ),
 ];
 
-struct Name {
-    owner: Owner,
-    pieces: Vec<&'static str>,
-    has_stars: bool,
-}
-
 /// The parsed table, cached: every command run compares a whole folder of names with it.
-static NAMES: LazyLock<Vec<Name>> = LazyLock::new(|| {
-    let names = TABLE.iter().flat_map(|(owner, names)| {
-        names.split_ascii_whitespace().map(|name| Name {
-            owner: *owner,
-            pieces: name.split('/').collect(),
-            has_stars: name.contains('*'),
-        })
-    });
-    names.collect()
+static NAMES: LazyLock<Names> = LazyLock::new(|| {
+    let mut names = Names::default();
+    for &(owner, listed) in TABLE {
+        for name in listed.split_ascii_whitespace() {
+            let place = names.owners.len();
+            names.owners.push(owner);
+            if name.contains(['/', '*']) {
+                names.others.push((place, name.split('/').collect()));
+            } else {
+                names.plain.entry(name).or_insert(place);
+            }
+        }
+    }
+    names
 });
 
-impl Name {
-    /// Returns whether the name occurs in a path.
-    fn is_in(&self, path: &[&str]) -> bool {
-        match self.pieces.as_slice() {
-            [name] if !self.has_stars => path.contains(name),
-            names => path.windows(names.len()).any(|pieces| {
+/// The names of the table, by their places in it.
+#[derive(Default)]
+struct Names {
+    owners: Vec<Owner>,
+    /// Names of one piece without stars.
+    plain: HashMap<&'static str, usize>,
+    /// The pieces of all other names.
+    others: Vec<(usize, Vec<&'static str>)>,
+}
+
+impl Names {
+    /// The owner of the first name in the table that occurs in a path.
+    fn first_in(&self, path: &[&str]) -> Option<Owner> {
+        let plain = path.iter().filter_map(|piece| self.plain.get(piece).copied()).min();
+        let is_in = |names: &[&str]| {
+            path.windows(names.len()).any(|pieces| {
                 let mut pairs = names.iter().zip(pieces);
                 pairs.all(|(name, piece)| fits(name, piece))
-            }),
-        }
+            })
+        };
+        let other = self
+            .others
+            .iter()
+            .find(|(_, names)| is_in(names))
+            .map(|(place, _)| *place);
+        let first = plain.into_iter().chain(other).min()?;
+        self.owners.get(first).copied()
     }
 }
 
@@ -105,7 +122,7 @@ impl Name {
 pub fn obeys(path: &str) -> Option<Owner> {
     let plain = plain(path);
     let pieces: Vec<&str> = plain.split('/').filter(|piece| !matches!(*piece, "" | ".")).collect();
-    NAMES.iter().find(|name| name.is_in(&pieces)).map(|name| name.owner)
+    NAMES.first_in(&pieces)
 }
 
 /// Normalises a path for comparison.
