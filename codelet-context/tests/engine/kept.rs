@@ -136,7 +136,7 @@ fn of_a_prompt_that_was_cut_no_line_that_is_left_is_quoted_again_however_long() 
         let quoted: Vec<&str> = (0..10)
             .filter_map(|at| {
                 let option = format!("`--option-{number}-{at}`");
-                let is_title = |line: &&str| line.starts_with("# Turn ") || line.starts_with("Asked ");
+                let is_title = |line: &&str| line.starts_with("# Turn ") || line.starts_with("Newest prompt");
                 let mut lines = told.lines().filter(|line| !is_title(line));
                 lines.find(|line| line.contains(&option))
             })
