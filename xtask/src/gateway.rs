@@ -36,16 +36,22 @@ const WINDOWS: [Tokens; 2] = [200_000, 1_000_000];
 /// # Errors
 /// If the recordings cannot be read, or the arguments are wrong.
 pub fn run(arguments: &[&str]) -> Result<String, Vec<String>> {
-    let (preset, each) = match arguments {
-        [] => (Preset::Faithful, false),
-        ["--each"] => (Preset::Faithful, true),
-        ["--policy", name] => (
-            Preset::from_name(name).ok_or_else(|| vec![format!("no policy {name}")])?,
-            false,
-        ),
-        ["--beside", python] => return beside(Path::new(python)),
-        other => return Err(vec![format!("no such measurement: {}", other.join(" "))]),
-    };
+    let (mut preset, mut each) = (Preset::Faithful, false);
+    let mut rest = arguments;
+    while !rest.is_empty() {
+        rest = match rest {
+            ["--each", rest @ ..] => {
+                each = true;
+                rest
+            }
+            ["--policy", name, rest @ ..] => {
+                preset = Preset::from_name(name).ok_or_else(|| vec![format!("no policy {name}")])?;
+                rest
+            }
+            ["--beside", python] => return beside(Path::new(python)),
+            other => return Err(vec![format!("no such measurement: {}", other.join(" "))]),
+        };
+    }
     let Some(sessions) = recorded()? else { return skipped() };
     let mut lines = vec![head()];
     let mut details = Vec::new();
@@ -131,7 +137,7 @@ fn beside(python: &Path) -> Result<String, Vec<String>> {
             &play_all(&sessions, trial, || Beside::start(name, python)),
         );
     }
-    Ok("a request of each session was sent to a provider on loopback".to_owned())
+    Ok("sent: billed by a provider on loopback that every request was sent to".to_owned())
 }
 
 /// The rules by which sessions are played.
