@@ -25,6 +25,8 @@ const LONGEST: Duration = Duration::from_secs(300);
 /// A refusal is read up to so many bytes, and for so long.
 const MOST_REFUSAL: usize = 1 << 20;
 const REFUSAL: Duration = Duration::from_secs(2);
+/// The head of an answer waits for the first bytes of its body for so long.
+const BEGINNING: Duration = Duration::from_millis(100);
 
 /// The status and message of a request that is answered here.
 pub(crate) type Refused = (StatusCode, &'static str);
@@ -92,7 +94,7 @@ pub(crate) async fn skip(mut body: Incoming) {
 
 /// A body of which a part was read: that part, what went wrong then, and the rest as it comes, trailers included.
 pub(crate) struct Begun<B> {
-    begun: Option<Bytes>,
+    begun: Option<Frame<Bytes>>,
     fault: Option<Broken>,
     /// The fault has waited: what was read is on its way.
     has_waited: bool,
@@ -103,11 +105,29 @@ impl<B> Begun<B> {
     /// Creates a body from the bytes that were read, if any, and the rest.
     pub fn new(begun: Bytes, rest: B) -> Self {
         Begun {
-            begun: Some(begun).filter(|begun| !begun.is_empty()),
+            begun: Some(begun).filter(|begun| !begun.is_empty()).map(Frame::data),
             fault: None,
             has_waited: false,
             rest,
         }
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Begun<B> {
+    /// Waits for the beginning of a body, where it is not late: whoever is told of an answer whose body is broken from there on gets nothing
+    /// of it at all.
+    ///
+    /// # Errors
+    /// When it begins with a fault.
+    pub async fn of(mut rest: B) -> Result<Self, B::Error> {
+        let begun = match rest.is_end_stream() {
+            true => None,
+            false => timeout(BEGINNING, rest.frame()).await.unwrap_or_default().transpose()?,
+        };
+        Ok(Begun {
+            begun,
+            ..Begun::new(Bytes::new(), rest)
+        })
     }
 }
 
@@ -117,7 +137,7 @@ impl<B: Body<Data = Bytes, Error: Into<Broken>> + Unpin> Body for Begun<B> {
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         if let Some(begun) = self.begun.take() {
-            return Poll::Ready(Some(Ok(Frame::data(begun))));
+            return Poll::Ready(Some(Ok(begun)));
         }
         // With a fault the connection ends, and what is not yet sent is lost.
         if self.fault.is_some() && !std::mem::replace(&mut self.has_waited, true) {

@@ -5,7 +5,7 @@ use crate::body::{self, Begun, Passed, Read};
 use crate::edit::{Asked, Edited, Facts};
 use crate::ledger::Row;
 use crate::provider::Provider;
-use crate::server::{Answer, Broken, Shared, error};
+use crate::server::{Answer, Shared, error};
 use crate::upstream::Upstream;
 use crate::{Api, headers};
 use bytes::Bytes;
@@ -89,7 +89,10 @@ async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request
             .pass(onward.headers.clone(), length, Begun::new(Bytes::new(), body))
             .await
         {
-            Ok(answer) => back(answer, None, |_| {}),
+            Ok(answer) => match onward.begun(answer).await {
+                Ok(answer) => back(answer, None, |_| {}),
+                Err(failure) => failure,
+            },
             Err(failure) => failure,
         };
     };
@@ -105,7 +108,7 @@ async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request
             let mut entry = Entry::new(&shared, api, Facts::default(), Duration::ZERO);
             entry.note(|row| row.fail_open = Some(why.to_owned()));
             match onward.pass(onward.readable(), length, begun).await {
-                Ok(answer) => heard(api, answer, entry),
+                Ok(answer) => heard(api, &onward, answer, entry).await,
                 Err(failure) => failure,
             }
         }
@@ -128,21 +131,26 @@ impl Onward {
             .client()
             .request(self.method.clone(), self.upstream.url(&self.path));
         let sent = request.headers(headers).body(body).send().await;
-        sent.map_err(|failure| {
-            // The address may hold a key.
-            let failure = failure.without_url();
-            let what = if failure.is_connect() {
-                "cannot reach"
-            } else {
-                "got no answer from"
-            };
-            let words = format!(
-                "the Codelet gateway {what} {}: {}",
-                self.upstream.place(),
-                cause(&failure)
-            );
-            error(StatusCode::BAD_GATEWAY, &words)
+        sent.map_err(|failure| match failure.is_connect() {
+            true => self.failed("cannot reach", failure),
+            false => self.failed("got no answer from", failure),
         })
+    }
+
+    /// An answer of which the first bytes have come, if they are no fault.
+    async fn begun(&self, answer: reqwest::Response) -> Result<Response<Begun<reqwest::Body>>, Answer> {
+        let (head, body) = Response::<reqwest::Body>::from(answer).into_parts();
+        match Begun::of(body).await {
+            Ok(body) => Ok(Response::from_parts(head, body)),
+            Err(failure) => Err(self.failed("got a broken answer from", failure)),
+        }
+    }
+
+    fn failed(&self, what: &str, failure: reqwest::Error) -> Answer {
+        // The address may hold a key.
+        let cause = cause(&failure.without_url());
+        let words = format!("the Codelet gateway {what} {}: {cause}", self.upstream.place());
+        error(StatusCode::BAD_GATEWAY, &words)
     }
 
     /// Passes on what is not read here.
@@ -281,11 +289,15 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
             }
         }
     };
-    heard(api, answer, entry)
+    heard(api, &onward, answer, entry).await
 }
 
 /// The answer to a conversation on its way back, by what passes of which its entry is closed.
-fn heard(api: Api, answer: reqwest::Response, mut entry: Entry) -> Answer {
+async fn heard(api: Api, onward: &Onward, answer: reqwest::Response, mut entry: Entry) -> Answer {
+    let answer = match onward.begun(answer).await {
+        Ok(answer) => answer,
+        Err(failure) => return failure,
+    };
     entry.note(|row| row.status = Some(answer.status().as_u16()));
     let is_stream = |kind: &HeaderValue| kind.to_str().is_ok_and(|kind| kind.contains("event-stream"));
     let is_stream = answer.headers().get(CONTENT_TYPE).is_some_and(is_stream);
@@ -369,13 +381,12 @@ fn patience(body: &Bytes) -> Duration {
 
 /// An answer on its way back, frame by frame as it comes.
 fn back(
-    answer: reqwest::Response,
+    answer: Response<Begun<reqwest::Body>>,
     listener: Option<Listener>,
     tell: impl FnOnce(Option<Billed>) + Send + 'static,
 ) -> Answer {
-    let (head, body) = Response::<reqwest::Body>::from(answer).into_parts();
-    let heard = Heard::new(body, listener, tell);
-    let mut answer = Response::new(heard.map_err(Broken::from).boxed_unsync());
+    let (head, body) = answer.into_parts();
+    let mut answer = Response::new(Heard::new(body, listener, tell).boxed_unsync());
     *answer.status_mut() = head.status;
     *answer.headers_mut() = headers::back(&head.headers);
     answer

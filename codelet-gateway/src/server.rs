@@ -37,7 +37,7 @@ const MOST_CONNECTIONS: usize = 1_024;
 /// Bodies that are being read take at most so many bytes together; what comes beyond goes on unread.
 const MOST_READING: usize = 256 << 20;
 /// The maximum buffer of a connection, in bytes: a head has to fit.
-const MOST_BUFFERED: usize = 32 << 10;
+const MOST_BUFFERED: usize = 16 << 10;
 /// The time limit for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
 /// The time that a connection has to close, before another one is closed.

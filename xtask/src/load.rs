@@ -19,8 +19,10 @@ use std::time::{Duration, Instant};
 const CONVERSATIONS: [usize; 4] = [1, 20, 100, 200];
 /// Measured requests, of each kind.
 const MEASURED: usize = 400;
-/// Steps of a conversation of 200,000 tokens by the gateway's own estimate; half as many for half the size.
+/// Steps of a conversation that comes to 200,000 tokens, by the gateway's own estimate, while it is measured.
 const STEPS: usize = 128;
+/// Steps of one of 100,000 tokens.
+const HALF: usize = 70;
 /// Steps that are measured of a conversation, at least and at most: there is an edit among so many.
 const FEWEST: usize = 24;
 /// Maximum measured steps of a conversation.
@@ -116,16 +118,18 @@ fn measure(root: &Path, codelet: &Path) -> std::io::Result<String> {
             );
         }
     }
-    let gateway = Gateway::start(codelet, provider)?;
-    let empty = gateway.resident()?;
-    talk.take_turns((gateway.address, "/v1/messages"), 200, STEPS / 2, &|| {
-        gateway.processor_time()
-    })?;
-    let full = gateway.resident()?;
-    let _ = writeln!(
-        told,
-        "200 conversations of 100k tokens: {full} MB resident, {empty} MB at the start"
-    );
+    for (tokens, steps) in [("100k", HALF), ("125k", STEPS / 2 + FEWEST)] {
+        let gateway = Gateway::start(codelet, provider)?;
+        let empty = gateway.resident()?;
+        talk.take_turns((gateway.address, "/v1/messages"), 200, steps - FEWEST + 1, &|| {
+            gateway.processor_time()
+        })?;
+        let full = gateway.resident()?;
+        let _ = writeln!(
+            told,
+            "200 conversations of {tokens} tokens: {full} MB resident, {empty} MB at the start"
+        );
+    }
     let gateway = Gateway::start(codelet, provider)?;
     for (name, to) in [("straight", provider), ("through the gateway", gateway.address)] {
         let times = talk.ask_at_once(to, 200, STEPS / 2)?;

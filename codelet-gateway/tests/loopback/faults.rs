@@ -198,6 +198,39 @@ async fn an_upstream_without_a_head_is_told_in_words() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_broken_from_its_first_byte_on_is_told_in_words() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
+    for rest in [
+        "transfer-encoding: chunked\r\n\r\nzz\r\nrubbish\r\n",
+        "transfer-encoding: chunked\r\n\r\n",
+        "content-length: 5000\r\n\r\n",
+    ] {
+        let raw = Raw::start(format!("{head}{rest}"), true).await;
+        let gateway = gateway(raw.address, nothing(), None).await;
+        for path in ["messages", "files"] {
+            let asked = client().post(format!("http://{gateway}/v1/{path}")).body(REQUEST);
+            let answer = asked.send().await.unwrap();
+            assert_eq!(answer.status(), 502, "{rest}");
+            let told: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+            let words = format!("the Codelet gateway got a broken answer from {}: ", raw.address);
+            // Anthropic's libraries read the outer type, all read the message.
+            assert_eq!(told["type"], "error");
+            assert!(told["error"]["message"].as_str().unwrap().starts_with(&words), "{told}");
+        }
+        assert_eq!(figures(gateway, 1).await["last_requests"][0]["status"], Value::Null);
+    }
+}
+
+#[tokio::test]
+async fn a_head_whose_body_is_late_comes_before_it() {
+    let raw = Raw::start(chunked(&[], false), false).await;
+    let gateway = gateway(raw.address, nothing(), None).await;
+    let asked = ask(&client(), gateway).send();
+    let answer = tokio::time::timeout(PATIENCE, asked).await.unwrap().unwrap();
+    assert_eq!(answer.status(), 200);
+}
+
+#[tokio::test]
 async fn a_refusal_comes_back_as_the_provider_has_said_it() {
     let body = r#"{"type":"error","error":{"type":"rate_limit_error","message":"later"}}"#;
     for (status, header) in [

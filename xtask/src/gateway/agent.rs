@@ -3,6 +3,7 @@
 
 use super::beside::Beside;
 use super::bill::Bill;
+use super::paced::Paced;
 use super::sessions::Weigher;
 use bytes::Bytes;
 use codelet_context::message::Role;
@@ -117,6 +118,8 @@ pub struct Agent<'a> {
     written: &'a Written<'a>,
     between: Between<'a>,
     pub bill: Bill<'a>,
+    /// The provider that the requests are sent to, if they are.
+    pub paced: Option<Paced<'a>>,
     /// The conversation as the agent holds it, its last item, and the number of recorded messages added so far.
     text: String,
     last: String,
@@ -137,6 +140,7 @@ impl<'a> Agent<'a> {
             written,
             between,
             bill: Bill::new(written.card, written.api, weigher, written.fixed),
+            paced: None,
             text: String::new(),
             last: String::new(),
             told: 0,
@@ -144,6 +148,23 @@ impl<'a> Agent<'a> {
             compactions: 0,
             refused: 0,
         }
+    }
+
+    /// Sends the requests to a provider, too.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn sending(mut self) -> std::io::Result<Self> {
+        self.paced = Some(Paced::start(self.written.card, self.written.session.ratio)?);
+        Ok(self)
+    }
+
+    /// The dollars so far, by the computed bill and by that of the provider.
+    pub fn dollars(&self) -> [f64; 2] {
+        [
+            self.bill.dollars,
+            self.paced.as_ref().map_or(0.0, |paced| paced.dollars),
+        ]
     }
 
     /// Returns whether the context is so full that the agent compacts before this request.
@@ -219,7 +240,9 @@ impl<'a> Agent<'a> {
             Between::Other(other) => other.edit(&body),
         };
         let Some(body) = body else { return false };
-        self.bill.request(&body, output, now, written.window)
+        let is_sent = self.bill.request(&body, output, now, written.window);
+        let paced = self.paced.as_mut().filter(|_| is_sent);
+        is_sent && paced.is_none_or(|paced| paced.request(&body, output, now).is_ok())
     }
 
     fn edited(&mut self, editor: &Editor, body: Bytes) -> Option<Bytes> {
