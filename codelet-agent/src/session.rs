@@ -379,6 +379,12 @@ impl Session {
         self.inherited.iter().chain(&self.narrowed)
     }
 
+    /// Returns whether a model has answered in this conversation.
+    pub fn has_answer(&self) -> bool {
+        let said = self.conversation.history().messages();
+        said.iter().any(|message| message.role == Role::Assistant)
+    }
+
     /// Returns the whole history, fit to be sent to a model: calls whose tools are still running get a placeholder
     /// result.
     pub fn said(&self) -> Vec<Arc<Message>> {
@@ -387,12 +393,10 @@ impl Session {
         said
     }
 
-    /// Returns the same without the turns that a provider has refused: it would refuse them again.
+    /// Returns the same without the turns and images that a provider has refused: it would refuse them again.
     pub fn said_without_refused(&self) -> Vec<Arc<Message>> {
-        let said = self.said().into_iter().enumerate();
-        said.filter(|(at, _)| !self.conversation.is_withdrawn(*at))
-            .map(|(_, message)| message)
-            .collect()
+        let accepted = self.conversation.accepted().cloned();
+        accepted.chain(self.answers_in_place().map(Arc::new)).collect()
     }
 
     /// Returns placeholder results for the last step's calls; `None` if they have results.

@@ -263,4 +263,21 @@ mod tests {
         symlink(folder.join("work"), folder.join("cache/codelet/servers/node_modules")).unwrap();
         assert!(outside(&options).folder("servers").is_err());
     }
+    #[test]
+    fn a_folder_that_commands_could_write_to_if_it_existed_is_used_only_if_there_is_no_other_and_then_kept_from_them() {
+        let held = tempfile::tempdir().unwrap();
+        let folder = held.path().canonicalize().unwrap();
+        let mut options = options(&folder);
+        let within = folder.join("work/cache/codelet");
+        options.private.insert(0, within.clone());
+        let made = outside(&options).folder("servers").unwrap();
+        assert_eq!(made, folder.join("cache/codelet/servers"));
+        options.private = vec![within.clone()];
+        for _ in 0..2 {
+            let outside = outside(&options);
+            assert_eq!(outside.folder("servers").unwrap(), within.join("servers"));
+            let sandbox = outside.context.widest();
+            assert!(!sandbox.writes(&within) && sandbox.writes(&folder.join("work/bin")));
+        }
+    }
 }

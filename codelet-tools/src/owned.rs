@@ -20,7 +20,7 @@ pub(crate) struct Owned {
     root: PathBuf,
     /// Folders that may be changed like the workspace.
     added: Vec<PathBuf>,
-    /// Codelet's settings, by every path that leads there.
+    /// Codelet's settings, and its private folders where commands would reach them, by every path that leads there.
     settings: Vec<PathBuf>,
     /// The home, if the workspace contains it.
     home: Option<PathBuf>,
@@ -33,11 +33,7 @@ pub(crate) struct Owned {
 impl Owned {
     /// Creates the rules for this workspace, whose path has no links.
     pub(crate) fn new(root: &Path, home: Option<&Path>, settings: &[PathBuf]) -> Self {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let home = home.map(real);
-        let mut all = settings.to_vec();
-        all.extend(settings.iter().map(|path| real(path)));
-        all.extend(settings.iter().flat_map(|path| on_the_way(path)));
+        let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
         let committed = Committed::of(root, home.as_deref());
         let home = home.filter(|home| home.starts_with(root));
         let dotted = home.as_deref().map(dotted_targets).unwrap_or_default();
@@ -45,10 +41,21 @@ impl Owned {
             root: root.to_owned(),
             added: Vec::new(),
             committed,
-            settings: all,
+            settings: Vec::new(),
             home,
             dotted,
         }
+        .keeping(settings)
+    }
+
+    /// Protects these files and folders of Codelet's, whether or not they exist yet.
+    pub(crate) fn keeping(mut self, paths: &[PathBuf]) -> Self {
+        for path in paths {
+            self.settings.push(path.clone());
+            self.settings.extend(as_it_would_be(path));
+            self.settings.extend(on_the_way(path));
+        }
+        self
     }
 
     /// Lets these folders, whose paths have no links, be changed like the workspace, with the same exceptions.
@@ -214,7 +221,7 @@ impl Owned {
 }
 
 /// The resolved path of a folder, or the one that it would have if created.
-fn as_it_would_be(folder: &Path) -> Option<PathBuf> {
+pub(crate) fn as_it_would_be(folder: &Path) -> Option<PathBuf> {
     let mut above = folder.ancestors();
     let (there, real) = above.find_map(|above| Some((above, above.canonicalize().ok()?)))?;
     Some(real.join(folder.strip_prefix(there).ok()?))

@@ -6,7 +6,7 @@ use crate::caches;
 use crate::copies::Copies;
 use crate::cwd::Shell;
 use crate::files;
-use crate::owned::Owned;
+use crate::owned::{Owned, as_it_would_be};
 use crate::path::{Paths, Place};
 use crate::sandbox::{Sandbox, is_open_to_all};
 use crate::scratch::{self, Scratch};
@@ -80,17 +80,16 @@ impl ToolContext {
         }
         let paths = Paths::new(&options.workspace, &options.directory, options.home.as_deref(), is_free);
         let paths = paths.with(&options.added);
+        let owned = Owned::new(paths.root(), options.home.as_deref(), &options.settings)
+            .with(&options.added)
+            .keeping_programs(&search_path(&options.env).unwrap_or_default());
         ToolContext {
             shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
             seen: Seen::default(),
             copies: Arc::default(),
             permission: Arc::new(Mutex::new(options.permission)),
             sees_images: AtomicBool::new(options.sees_images),
-            owned: Arc::new(
-                Owned::new(paths.root(), options.home.as_deref(), &options.settings)
-                    .with(&options.added)
-                    .keeping_programs(&search_path(&options.env).unwrap_or_default()),
-            ),
+            owned: Arc::new(keep_private(&mut options, owned)),
             paths,
             options,
             caches: Arc::default(),
@@ -294,6 +293,31 @@ impl ToolContext {
             None => text,
         }
     }
+}
+
+/// Keeps commands out of Codelet's own folders. A folder that does not exist yet, below one that commands may write to,
+/// is theirs as soon as it exists, so it is used only if there is no other (a home below `/tmp`), and is then protected
+/// like the settings.
+fn keep_private(options: &mut Options, owned: Owned) -> Owned {
+    let open: Vec<&PathBuf> = [&options.workspace, &options.temporary]
+        .into_iter()
+        .chain(&options.added)
+        .chain(&options.writable)
+        .collect();
+    let is_open = |folder: &PathBuf| {
+        as_it_would_be(folder)
+            .is_none_or(|real| !owned.is_of_home(&real) && open.iter().any(|open| real.starts_with(open)))
+    };
+    let (reachable, apart): (Vec<PathBuf>, Vec<PathBuf>) = options.private.iter().cloned().partition(is_open);
+    let has_open_caches = options.caches.as_ref().is_some_and(is_open);
+    if apart.is_empty() {
+        let caches = options.caches.iter().filter(|_| has_open_caches);
+        let kept: Vec<PathBuf> = reachable.into_iter().chain(caches.cloned()).collect();
+        return owned.keeping(&kept);
+    }
+    options.private = apart;
+    options.caches.take_if(|_| has_open_caches);
+    owned
 }
 
 /// If a relative name means one file in the shell's working directory and another one here, says which one was used.

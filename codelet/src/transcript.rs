@@ -11,7 +11,7 @@ use crate::saved::{self, Note};
 use crate::world;
 use codelet_agent::session::{Keep, Session};
 use codelet_agent::spelling::spell;
-use codelet_context::message::{Message, Role};
+use codelet_context::message::Message;
 use codelet_transcript::{Document, Format, Maker, Retelling, origin};
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -66,9 +66,13 @@ fn text(session: &Session, said: &[Arc<Message>], note: &Note) -> Result<String,
 
 /// Returns whether there is something to save: an answer, or a prompt that no provider has rejected.
 fn is_begun(session: &Session) -> bool {
-    let (said, sent) = (session.conversation().history(), session.conversation().view());
-    let has_answer = said.messages().iter().any(|message| message.role == Role::Assistant);
-    has_answer || sent.messages.iter().any(|message| message.is_prompt())
+    session.has_answer()
+        || session
+            .conversation()
+            .view()
+            .messages
+            .iter()
+            .any(|message| message.is_prompt())
 }
 
 /// The file of a whole session: one that the user names, or an automatically saved one.

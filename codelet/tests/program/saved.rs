@@ -167,6 +167,35 @@ fn a_prompt_that_the_provider_refused_is_not_sent_again_by_what_goes_on() {
 }
 
 #[test]
+fn an_image_that_the_provider_refused_is_not_sent_again_by_what_goes_on() {
+    use codelet_testkit::server::{Fault, Refusal};
+    const GIF: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+    let bench = bench();
+    bench.settings(&format!(
+        "{SETTING}[models.\"anthropic/test-model\"]\nsees_images = true\n"
+    ));
+    std::fs::write(bench.work.join("shot.gif"), GIF).unwrap();
+    let why = json!({"error": {"type": "invalid_request_error", "message": "messages.0.content.1.image: Could not process image"}});
+    let refusal = Refusal::status(400).body(why.to_string());
+    let refusing = server([
+        Reply::new().failing(Fault::Refuse(refusal)),
+        Reply::text("I cannot see it."),
+    ]);
+    ended(&ask(&bench, &refusing, &["-p", "What is on @shot.gif here?"]), 0);
+    let goes_on = server([Reply::text("By the sea.")]);
+    ended(&ask(&bench, &goes_on, &["-c", "-p", "And where?"]), 0);
+    let sent = |server: &Server, at: usize| server.record().exchanges[at].request.json()["messages"].to_string();
+    assert!(sent(&refusing, 0).contains("image/gif"));
+    for again in [sent(&refusing, 1), sent(&goes_on, 0)] {
+        assert!(
+            again.contains("What is on @shot.gif here?") && !again.contains("image/gif"),
+            "{again}"
+        );
+    }
+    assert!(text(&files(&bench)[0]).contains("And where?"));
+}
+
+#[test]
 fn a_session_in_which_nothing_was_asked_or_the_only_prompt_was_refused_leaves_no_file() {
     use codelet_testkit::server::{Fault, Refusal};
     let bench = bench();

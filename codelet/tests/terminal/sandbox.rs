@@ -3,12 +3,14 @@
 
 use crate::common::agent::Bench;
 use crate::common::pty::{Kind, Piped, Session as _, Terminal};
-use crate::common::{ended, stderr};
+use crate::common::{ended, piped, stderr, stdout};
 use crate::{SIZE, leave, server};
 use codelet_testkit::server::{Reply, Server, Wire};
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use serde_json::json;
+use std::io::Write as _;
 use std::net::TcpListener;
+use std::process::Command;
 
 /// Whether there is a sandbox here; a machine without one says so, and there is nothing to test.
 fn is_there() -> bool {
@@ -233,6 +235,43 @@ fn a_command_that_poses_as_stopped_is_asked_about_three_times_a_turn_at_most() {
     );
     assert!(!told[4].contains("not run again"), "{told:?}");
     leave(&mut piped, &server);
+}
+
+/// With the home below the folder for temporary files, which is open to commands, and nothing in the home's cache yet.
+#[test]
+fn commands_never_reach_codelets_own_folders_in_a_home_below_the_temporary_folder() {
+    let bench = Bench::new();
+    if !is_there() || !bench.home.starts_with("/tmp") {
+        return;
+    }
+    let made = Command::new("git")
+        .args(["init", "-q"])
+        .current_dir(&bench.work)
+        .status();
+    assert!(made.unwrap().success());
+    let plant = "cd ~/.cache; for way in codelet codelet-commands . ..; do \
+        touch $way/planted && echo planted in $way; done; mv codelet moved && echo moved; \
+        ls -d codelet";
+    for session in ["first", "second"] {
+        let server = server([bash(plant), bash(plant), Reply::text("Over.")]);
+        let mut command = bench.asking(&server, Wire::Anthropic, &["--plain", "--allow", "*"]);
+        let mut child = piped(command.env_remove("TMPDIR"));
+        let mut said = child.stdin.take().unwrap();
+        said.write_all(b"/diff\nGo.\n/diff\nexit\n").unwrap();
+        drop(said);
+        let output = child.wait_with_output().unwrap();
+        ended(&output, 0);
+        let told = results(&server);
+        for result in &told {
+            assert!(result.contains("\ncodelet\n"), "{session}: {result}");
+            assert!(
+                !result.contains("planted in codelet") && !result.contains("moved\n"),
+                "{session}: {result}"
+            );
+        }
+        let text = stdout(&output);
+        assert_eq!(text.matches("Nothing is changed").count(), 2, "{session}: {text}");
+    }
 }
 
 #[test]

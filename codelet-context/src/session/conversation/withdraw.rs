@@ -111,6 +111,13 @@ impl Conversation {
         left.is_some_and(|left| left.parts.iter().all(is_of_turn))
     }
 
+    /// The history without the turns and parts that providers refused; a marker stands in place of such a part.
+    pub fn accepted(&self) -> impl Iterator<Item = &Arc<Message>> {
+        let all = self.history.messages().iter().enumerate();
+        all.filter(|(at, _)| !self.is_withdrawn(*at))
+            .map(|(at, message)| self.withdrawn.get(&at).unwrap_or(message))
+    }
+
     /// Removes parts that the provider refused from the view, leaving a marker with a handle for each (none for
     /// thinking). A picture is removed wherever it occurs. This is an edit and a recorded break of the prefix;
     /// [`undo_compact`](Self::undo_compact) does not restore refused parts. Returns the removed parts, without the
