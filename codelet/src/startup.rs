@@ -89,29 +89,15 @@ pub fn saved(
     }
 }
 
-/// What is said on leaving a session that nothing has saved.
-pub fn unsaved(settings: &Settings, place: &Place) -> String {
-    match settings.transcripts.value {
-        // The notice at the start said why.
-        Some(_) => "This session was not saved.".to_owned(),
-        None => format!("This session was not saved. {}.", to_save(settings, place)),
-    }
-}
-
-/// Says how sessions are saved.
-fn to_save(settings: &Settings, place: &Place) -> String {
-    let file = settings.user_file.as_ref();
-    let file = file.map_or("your settings".to_owned(), |file| shown(file, place.home.as_deref()));
-    format!("To save sessions, add `transcripts = \"~/.local/share/codelet/sessions\"` to {file}")
-}
-
 /// Returns the newest saved session of this project.
 fn newest(settings: &Settings, place: &Place) -> Result<PathBuf, Failure> {
     let home = place.home.as_deref();
     let Some(folder) = &settings.transcripts.value else {
+        let file = settings.user_file.as_ref();
+        let file = file.map_or("your settings".to_owned(), |file| shown(file, home));
         return Err(Failure::Told(format!(
-            "there is no saved session to continue. {}; --from continues a session from a file",
-            to_save(settings, place)
+            "there is no saved session to continue. To save sessions, add `transcripts = \"~/.local/share/codelet/sessions\"` to \
+             {file}; --from continues a session from a file"
         )));
     };
     saved::newest(folder, place).ok_or_else(|| {

@@ -188,15 +188,8 @@ fn live(
         codelet_tools::end_all();
     }
     let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
-    match transcript {
-        Some(transcript) => end_transcript(transcript, &lived.session, chat)?,
-        // Whoever chose not to save is not reminded of it.
-        None => {
-            let has_left = is_typed && matches!(lived.left, Left::Left);
-            if has_left && !chat.no_transcript && lived.session.has_answer() {
-                let _ = writeln!(std::io::stderr(), "{}", startup::unsaved(settings, place));
-            }
-        }
+    if let Some(transcript) = transcript {
+        end_transcript(transcript, &lived.session, chat)?;
     }
     status(lived, is_typed)
 }

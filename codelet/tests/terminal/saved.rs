@@ -84,32 +84,6 @@ fn going_on_shows_how_it_ended_and_up_brings_what_was_said() {
 }
 
 #[test]
-fn who_leaves_a_session_that_is_not_saved_reads_once_how_sessions_are_saved() {
-    let told = "This session was not saved. To save sessions, add `transcripts = \"~/.local/share/codelet/sessions\"` to \
-        ~/.config/codelet/settings.toml.";
-    let at_end = |args: &[&str], prompt: Option<&str>| {
-        let (bench, server) = (Bench::new(), server([Reply::text("A tea shop.")]));
-        let mut terminal = Terminal::start(&bench, &server, args, (200, 30));
-        terminal.see("ready");
-        if let Some(prompt) = prompt {
-            terminal.say(prompt);
-            terminal.see("A tea shop.");
-            terminal.see("ready");
-        }
-        terminal.say("exit");
-        assert_eq!(terminal.end(), 0);
-        terminal.text()
-    };
-    let text = at_end(&[], Some("What is here?"));
-    assert_eq!(text.matches(told).count(), 1, "{text}");
-    // Nothing was said, or the user has chosen.
-    for (args, prompt) in [(&[][..], None), (&["--no-transcript"], Some("What is here?"))] {
-        let text = at_end(args, prompt);
-        assert!(!text.contains("not saved"), "{text}");
-    }
-}
-
-#[test]
 fn a_cleared_conversation_keeps_its_file_and_what_is_said_then_has_one_of_its_own() {
     for kind in Kind::ALL {
         let bench = bench();
