@@ -523,12 +523,26 @@ impl RankingIndex {
         })
     }
 
-    /// The segments of an output that report failure, at most `most`: the first ones and the last.
+    /// The segments of an output that report failure, at most `most`: the first ones and the last. Each that names no
+    /// place comes with the line before or after it that does, as linters and compilers print it.
     pub fn flagged(&self, block: u32, most: usize) -> Vec<u32> {
         let segments = self.blocks[block as usize].segments.clone();
-        let is_flag =
-            |&segment: &u32| self.segments[segment as usize].bytes > 0 && look::is_flag(self.text_of(block, segment));
-        look::first_and_last(segments.filter(is_flag).collect(), most)
+        let holds = |segment: u32, test: fn(&str) -> bool| {
+            self.segments[segment as usize].bytes > 0 && test(self.text_of(block, segment))
+        };
+        let flagged = segments.clone().filter(|&segment| holds(segment, look::is_flag));
+        let mut found = look::first_and_last(flagged.collect(), most);
+        for at in 0..found.len() {
+            let flagged = found[at];
+            let around = [flagged.wrapping_sub(1), flagged + 1];
+            let mut around = around.into_iter().filter(|near| segments.contains(near));
+            if !holds(flagged, look::names_place) {
+                found.extend(around.find(|&near| holds(near, look::names_place)));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// The segments of a block in lines for which `holds` returns true.

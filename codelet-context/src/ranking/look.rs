@@ -275,6 +275,19 @@ pub(crate) fn is_flag(text: &str) -> bool {
         }
 }
 
+/// Returns whether a text names a line of a file: a file name with its ending, a colon or a bracket, and a number.
+pub(crate) fn names_place(text: &str) -> bool {
+    let digit = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+    let places = text
+        .match_indices([':', '('])
+        .map(|(at, _)| (&text[..at], &text[at + 1..]));
+    places.into_iter().any(|(before, behind)| {
+        let name = before.rsplit([' ', '/', '\\']).next().unwrap_or("");
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        digit(behind) && ending.starts_with(|c: char| c.is_ascii_alphabetic())
+    })
+}
+
 fn is_heading(text: &str) -> bool {
     let marks = text.bytes().take_while(|&b| b == b'#').count();
     (1..=5).contains(&marks) && text[marks..].starts_with(' ')
@@ -405,6 +418,27 @@ mod tests {
         check("error: a\nb\nerror: c\nerror: d\ne", 1, &["error: d"]);
         check("error: a\nb", 0, &[]);
         check("", 2, &[]);
+    }
+
+    #[test]
+    fn a_place_is_a_line_of_a_file() {
+        for text in [
+            "--> src/a.rs:12:5",
+            "apps/b.test.ts:7:3 lint/style ━━━",
+            "a.ts(16,58): error TS2305",
+            "w.py:3: in f",
+        ] {
+            assert!(names_place(text), "{text}");
+        }
+        for text in [
+            "12:05:33 done",
+            "version 1.2:3",
+            "see a.rs: it fails",
+            "3 of 4 (75 %)",
+            "",
+        ] {
+            assert!(!names_place(text), "{text}");
+        }
     }
 
     #[test]

@@ -108,7 +108,11 @@ fn how_the_repository_stands_is_what_git_said_last() {
 fn what_failed_in_the_last_step_is_shown_in_its_cut_output() {
     let noise = "the press turns and says that it turns as it has turned all day\n".repeat(150);
     let time = "2026-06-17T10:22:22.37Z ";
-    let output = format!("{noise}{time}error: no lock on the walnut press\n{noise}{time}error: it stands\n{noise}");
+    // A linter names the place in a line of its own before what it reports, a compiler behind it.
+    let output = format!(
+        "{noise}{time}src/press.ts:7:3 lint/lock\n\n{time}error: no lock on the walnut press\n{noise}{time}error: it stands\n \
+         --> src/mill.rs:31:5\n{noise}"
+    );
     let talk = Talk::default().asks("Turn the press.").works().runs("./press", &output);
     let history: History = talk.messages.into_iter().collect();
     let done = compact(&history, Target::Budget(1_500));
@@ -116,10 +120,9 @@ fn what_failed_in_the_last_step_is_shown_in_its_cut_output() {
     let texts = results.flat_map(ToolResult::texts).map(|text| text.body.as_str());
     let shown = texts.last().unwrap();
     assert!(shown.len() < output.len() / 4, "{shown}");
-    assert!(
-        shown.contains("\nerror: no lock on the walnut press\n…\nerror: it stands\n"),
-        "{shown}"
-    );
+    let failed =
+        "\nsrc/press.ts:7:3 lint/lock\nerror: no lock on the walnut press\n…\nerror: it stands\n--> src/mill.rs:31:5\n";
+    assert!(shown.contains(failed), "{shown}");
 }
 
 #[test]
