@@ -263,21 +263,35 @@ mod tests {
         symlink(folder.join("work"), folder.join("cache/codelet/servers/node_modules")).unwrap();
         assert!(outside(&options).folder("servers").is_err());
     }
+
     #[test]
-    fn a_folder_that_commands_could_write_to_if_it_existed_is_used_only_if_there_is_no_other_and_then_kept_from_them() {
+    fn a_folder_that_commands_could_write_to_if_it_existed_is_used_only_in_the_home_if_there_is_no_other_and_then_kept_from_them()
+     {
         let held = tempfile::tempdir().unwrap();
         let folder = held.path().canonicalize().unwrap();
         let mut options = options(&folder);
-        let within = folder.join("work/cache/codelet");
+        let shared = folder.join("shared");
+        for inner in ["home", "bin"] {
+            std::fs::create_dir_all(shared.join(inner)).unwrap();
+        }
+        options.temporary = shared.clone();
+        options.home = Some(shared.join("home"));
+        let within = shared.join("home/.cache/codelet");
         options.private.insert(0, within.clone());
         let made = outside(&options).folder("servers").unwrap();
         assert_eq!(made, folder.join("cache/codelet/servers"));
-        options.private = vec![within.clone()];
+        options.private = vec![
+            folder.join("work/cache/codelet"),
+            shared.join("run/codelet"),
+            within.clone(),
+        ];
         for _ in 0..2 {
             let outside = outside(&options);
             assert_eq!(outside.folder("servers").unwrap(), within.join("servers"));
             let sandbox = outside.context.widest();
-            assert!(!sandbox.writes(&within) && sandbox.writes(&folder.join("work/bin")));
+            assert!(!sandbox.writes(&within) && sandbox.writes(&shared.join("bin")));
         }
+        options.private = vec![folder.join("work/cache/codelet"), shared.join("run/codelet")];
+        assert!(outside(&options).folder("servers").is_err());
     }
 }

@@ -296,8 +296,8 @@ impl ToolContext {
 }
 
 /// Keeps commands out of Codelet's own folders. A folder that does not exist yet, below one that commands may write to,
-/// is theirs as soon as it exists, so it is used only if there is no other (a home below `/tmp`), and is then protected
-/// like the settings.
+/// is theirs as soon as it exists. So it is not used, but for one in the user's home if there is no other (a home below
+/// `/tmp`), which is protected like the settings.
 fn keep_private(options: &mut Options, owned: Owned) -> Owned {
     let open: Vec<&PathBuf> = [&options.workspace, &options.temporary]
         .into_iter()
@@ -308,16 +308,24 @@ fn keep_private(options: &mut Options, owned: Owned) -> Owned {
         as_it_would_be(folder)
             .is_none_or(|real| !owned.is_of_home(&real) && open.iter().any(|open| real.starts_with(open)))
     };
-    let (reachable, apart): (Vec<PathBuf>, Vec<PathBuf>) = options.private.iter().cloned().partition(is_open);
-    let has_open_caches = options.caches.as_ref().is_some_and(is_open);
-    if apart.is_empty() {
-        let caches = options.caches.iter().filter(|_| has_open_caches);
-        let kept: Vec<PathBuf> = reachable.into_iter().chain(caches.cloned()).collect();
-        return owned.keeping(&kept);
+    let home = options
+        .home
+        .as_deref()
+        .filter(|home| !home.starts_with(&options.workspace));
+    let is_kept = |folder: &&PathBuf| home.is_some_and(|home| folder.starts_with(home));
+    let (reachable, mut private): (Vec<PathBuf>, Vec<PathBuf>) = options.private.iter().cloned().partition(is_open);
+    let mut kept: Vec<PathBuf> = Vec::new();
+    if private.is_empty() {
+        private.extend(reachable.iter().filter(is_kept).cloned());
+        kept.clone_from(&private);
     }
-    options.private = apart;
-    options.caches.take_if(|_| has_open_caches);
-    owned
+    let caches = options.caches.take();
+    let open_caches = caches.as_ref().filter(|caches| is_open(caches));
+    let kept_caches = open_caches.filter(|caches| !kept.is_empty() && is_kept(caches));
+    kept.extend(kept_caches.cloned());
+    let stay = open_caches.is_none() || kept_caches.is_some();
+    (options.private, options.caches) = (private, caches.filter(|_| stay));
+    owned.keeping(&kept)
 }
 
 /// If a relative name means one file in the shell's working directory and another one here, says which one was used.

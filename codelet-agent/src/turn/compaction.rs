@@ -13,7 +13,7 @@ use codelet_context::conversation::{Conversation, Due, Refusal};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
-use codelet_context::summary_request::{Answer, SummaryRequest, Tries, accept};
+use codelet_context::summary_request::{Failure, SummaryRequest, Tries, accept};
 use codelet_context::tokens::{Tokens, estimate_bytes};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -73,10 +73,10 @@ async fn edit(
         // A user who asks for a compaction waits for it, and may know that the model has recovered.
         SummaryBy::Model if session.unwritten >= GIVEN_UP && due.reason() != Reason::Asked => None,
         // The request would be refused like the last one.
-        SummaryBy::Model if due.reason() == Reason::Refused => Some(Answer::TooLong),
+        SummaryBy::Model if due.reason() == Reason::Refused => Some(Err(Failure::TooLong)),
         SummaryBy::Model => Some(written(session, due.reason(), interrupt, listener).await),
     };
-    if answer == Some(Answer::Interrupted) {
+    if answer == Some(Err(Failure::Interrupted)) {
         let told = "compaction interrupted; the conversation is unchanged";
         listener.on(Event::Notice(told.to_owned()));
         return Ok(None);
@@ -144,9 +144,14 @@ pub(crate) fn instruct(conversation: &mut Conversation, instructions: Option<&st
 
 /// Asks the model for a summary, three times at most. The request extends what the session has sent, so that it is read
 /// from the cache.
-async fn written(session: &mut Session, reason: Reason, interrupt: &Interrupt, listener: &mut dyn Listen) -> Answer {
+async fn written(
+    session: &mut Session,
+    reason: Reason,
+    interrupt: &Interrupt,
+    listener: &mut dyn Listen,
+) -> Result<String, Failure> {
     let mut tries = Tries::new();
-    let mut last = Answer::Interrupted;
+    let mut last = Failure::Interrupted;
     // The wait for a silent provider is limited as for an answer; the engine's own summary is the fallback.
     let patience = session.settings.limits.patience;
     let mut left = patience.total;
@@ -156,7 +161,7 @@ async fn written(session: &mut Session, reason: Reason, interrupt: &Interrupt, l
     while let Some(delay) = tries.next_delay() {
         tokio::select! {
             biased;
-            () = interrupt.thrown() => return Answer::Interrupted,
+            () = interrupt.thrown() => return Err(Failure::Interrupted),
             () = tokio::time::sleep(delay) => {}
         }
         made += 1;
@@ -170,24 +175,24 @@ async fn written(session: &mut Session, reason: Reason, interrupt: &Interrupt, l
             between: limits.map(|limits| told(limits.between)),
         };
         let (answer, silence) = once(session, bearing, interrupt, listener).await;
-        last = answer;
-        match accept(last.clone()) {
-            Ok(_) => {
+        match answer.and_then(|text| accept(&text)) {
+            Ok(summary) => {
                 session.unwritten = 0;
-                return last;
+                return Ok(summary);
             }
-            Err(failure) => tries.failed(&failure),
+            Err(failure) => last = failure,
         }
+        tries.failed(&last);
         left = left.saturating_sub(silence);
         // A compaction by the user is not part of a run, so the run's cost limit does not apply.
         if left.is_zero() || session.is_spent() && reason != Reason::Asked {
             break;
         }
     }
-    if last != Answer::Interrupted {
+    if last != Failure::Interrupted {
         session.unwritten += 1;
     }
-    last
+    Err(last)
 }
 
 /// Returns the output limit of a summary. If thinking shares it with the text, it is that of any other answer, as far
@@ -210,7 +215,7 @@ async fn once(
     bearing: Bearing,
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
-) -> (Answer, Duration) {
+) -> (Result<String, Failure>, Duration) {
     let summary = session.conversation.summary_request();
     let most_output = most_output(session, &summary);
     let request = Request {
@@ -229,14 +234,14 @@ async fn once(
         RequestOutcome::Answered(reply) => {
             let text = words(&reply.message);
             let answer = match &reply.stop {
-                Stop::Finished if reply.message.calls().next().is_some() => Answer::Called,
-                Stop::Finished => Answer::Complete(text),
+                Stop::Finished if reply.message.calls().next().is_some() => Err(Failure::Called),
+                Stop::Finished => Ok(text),
                 Stop::OutputLimit | Stop::Paused | Stop::WroteCall => {
                     session.has_thought |= estimate_bytes(text.len()) < summary.max_output / 2;
-                    Answer::Cut(text)
+                    Err(Failure::Cut)
                 }
-                Stop::WindowFull => Answer::TooLong,
-                Stop::Declined(said) | Stop::BrokenOff(said) => Answer::Failed(said.clone()),
+                Stop::WindowFull => Err(Failure::TooLong),
+                Stop::Declined(said) | Stop::BrokenOff(said) => Err(Failure::Failed(said.clone())),
             };
             let prompt = session.conversation.state("", 0).current;
             account_answer(session, &reply, prompt, listener);
@@ -248,7 +253,7 @@ async fn once(
             billed,
             came,
             ..
-        } => (Answer::TooLong, billed, came),
+        } => (Err(Failure::TooLong), billed, came),
         RequestOutcome::Failed {
             error,
             billed,
@@ -256,9 +261,9 @@ async fn once(
             came,
         } => {
             silent = silence;
-            (Answer::Failed(error.to_string()), billed, came)
+            (Err(Failure::Failed(error.to_string())), billed, came)
         }
-        RequestOutcome::Interrupted { billed, came, .. } => (Answer::Interrupted, billed, came),
+        RequestOutcome::Interrupted { billed, came, .. } => (Err(Failure::Interrupted), billed, came),
     };
     account_part(session, billed, came, listener);
     if let Some(billed) = billed {

@@ -59,29 +59,12 @@ impl SummaryRequest {
     }
 }
 
-/// The outcome of the request.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Answer {
-    /// The model finished its answer.
-    Complete(String),
-    /// The model called tools: any text beside the calls describes those and is no summary.
-    Called,
-    /// The answer reached the output limit.
-    Cut(String),
-    /// The provider refused the request as too long.
-    TooLong,
-    /// The provider failed, with its error message.
-    Failed(String),
-    /// The user interrupted.
-    Interrupted,
-}
-
 /// The reason why an answer is not a summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// An empty answer.
     Empty,
-    /// A tool call.
+    /// A tool call: any text beside it describes that call.
     Called,
     /// A cut answer: its end, which describes the current state, is missing.
     Cut,
@@ -122,20 +105,16 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The text of a summary, if the answer is one. Otherwise the template summary is used, and the user is told the
+/// The summary in a finished answer without calls. Otherwise the template summary is used, and the user is told the
 /// reason.
-pub fn accept(answer: Answer) -> Result<String, Failure> {
-    match answer {
-        Answer::Complete(text) => match text.trim() {
-            "" => Err(Failure::Empty),
-            summary if summary.len() > MAX_BYTES => Err(Failure::Overlong { bytes: summary.len() }),
-            summary => Ok(summary.to_owned()),
-        },
-        Answer::Called => Err(Failure::Called),
-        Answer::Cut(_) => Err(Failure::Cut),
-        Answer::TooLong => Err(Failure::TooLong),
-        Answer::Failed(cause) => Err(Failure::Failed(cause)),
-        Answer::Interrupted => Err(Failure::Interrupted),
+///
+/// # Errors
+/// If the answer is empty or longer than any summary.
+pub fn accept(answer: &str) -> Result<String, Failure> {
+    match answer.trim() {
+        "" => Err(Failure::Empty),
+        summary if summary.len() > MAX_BYTES => Err(Failure::Overlong { bytes: summary.len() }),
+        summary => Ok(summary.to_owned()),
     }
 }
 
@@ -198,26 +177,11 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_answer_with_words_is_a_summary() {
-        assert_eq!(
-            accept(Answer::Complete(" 1. Main goal: x\n".into())),
-            Ok("1. Main goal: x".into())
-        );
-        let table = [
-            (Answer::Complete(" \n\t".into()), Failure::Empty),
-            (Answer::Called, Failure::Called),
-            (Answer::Cut("1. Main goal: x".into()), Failure::Cut),
-            (
-                Answer::Complete("x".repeat(MAX_BYTES + 1)),
-                Failure::Overlong { bytes: MAX_BYTES + 1 },
-            ),
-            (Answer::TooLong, Failure::TooLong),
-            (Answer::Failed("500".into()), Failure::Failed("500".into())),
-            (Answer::Interrupted, Failure::Interrupted),
-        ];
-        for (answer, failure) in table {
-            assert_eq!(accept(answer), Err(failure));
-        }
+    fn an_answer_with_words_and_not_too_many_is_a_summary() {
+        assert_eq!(accept(" 1. Main goal: x\n"), Ok("1. Main goal: x".into()));
+        assert_eq!(accept(" \n\t"), Err(Failure::Empty));
+        let bytes = MAX_BYTES + 1;
+        assert_eq!(accept(&"x".repeat(bytes)), Err(Failure::Overlong { bytes }));
     }
 
     #[test]

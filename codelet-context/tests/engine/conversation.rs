@@ -9,7 +9,7 @@ use codelet_context::message::{Message, Nature, Origin, Part, ReminderKind, Role
 use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::reminder;
-use codelet_context::summary_request::Answer;
+use codelet_context::summary_request::Failure;
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
 use codelet_context::validate::validate;
@@ -419,10 +419,7 @@ fn pins_survive_three_compactions_word_for_word() {
                 .for_each(|message| conversation.append(message));
         }
         let notice = match round {
-            1 => conversation.compact_with_answer(
-                Due::whole(Reason::Asked),
-                Answer::Complete("1. Main goal: speed".into()),
-            ),
+            1 => conversation.compact_with_answer(Due::whole(Reason::Asked), Ok("1. Main goal: speed".into())),
             _ => conversation.compact(Due::whole(Reason::Full)),
         };
         assert!(notice.unwrap().changed);
@@ -742,10 +739,10 @@ fn a_prompt_ends_the_wait_for_answers() {
 #[test]
 fn a_model_written_summary_is_used_and_a_failed_one_is_replaced_and_told() {
     let table = [
-        (Answer::Complete("1. Main goal: a faster parser".into()), None),
-        (Answer::Complete("  ".into()), Some("the model's summary was empty")),
-        (Answer::Cut("1. Main".into()), Some("cut at")),
-        (Answer::Failed("status 500".into()), Some("status 500")),
+        (Ok("1. Main goal: a faster parser".into()), None),
+        (Ok("  ".into()), Some("the model's summary was empty")),
+        (Err(Failure::Cut), Some("cut at")),
+        (Err(Failure::Failed("status 500".into())), Some("status 500")),
     ];
     for (answer, told) in table {
         let mut conversation = conversation(40, 4_000, 30_000);
@@ -901,7 +898,7 @@ fn keeps_its_promises(source: &[Arc<Message>], ops: Vec<Op>, is_exact: bool) {
                 compacted(&mut conversation, done);
             }
             Op::Answer => {
-                let answer = Answer::Complete("1. Main goal: none".into());
+                let answer = Ok("1. Main goal: none".into());
                 let done = conversation.compact_with_answer(Due::whole(Reason::Cold), answer);
                 compacted(&mut conversation, done);
             }

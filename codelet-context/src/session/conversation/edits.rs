@@ -14,7 +14,7 @@ use crate::message::tokens::Tokens;
 use crate::message::validate::{Violation, validate};
 use crate::message::view::View;
 use crate::strategy;
-use crate::summary::summary_request::{self, Answer, Failure, SummaryRequest};
+use crate::summary::summary_request::{self, Failure, SummaryRequest};
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
@@ -152,13 +152,13 @@ impl Conversation {
         SummaryRequest::new(&self.view)
     }
 
-    /// Compacts with a summary written by a model. If the answer is not a summary, the template's is used, and the
-    /// notice says so. A light edit needs no summary and ignores it.
+    /// Compacts with a summary written by a model: the text of its answer, or the reason why there is none. If it is not a
+    /// summary, the template's is used, and the notice says so. A light edit needs no summary and ignores it.
     ///
     /// # Errors
     /// As for [`compact`](Self::compact).
-    pub fn compact_with_answer(&mut self, due: Due, answer: Answer) -> Result<Notice, Refusal> {
-        self.edit(due, Some(summary_request::accept(answer)))
+    pub fn compact_with_answer(&mut self, due: Due, answer: Result<String, Failure>) -> Result<Notice, Refusal> {
+        self.edit(due, Some(answer.and_then(|text| summary_request::accept(&text))))
     }
 
     /// Compacts to get below a price tier. If that is not possible, the view is unchanged, since the edit would save
