@@ -312,19 +312,18 @@ fn keep_private(options: &mut Options, owned: Owned) -> Owned {
         .home
         .as_deref()
         .filter(|home| !home.starts_with(&options.workspace));
-    let is_kept = |folder: &&PathBuf| home.is_some_and(|home| folder.starts_with(home));
-    let (reachable, mut private): (Vec<PathBuf>, Vec<PathBuf>) = options.private.iter().cloned().partition(is_open);
-    let mut kept: Vec<PathBuf> = Vec::new();
-    if private.is_empty() {
-        private.extend(reachable.iter().filter(is_kept).cloned());
-        kept.clone_from(&private);
-    }
-    let caches = options.caches.take();
-    let open_caches = caches.as_ref().filter(|caches| is_open(caches));
-    let kept_caches = open_caches.filter(|caches| !kept.is_empty() && is_kept(caches));
-    kept.extend(kept_caches.cloned());
-    let stay = open_caches.is_none() || kept_caches.is_some();
-    (options.private, options.caches) = (private, caches.filter(|_| stay));
+    let is_of_home = |folder: &PathBuf| home.is_some_and(|home| folder.starts_with(home));
+    let has_other = options.private.iter().any(|folder| !is_open(folder));
+    let is_used = |folder: &PathBuf| !is_open(folder) || !has_other && is_of_home(folder);
+    let used = options
+        .private
+        .iter()
+        .chain(&options.caches)
+        .filter(|folder| is_used(folder));
+    let used: Vec<PathBuf> = used.cloned().collect();
+    let kept: Vec<PathBuf> = used.iter().filter(|folder| is_open(folder)).cloned().collect();
+    options.private.retain(|folder| used.contains(folder));
+    options.caches.take_if(|folder| !used.contains(folder));
     owned.keeping(&kept)
 }
 
