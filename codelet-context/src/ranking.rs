@@ -40,5 +40,5 @@ pub use weights::Weights;
 
 /// The sentences and lines of a text, as ranges of it.
 pub(crate) fn pieces(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
-    cut::pieces(text).into_iter().map(|piece| piece.start..piece.end)
+    cut::pieces(text, true).into_iter().map(|piece| piece.start..piece.end)
 }

@@ -3,6 +3,10 @@
 /// A line with fewer bytes is one segment; in a code block, the limit is the next constant.
 const LINE: usize = 110;
 const CODE_LINE: usize = 300;
+/// The minimum bytes of a line that was broken for its width.
+const WRAPPED: usize = 55;
+/// A line with at most this many words, such as a path, is whole.
+const FEW_WORDS: usize = 5;
 /// The maximum bytes of a segment.
 const LONGEST: usize = 420;
 /// The minimum bytes of a sentence, exclusive.
@@ -47,13 +51,25 @@ pub(crate) fn last_sentence(line: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Cuts a text into segments, skipping code fences and lines without letters or digits.
-pub(crate) fn pieces(text: &str) -> Vec<Piece> {
+/// Cuts a text into segments, skipping code fences and lines without letters or digits. If `wraps`, a line that was
+/// broken for its width goes on in the next one.
+pub(crate) fn pieces(text: &str, wraps: bool) -> Vec<Piece> {
     let mut found = Vec::new();
     let mut fenced = false;
     let mut at = 0;
-    for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
+    let mut ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]).peekable();
+    while let Some(mut end) = ends.next() {
         let start = std::mem::replace(&mut at, end + 1);
+        let mut last = start;
+        while wraps
+            && !fenced
+            && let Some(&next) = ends.peek()
+            && is_wrapped(&text[last..end], &text[end + 1..next])
+        {
+            last = std::mem::replace(&mut at, next + 1).min(end + 1);
+            end = next;
+            ends.next();
+        }
         let line = text[start..end].trim_end();
         let trimmed = trim_start(line);
         if trimmed.starts_with("```") {
@@ -80,6 +96,17 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece> {
         cut_long(line, from, line.len(), start, &mut found, first, fenced);
     }
     found
+}
+
+/// Returns whether a line of prose was broken for its width, so that its sentence goes on in the next one.
+fn is_wrapped(line: &str, next: &str) -> bool {
+    let line = line.trim_end();
+    let next = trim_start(next);
+    line.len() >= WRAPPED
+        && line.split_ascii_whitespace().nth(FEW_WORDS).is_some()
+        && line.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | ')' | '`' | '—' | '*' | '"'))
+        && next.starts_with(|c: char| c.is_lowercase() || matches!(c, '`' | '('))
+        && !line.contains(['{', '}', ';', '=', '|', '<'])
 }
 
 /// A text without the white space at its start, which is seldom other than ASCII.
@@ -124,7 +151,7 @@ fn sentence_ends(line: &str) -> Vec<usize> {
             behind += 1;
         }
         let blank = behind;
-        while behind < bytes.len() && matches!(bytes[behind], b' ' | b'\t') {
+        while behind < bytes.len() && matches!(bytes[behind], b' ' | b'\t' | b'\n') {
             behind += 1;
         }
         let begins = line[behind..].chars().next().is_some_and(begins_sentence);
@@ -175,7 +202,7 @@ fn cut_long(line: &str, from: usize, to: usize, offset: usize, found: &mut Vec<P
         let cut = room
             .rfind("; ")
             .or_else(|| room.rfind(", "))
-            .or_else(|| room.rfind([' ', ',']));
+            .or_else(|| room.rfind([' ', '\n', ',']));
         let cut = cut.map_or(most, |at| least + at + 1);
         push(
             found,
@@ -195,7 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cut(text: &str) -> Vec<&str> {
-        pieces(text).iter().map(|piece| &text[piece.start..piece.end]).collect()
+        pieces(text, true).iter().map(|piece| &text[piece.start..piece.end]).collect()
     }
 
     #[test]
@@ -242,7 +269,7 @@ mod tests {
         fn segments_ascend_and_are_never_long(text in "([a-zäß。]{1,40}[ ,.;:\n]{1,2}(so |— |\\x60)?){0,60}", long in 0usize..2_000) {
             let text = format!("{text}{}", "x".repeat(long));
             let mut behind = 0;
-            for piece in pieces(&text) {
+            for piece in pieces(&text, true) {
                 prop_assert!(piece.start >= behind && piece.start < piece.end);
                 prop_assert!(piece.end - piece.start <= LONGEST.max(CODE_LINE) + 4);
                 let shown = &text[piece.start..piece.end];

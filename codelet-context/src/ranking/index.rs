@@ -286,7 +286,7 @@ impl RankingIndex {
     /// is never quoted.
     fn cut(&mut self, block: &mut Block, at: u32, calls: bool) {
         let text = block.text.clone();
-        let mut pieces = cut::pieces(text.as_str());
+        let mut pieces = cut::pieces(text.as_str(), block.speaker != Speaker::Tool);
         if block.speaker == Speaker::Record {
             let mut was_in_frame = false;
             let mut in_frame = |piece: &mut Piece| {
