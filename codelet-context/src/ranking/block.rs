@@ -150,8 +150,12 @@ fn words_of(call: &ToolCall) -> String {
         }
     };
     let is_told = |name: &str| action.kind != ActionKind::Change || !name.starts_with(REPLACED);
-    for (_, value) in object.iter().filter(|(name, _)| is_told(name)) {
-        leaves(value, DEEPEST, &is_told, &mut add);
+    for (name, value) in object.iter().filter(|(name, _)| is_told(name)) {
+        match value {
+            // A number alone says nothing.
+            Value::Number(number) if is_short => add(&format!("{name}={number}")),
+            _ => leaves(value, DEEPEST, &is_told, &mut add),
+        }
     }
     if words.is_empty() { call.tool.to_string() } else { words }
 }

@@ -545,6 +545,22 @@ impl RankingIndex {
         found
     }
 
+    /// What a sentence of speech that ends with a colon leads to: the segment behind it, if that has at most `most` bytes
+    /// and is not the first line of several of code.
+    pub fn promised(&self, segment: u32, most: usize) -> Option<u32> {
+        if self.segments[segment as usize].looks & const { bit("colon") } == 0 {
+            return None;
+        }
+        let block = &self.blocks[self.block_of(segment) as usize];
+        let next = segment + 1;
+        let is_code = |segment: u32| {
+            block.segments.contains(&segment) && self.segments[segment as usize].looks & const { bit("fence") } != 0
+        };
+        let is_quotable = block.speaker.says() && block.segments.contains(&next);
+        let is_short = is_quotable && (1..=most).contains(&usize::from(self.segments[next as usize].bytes));
+        (is_short && !(is_code(next) && is_code(next + 1))).then_some(next)
+    }
+
     /// The segments of a block in lines for which `holds` returns true.
     pub fn segments_in_lines(&self, block: u32, mut holds: impl FnMut(&str) -> bool) -> Vec<u32> {
         let block = &self.blocks[block as usize];
