@@ -531,7 +531,8 @@ impl RankingIndex {
             self.segments[segment as usize].bytes > 0 && test(self.text_of(block, segment))
         };
         let flagged = segments.clone().filter(|&segment| holds(segment, look::is_flag));
-        let mut found = look::first_and_last(flagged.collect(), most);
+        let flagged = look::decisive(flagged.collect(), |segment| self.text_of(block, segment));
+        let mut found = look::first_and_last(flagged, most);
         for at in 0..found.len() {
             let flagged = found[at];
             let around = [flagged.wrapping_sub(1), flagged + 1];

@@ -58,15 +58,16 @@ pub(crate) const UNLISTED: &str = "To do, and not listed here: ";
 /// The last run of a check, followed by its kind; and the prefix of its output lines.
 pub(crate) const LAST: &str = "Last ";
 pub(crate) const UNDER: &str = "  | ";
-/// The changed files: if nothing was committed, since the last commit, and before it.
+/// The changed files: if nothing was committed, since the last commit, and before it, with or without changes since.
 pub(crate) const CHANGED: &str = "Files changed so far: ";
 pub(crate) const UNCOMMITTED: &str = "Files changed since the last commit: ";
 pub(crate) const COMMITTED: &str = "Files changed before the last commit: ";
+pub(crate) const ALL_COMMITTED: &str = "No edit since the last commit; files changed before it: ";
 
 /// The starts of such lines that begin without a sign; and of lines with which harnesses or recordings label speakers.
 #[rustfmt::skip]
-const BEGINNINGS: [&str; 35] = [
-    PINNED, REFUSED, "To do", CHANGED, UNCOMMITTED, COMMITTED, ASKED, "Last pull request:", SAID, ANSWERED, "Last commit:", "Last git status:",
+const BEGINNINGS: [&str; 36] = [
+    PINNED, REFUSED, "To do", CHANGED, UNCOMMITTED, COMMITTED, ALL_COMMITTED, ASKED, "Last pull request:", SAID, ANSWERED, "Last commit:", "Last git status:",
     "Last push:", "Last test:", "Last build:", "Last lint:", "Goal:", "Decided:", "Changed:", "Next:", "Developer:", "Key outcomes",
     "Summary of the earlier part", "Quoted below", "How things stand", "The session goes on", "Context compacted:", "Recall(",
     "Assistant:", "Harness:", "Human:", "System:", "Thinking:", "Tool:", "User:",

@@ -51,6 +51,9 @@ const FLAGS: [&str; 10] = [
 ];
 /// An error behind its place, as in `src/a.ts(16,58): error TS2305: …`.
 static ERROR_BEHIND: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(": error"));
+/// The starts of lines by which test runners name a failed test, and the end of such a line.
+const FAILURES: [&str; 7] = ["--- FAIL", "(fail)", "FAILED ", "FAIL ", "not ok ", "✗ ", "× "];
+const FAILURE_BEHIND: &str = " ... FAILED";
 /// Starts of lines of code.
 #[rustfmt::skip]
 const CODE: [&str; 29] = [
@@ -241,11 +244,25 @@ pub(crate) fn looks(text: &str, signs: Signs, is_said: bool) -> Looks {
 /// last, or else the last line of all.
 pub(crate) fn evident_lines(output: &[String], most: usize) -> Vec<&str> {
     let lines = || output.iter().map(String::as_str);
-    let flagged: Vec<&str> = lines().filter(|line| is_flag(line)).collect();
+    let flagged = decisive(lines().filter(|line| is_flag(line)).collect(), |line| line);
     match flagged.is_empty() {
         true => lines().next_back().into_iter().take(most).collect(),
         false => first_and_last(flagged, most),
     }
+}
+
+/// Of the lines that report failure, those by which test runners name what failed, or else all: a test that passes may
+/// print errors, too.
+pub(crate) fn decisive<'a, T: Copy>(flagged: Vec<T>, text: impl Fn(T) -> &'a str) -> Vec<T> {
+    let named = flagged.iter().copied().filter(|&line| names_failure(text(line)));
+    let named: Vec<T> = named.collect();
+    if named.is_empty() { flagged } else { named }
+}
+
+/// Returns whether a line is one by which a test runner or linter names what failed: those of go, bun, pytest, jest,
+/// TAP, vitest and cargo.
+fn names_failure(line: &str) -> bool {
+    FAILURES.iter().any(|start| line.starts_with(start)) || line.ends_with(FAILURE_BEHIND)
 }
 
 /// At most `most` of these: the first ones and the last.
@@ -267,6 +284,7 @@ fn starts_with_case(text: &str, word: &str) -> bool {
 pub(crate) fn is_flag(text: &str) -> bool {
     text.starts_with("E  ")
         || text.starts_with(['✗', '×'])
+        || names_failure(text)
         || FLAGS.iter().any(|word| starts_with_case(text, word))
         || ERROR_BEHIND.find(text.as_bytes()).is_some()
         || {

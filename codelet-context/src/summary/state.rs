@@ -28,6 +28,8 @@ const LONG: usize = 3;
 const AROUND: usize = 4;
 /// The maximum output lines under a check.
 const LINES: usize = 2;
+/// The maximum lines of *git status*: each names a file.
+const STATUS: usize = 12;
 /// The maximum number of refusals listed, newest first.
 const REFUSALS: usize = 3;
 /// The bytes of the line that counts the omitted to-do items; and the share of the room reserved for other content.
@@ -180,8 +182,8 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     let status = match (check.success, check.is_own) {
         (Some(true), true) => Some("exit status 0"),
         (Some(false), true) => Some("failed"),
-        (Some(true), false) => Some("the whole command line ended with exit status 0"),
-        (Some(false), false) => Some("the whole command line failed"),
+        (Some(true), false) => Some("exit status 0 of the whole line, not of each command"),
+        (Some(false), false) => Some("the whole line failed"),
         (None, _) => None,
     };
     let since = match check.changes_since {
@@ -204,6 +206,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), line, usize::MAX) {
         return;
     }
+    let lines = if is_status && lines > 0 { STATUS } else { lines };
     let printed = index.lines_of(check.place.0 as u32, check.place.1 as u32);
     let begins = |words: &[&str]| {
         printed
@@ -249,9 +252,13 @@ fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
     };
     let changed = || facts.files.iter().rev().filter(|file| file.is_changed);
     list(page, label, changed().filter(|file| file.is_uncommitted), most);
+    let label = match changed().any(|file| file.is_uncommitted) {
+        true => labels::COMMITTED,
+        false => labels::ALL_COMMITTED,
+    };
     list(
         page,
-        labels::COMMITTED,
+        label,
         changed().filter(|file| !file.is_uncommitted),
         most / 2,
     );
