@@ -57,7 +57,9 @@ pub(crate) fn pieces(text: &str, wraps: bool) -> Vec<Piece> {
     let mut found = Vec::new();
     let mut fenced = false;
     let mut at = 0;
-    let mut ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]).peekable();
+    let mut ends = memchr::memchr_iter(b'\n', text.as_bytes())
+        .chain([text.len()])
+        .peekable();
     while let Some(mut end) = ends.next() {
         let start = std::mem::replace(&mut at, end + 1);
         let mut last = start;
@@ -222,7 +224,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn cut(text: &str) -> Vec<&str> {
-        pieces(text, true).iter().map(|piece| &text[piece.start..piece.end]).collect()
+        pieces(text, true)
+            .iter()
+            .map(|piece| &text[piece.start..piece.end])
+            .collect()
     }
 
     #[test]

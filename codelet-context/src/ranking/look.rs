@@ -1,6 +1,7 @@
 //! The appearance of a segment: features of its characters, independent of its subject.
 
 use memchr::memmem::Finder;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// The looks of a segment, as bits.
@@ -61,16 +62,21 @@ const CODE: [&str; 29] = [
     "interface ", "struct ", "package ", "use ", "pub ", "fn ", "async ", "await ", "@", "//", "/*", "*/", "</", "assert", "expect(",
 ];
 static CODE_BEGINS: Beginnings = Beginnings::of(&CODE);
-/// Starts of sentences that only announce the next call.
+/// Starts of sentences that only announce the next call; and of those that may tell a decision, too.
 #[rustfmt::skip]
-const FILLERS: [&str; 22] = [
-    "let me", "let's check", "let's look", "let's see", "let's start", "let's run", "let's verify", "now let", "i'll ", "ill ",
-    "i'm going to", "i need to", "i should", "checking", "reading", "looking", "running", "first, let", "first let", "next, ", "time to",
-    "the user ",
+const FILLERS: [&str; 20] = [
+    "let me", "let's check", "let's look", "let's see", "let's start", "let's run", "let's verify", "now let", "checking", "reading",
+    "looking", "running", "first, let", "first let", "next, ", "time to", "the user ",
+    "i'm going to", "i need to", "i should",
 ];
+const INTENTS: [&str; 2] = ["i'll ", "ill "];
 /// The minimum digits of a long number, and letters of a word in capitals.
 const LONG_NUMBER: usize = 3;
 const CAPITALS: usize = 3;
+/// A sentence with more bytes than this may announce a call, but says more than that.
+const ANNOUNCED: usize = 80;
+/// The typographic apostrophe.
+const APOSTROPHE: char = '’';
 /// Interjections before such a start.
 const BEFORE_FILLERS: [&str; 6] = ["now", "good", "great", "perfect", "okay", "ok"];
 
@@ -340,10 +346,21 @@ fn is_code(text: &str, signs: Signs) -> bool {
 
 /// Returns whether a sentence before a call only announces it.
 pub(crate) fn announces(sentence: &str) -> bool {
-    sentence.ends_with([':', '：']) || is_filler(sentence)
+    sentence.ends_with([':', '：'])
+        || begins_any(sentence, &FILLERS)
+        || sentence.len() <= ANNOUNCED && is_filler(sentence)
 }
 
 fn is_filler(text: &str) -> bool {
+    begins_any(text, &FILLERS) || begins_any(text, &INTENTS)
+}
+
+/// Returns whether a sentence begins with one of the words, apart from interjections.
+fn begins_any(text: &str, words: &[&str]) -> bool {
+    let text = match text.contains(APOSTROPHE) {
+        true => Cow::Owned(text.replace(APOSTROPHE, "'")),
+        false => Cow::Borrowed(text),
+    };
     let mut rest = text.trim_start_matches(|c: char| !c.is_alphanumeric());
     for word in BEFORE_FILLERS {
         if starts_with_case(rest, word) {
@@ -357,7 +374,7 @@ fn is_filler(text: &str) -> bool {
             }
         }
     }
-    FILLERS.iter().any(|words| starts_with_case(rest, words))
+    words.iter().any(|words| starts_with_case(rest, words))
 }
 
 /// Returns whether the text has quotation marks or backticks around something.

@@ -136,7 +136,11 @@ impl Record<'_> {
         all.sort_unstable();
         let is_open = |&segment: &u32| all.binary_search(&(segment + 1)).is_err();
         let promised: Vec<u32> = all.iter().filter(|segment| is_open(segment)).copied().collect();
-        all.extend(promised.into_iter().filter_map(|segment| self.index().promised(segment, PROMISED)));
+        all.extend(
+            promised
+                .into_iter()
+                .filter_map(|segment| self.index().promised(segment, PROMISED)),
+        );
         all.sort_unstable();
         all
     }

@@ -256,12 +256,7 @@ fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
         true => labels::COMMITTED,
         false => labels::ALL_COMMITTED,
     };
-    list(
-        page,
-        label,
-        changed().filter(|file| !file.is_uncommitted),
-        most / 2,
-    );
+    list(page, label, changed().filter(|file| !file.is_uncommitted), most / 2);
 }
 
 /// Writes a line of files, as many as fit: their common folder once, and the number of omitted ones.
