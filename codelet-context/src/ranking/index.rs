@@ -708,7 +708,7 @@ fn shape(text: &str) -> u64 {
 }
 
 /// The bytes before the message of a line of a log: its time, as in `2026-06-17T10:22:22.37Z `, and up to two fields
-/// before that, each with a tab behind it.
+/// before that, each with a tab behind it, or the line number of *grep*.
 fn time_length(line: &str) -> usize {
     /// The most bytes of a field before the time.
     const FIELD: usize = 60;
@@ -718,7 +718,9 @@ fn time_length(line: &str) -> usize {
         if let Some(length) = time_at(rest) {
             return start + length;
         }
+        let number = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         match rest.iter().take(FIELD).position(|&byte| byte == b'\t') {
+            _ if number > 0 && rest.get(number) == Some(&b':') => start += number + 1,
             Some(tab) => start += tab + 1,
             None => break,
         }
@@ -787,6 +789,8 @@ mod tests {
             ("[2026-06-17 10:22:22,376] walnut", "walnut"),
             ("2026-06-17T10:22:22+02:00", ""),
             ("2026-06-17 walnut", "2026-06-17 walnut"),
+            ("825:2026-06-18T08:57:55.44Z npm error 404", "npm error 404"),
+            ("12:30 walnut", "12:30 walnut"),
             (
                 "a\tb\tc\t2026-06-17T10:22:22Z walnut",
                 "a\tb\tc\t2026-06-17T10:22:22Z walnut",

@@ -1,6 +1,7 @@
 //! The kinds of tool calls that matter to a record: can the output be obtained again?
 
 use crate::message::{ActionKind, ToolCall};
+use std::borrow::Cow;
 
 /// The purpose of a tool call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -98,7 +99,8 @@ pub(crate) fn is_prose(call: &ToolCall) -> bool {
 
 /// The kind of a command line, from its first significant program; `cd` is skipped.
 fn of_command(line: &str) -> CallKind {
-    let first_line = without_folder(line).lines().next().unwrap_or("");
+    let line = plain_command(line);
+    let first_line = line.lines().next().unwrap_or("");
     let names = |known: &[&str], word: &str| known.contains(&word);
     let mut kind = CallKind::Shell;
     for command in first_line.split(['|', ';', '&']) {
@@ -131,8 +133,23 @@ fn name_of(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// A command line without a leading `cd FOLDER &&`.
-pub(crate) fn without_folder(line: &str) -> &str {
+/// A command line without a leading `cd FOLDER &&`, and with continued lines in one.
+pub(crate) fn plain_command(line: &str) -> Cow<'_, str> {
+    match line.contains(CONTINUED) {
+        false => Cow::Borrowed(without_folder(line)),
+        true => {
+            let mut lines = line.split(CONTINUED);
+            let first = lines.next().unwrap_or("").trim_end();
+            let joined = lines.fold(first.to_owned(), |joined, line| joined + " " + line.trim());
+            Cow::Owned(without_folder(&joined).to_owned())
+        }
+    }
+}
+
+/// The mark of a shell that a line goes on in the next one.
+const CONTINUED: &str = "\\\n";
+
+fn without_folder(line: &str) -> &str {
     let line = line.trim_start();
     let Some(rest) = line.strip_prefix("cd ") else {
         return line;
@@ -177,8 +194,9 @@ mod tests {
             ("cd a", "cd a"),
             ("cdrom x", "cdrom x"),
             ("cd a\nmake", "make"),
+            ("cd a && \\\n  make \\\n  -j 2\necho", "make -j 2\necho"),
         ] {
-            assert_eq!(without_folder(line), rest);
+            assert_eq!(plain_command(line), rest);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::message::todo::TodoState;
 use crate::message::{Message, Part, Role};
 use crate::ranking::labels;
 use crate::ranking::quoting;
-use crate::ranking::{RankingIndex, evident_lines, without_folder};
+use crate::ranking::{RankingIndex, evident_lines, plain_command};
 use codelet_text::short;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -177,7 +177,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         CheckKind::PullRequest => Some(REQUEST),
         kind => kind.judges().then_some(COMMAND),
     };
-    let line = short::words(without_folder(&check.command));
+    let line = short::words(&plain_command(&check.command));
     let command = most.map(|most| format!("`{}`", short::clip_bytes(&line, most)));
     let status = match (check.success, check.is_own) {
         (Some(true), true) => Some("exit status 0"),
