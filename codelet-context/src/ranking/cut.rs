@@ -1,10 +1,12 @@
 //! The segments of a text: its lines, and the sentences of long ones.
 
+use std::ops::RangeInclusive;
+
 /// A line with fewer bytes is one segment; in a code block, the limit is the next constant.
 const LINE: usize = 110;
 const CODE_LINE: usize = 300;
-/// The minimum bytes of a line that was broken for its width.
-const WRAPPED: usize = 55;
+/// The bytes of a line that was broken for its width.
+const WRAPPED: RangeInclusive<usize> = 55..=120;
 /// A line with at most this many words, such as a path, is whole.
 const FEW_WORDS: usize = 5;
 /// The maximum bytes of a segment.
@@ -104,7 +106,7 @@ pub(crate) fn pieces(text: &str, wraps: bool) -> Vec<Piece> {
 fn is_wrapped(line: &str, next: &str) -> bool {
     let line = line.trim_end();
     let next = trim_start(next);
-    line.len() >= WRAPPED
+    WRAPPED.contains(&line.len())
         && line.split_ascii_whitespace().nth(FEW_WORDS).is_some()
         && line.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | ')' | '`' | '—' | '*' | '"'))
         && next.starts_with(|c: char| c.is_lowercase() || matches!(c, '`' | '('))

@@ -286,7 +286,9 @@ impl RankingIndex {
     /// is never quoted.
     fn cut(&mut self, block: &mut Block, at: u32, calls: bool) {
         let text = block.text.clone();
-        let mut pieces = cut::pieces(text.as_str(), block.speaker != Speaker::Tool);
+        // Of a prompt and of an output, single lines may stay.
+        let wraps = !matches!(block.speaker, Speaker::User | Speaker::Harness | Speaker::Tool);
+        let mut pieces = cut::pieces(text.as_str(), wraps);
         if block.speaker == Speaker::Record {
             let mut was_in_frame = false;
             let mut in_frame = |piece: &mut Piece| {

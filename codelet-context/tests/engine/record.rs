@@ -178,7 +178,7 @@ fn a_commit_of_which_neither_a_status_nor_git_tells_leaves_files_uncommitted() {
     );
     let made = state("[main (root-commit) 3f2a9c1] Mend the pool");
     assert!(
-        made.contains("Files changed before the last commit: /w/pool.rs"),
+        made.contains("No edit since the last commit; files changed before it: /w/pool.rs"),
         "{made}"
     );
 }
