@@ -182,7 +182,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     let status = match (check.success, check.is_own) {
         (Some(true), true) => Some("exit status 0"),
         (Some(false), true) => Some("failed"),
-        (Some(true), false) => Some("exit status 0 of the whole line, not of each command"),
+        (Some(true), false) => Some("exit status 0, of the whole line"),
         (Some(false), false) => Some("the whole line failed"),
         (None, _) => None,
     };
@@ -221,7 +221,11 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         _ => None,
     };
     let told: Vec<&str> = match first {
-        Some(first) => printed[first..].iter().take(lines).map(String::as_str).collect(),
+        Some(first) => {
+            // The count of one line takes as much room as the line.
+            let lines = lines + usize::from(printed.len() - first == lines + 1);
+            printed[first..].iter().take(lines).map(String::as_str).collect()
+        }
         None => evident_lines(&printed, lines),
     };
     for line in &told {
