@@ -74,7 +74,7 @@ pub(crate) fn pieces(text: &str, wraps: bool) -> Vec<Piece> {
             end = next;
             ends.next();
         }
-        let line = text[start..end].trim_end();
+        let line = text[start..end].trim_end_matches(is_filling);
         let trimmed = trim_start(line);
         if trimmed.starts_with("```") {
             fenced = !fenced;
@@ -100,6 +100,11 @@ pub(crate) fn pieces(text: &str, wraps: bool) -> Vec<Piece> {
         cut_long(line, from, line.len(), start, &mut found, first, fenced);
     }
     found
+}
+
+/// Returns whether a character at the end of a line only fills it: white space, and the rules that linters draw.
+fn is_filling(c: char) -> bool {
+    c.is_whitespace() || ('\u{2500}'..='\u{257f}').contains(&c)
 }
 
 /// Returns whether a line of prose was broken for its width, so that its sentence goes on in the next one.

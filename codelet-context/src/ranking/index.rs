@@ -525,43 +525,55 @@ impl RankingIndex {
         })
     }
 
-    /// The segments of an output that report failure, at most `most`: the first ones and the last. Each that names no
-    /// place comes with the line before or after it that does, as linters and compilers print it.
+    /// The segments of an output that report failure, at most `most`: the first ones and the last, each with the line that
+    /// names its place.
     pub fn flagged(&self, block: u32, most: usize) -> Vec<u32> {
         let segments = self.blocks[block as usize].segments.clone();
-        let holds = |segment: u32, test: fn(&str) -> bool| {
-            self.segments[segment as usize].bytes > 0 && test(self.text_of(block, segment))
-        };
-        let flagged = segments.clone().filter(|&segment| holds(segment, look::is_flag));
+        let flagged = segments.filter(|&segment| self.holds(block, segment, look::is_flag));
         let flagged = look::decisive(flagged.collect(), |segment| self.text_of(block, segment));
         let mut found = look::first_and_last(flagged, most);
-        for at in 0..found.len() {
-            let flagged = found[at];
-            let around = [flagged.wrapping_sub(1), flagged + 1];
-            let mut around = around.into_iter().filter(|near| segments.contains(near));
-            if !holds(flagged, look::names_place) {
-                found.extend(around.find(|&near| holds(near, look::names_place)));
-            }
+        found.extend_from_within(..);
+        for flagged in found.iter_mut().take(most) {
+            *flagged = self.place_of(block, *flagged).unwrap_or(*flagged);
         }
         found.sort_unstable();
         found.dedup();
         found
     }
 
-    /// What a sentence of speech that ends with a colon leads to: the segment behind it, if that has at most `most` bytes
-    /// and is not the first line of several of code.
-    pub fn promised(&self, segment: u32, most: usize) -> Option<u32> {
-        if self.segments[segment as usize].looks & const { bit("colon") } == 0 {
+    fn holds(&self, block: u32, segment: u32, test: fn(&str) -> bool) -> bool {
+        self.segments[segment as usize].bytes > 0 && test(self.text_of(block, segment))
+    }
+
+    /// The line before or after a line of an output that names its place, unless it does so itself, as linters and
+    /// compilers print it.
+    fn place_of(&self, block: u32, segment: u32) -> Option<u32> {
+        if self.holds(block, segment, look::names_place) {
             return None;
         }
-        let block = &self.blocks[self.block_of(segment) as usize];
+        let segments = &self.blocks[block as usize].segments;
+        let around = [segment.wrapping_sub(1), segment + 1];
+        let mut around = around.into_iter().filter(|near| segments.contains(near));
+        around.find(|&near| self.holds(block, near, look::names_place))
+    }
+
+    /// The segment of at most `most` bytes without which a quoted one says little: what a sentence that ends with a colon
+    /// leads to, unless that is the first line of several of code, and the place of a failure.
+    pub fn companion(&self, segment: u32, most: usize) -> Option<u32> {
+        let number = self.block_of(segment);
+        let block = &self.blocks[number as usize];
         let next = segment + 1;
         let is_code = |segment: u32| {
             block.segments.contains(&segment) && self.segments[segment as usize].looks & const { bit("fence") } != 0
         };
-        let is_quotable = block.speaker.says() && block.segments.contains(&next);
-        let is_short = is_quotable && (1..=most).contains(&usize::from(self.segments[next as usize].bytes));
-        (is_short && !(is_code(next) && is_code(next + 1))).then_some(next)
+        let found = match block.speaker {
+            Speaker::Tool => self
+                .holds(number, segment, look::is_flag)
+                .then(|| self.place_of(number, segment))?,
+            speaker if !speaker.says() || self.segments[segment as usize].looks & const { bit("colon") } == 0 => None,
+            _ => (block.segments.contains(&next) && !(is_code(next) && is_code(next + 1))).then_some(next),
+        };
+        found.filter(|&found| (1..=most).contains(&usize::from(self.segments[found as usize].bytes)))
     }
 
     /// The segments of a block in lines for which `holds` returns true.

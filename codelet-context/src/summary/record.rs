@@ -24,8 +24,8 @@ pub(crate) const HIDDEN: usize = 4;
 /// Room is considered full if at most one part in `SPARE` is left; it is refilled at most `REFILLS` times.
 const SPARE: usize = 50;
 const REFILLS: usize = 3;
-/// The maximum bytes of a line that is quoted since the sentence before it ends with a colon.
-const PROMISED: usize = 160;
+/// The maximum bytes of a line that is quoted because the one beside it says little without it.
+const COMPANION: usize = 160;
 /// The bytes that are dropped beyond an excess, so that once is enough.
 const MARKS: usize = 24;
 /// The omission marker.
@@ -133,15 +133,12 @@ impl Record<'_> {
     fn with_required(&self, packing: &Packing<'_>) -> Vec<u32> {
         let mut all = packing.taken();
         all.extend(&self.required);
+        let companions = all
+            .iter()
+            .filter_map(|&segment| self.index().companion(segment, COMPANION));
+        all.extend(companions.collect::<Vec<_>>());
         all.sort_unstable();
-        let is_open = |&segment: &u32| all.binary_search(&(segment + 1)).is_err();
-        let promised: Vec<u32> = all.iter().filter(|segment| is_open(segment)).copied().collect();
-        all.extend(
-            promised
-                .into_iter()
-                .filter_map(|segment| self.index().promised(segment, PROMISED)),
-        );
-        all.sort_unstable();
+        all.dedup();
         all
     }
 
