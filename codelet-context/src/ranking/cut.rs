@@ -246,6 +246,34 @@ mod tests {
     }
 
     #[test]
+    fn prose_that_was_broken_for_its_width_is_cut_at_its_sentences() {
+        let wrapped = "The pool keeps a client until it was asked for three times, and then it\n\
+                       opens a new one. A client that failed once is closed, as nobody knows in\n\
+                       which state it is. Rows come in the order in which they were asked for.\n";
+        let expected = [
+            "The pool keeps a client until it was asked for three times, and then it\nopens a new one.",
+            "A client that failed once is closed, as nobody knows in\nwhich state it is.",
+            "Rows come in the order in which they were asked for.",
+        ];
+        assert_eq!(cut(wrapped), expected);
+        // Neither code nor a list.
+        for apart in [
+            "    let client = self.pool.take_the_first_one_that_is(asked,\n    for_more_than(three));",
+            "one line of a list that is as long as a line of prose may well be\n- and the next one",
+        ] {
+            assert_eq!(cut(apart).len(), 2, "{apart}");
+        }
+    }
+
+    #[test]
+    fn a_rule_behind_a_line_is_no_part_of_it() {
+        assert_eq!(
+            cut("src/pool.ts:7:3 lint/lock ━━━━━━━━━━ \n│ one │ two │\n"),
+            ["src/pool.ts:7:3 lint/lock", "│ one │ two"]
+        );
+    }
+
+    #[test]
     fn the_last_sentence_of_a_line_is_known() {
         for (line, last) in [
             (

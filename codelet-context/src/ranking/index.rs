@@ -328,6 +328,10 @@ impl RankingIndex {
         let (mut after_head, mut has_flag) = (false, block.speaker != Speaker::Tool);
         for (number, piece) in pieces.into_iter().enumerate() {
             let mut segment = self.segment(block, at, piece, numbered);
+            // A blank line behind a number or a time.
+            if segment.start == segment.end {
+                continue;
+            }
             // The instructions to another agent are reflected in its result.
             if block.speaker == Speaker::Call && block.kind == CallKind::Agent && number > 0 {
                 segment.bytes = 0;
@@ -545,15 +549,17 @@ impl RankingIndex {
         self.segments[segment as usize].bytes > 0 && test(self.text_of(block, segment))
     }
 
-    /// The line before or after a line of an output that names its place, unless it does so itself, as linters and
+    /// The nearest line before or after a line of an output if it names the place that this one does not, as linters and
     /// compilers print it.
     fn place_of(&self, block: u32, segment: u32) -> Option<u32> {
         if self.holds(block, segment, look::names_place) {
             return None;
         }
         let segments = &self.blocks[block as usize].segments;
-        let around = [segment.wrapping_sub(1), segment + 1];
-        let mut around = around.into_iter().filter(|near| segments.contains(near));
+        let is_line = |near: &u32| self.segments[*near as usize].bytes > 0;
+        let before = (segments.start..segment).rev().find(is_line);
+        let after = (segment + 1..segments.end).find(is_line);
+        let mut around = before.into_iter().chain(after);
         around.find(|&near| self.holds(block, near, look::names_place))
     }
 

@@ -246,15 +246,19 @@ pub(crate) fn looks(text: &str, signs: Signs, is_said: bool) -> Looks {
     }
 }
 
-/// The lines of an output that best show its outcome, at most `most`: of those that report failure the first and the
-/// last, or else the last line of all.
-pub(crate) fn evident_lines(output: &[String], most: usize) -> Vec<&str> {
+/// The lines of an output that best show its outcome, at most two: the first that names what failed, or else the first
+/// that reports failure, and the last that does; or else the last line of all. Behind the tests that failed in a hook
+/// stands what became of the command.
+pub(crate) fn evident_lines(output: &[String]) -> Vec<&str> {
     let lines = || output.iter().map(String::as_str);
-    let flagged = decisive(lines().filter(|line| is_flag(line)).collect(), |line| line);
-    match flagged.is_empty() {
-        true => lines().next_back().into_iter().take(most).collect(),
-        false => first_and_last(flagged, most),
+    let flagged: Vec<&str> = lines().filter(|line| is_flag(line)).collect();
+    let first = decisive(flagged.clone(), |line| line).first().copied();
+    let mut found: Vec<&str> = first.into_iter().chain(flagged.last().copied()).collect();
+    found.dedup();
+    if found.is_empty() {
+        found.extend(lines().next_back());
     }
+    found
 }
 
 /// Of the lines that report failure, those by which test runners name what failed, or else all: a test that passes may
@@ -443,16 +447,38 @@ mod tests {
 
     #[test]
     fn the_first_and_the_last_line_that_report_failure_show_an_outcome() {
-        let check = |output: &str, most: usize, expected: &[&str]| {
+        let check = |output: &str, expected: &[&str]| {
             let lines: Vec<String> = output.lines().map(str::to_owned).collect();
-            assert_eq!(evident_lines(&lines, most), expected, "{output}");
+            assert_eq!(evident_lines(&lines), expected, "{output}");
         };
-        check("a\nb", 2, &["b"]);
-        check("error: a\nb", 2, &["error: a"]);
-        check("error: a\nb\nerror: c\nerror: d\ne", 2, &["error: a", "error: d"]);
-        check("error: a\nb\nerror: c\nerror: d\ne", 1, &["error: d"]);
-        check("error: a\nb", 0, &[]);
-        check("", 2, &[]);
+        check("a\nb", &["b"]);
+        check("error: a\nb", &["error: a"]);
+        check("error: a\nb\nerror: c\nerror: d\ne", &["error: a", "error: d"]);
+        // A test that passes may print an error, and a commit fails since a test of its hook does.
+        check(
+            "error: printed by a test that passes\n(fail) the pool is full\n(fail) it is deep\nerror: \"test\" exited with 1\nok",
+            &["(fail) the pool is full", "error: \"test\" exited with 1"],
+        );
+        check("test pool::full ... FAILED\nb", &["test pool::full ... FAILED"]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn a_sentence_announces_the_next_call_if_it_says_nothing_else() {
+        for sentence in [
+            "Let me look at the pool, which is the largest file of them all, and at everything that asks it for a client:",
+            "Now I’ll run the tests.",
+            "Checking the rest",
+            "These are the rest:",
+        ] {
+            assert!(announces(sentence), "{sentence}");
+        }
+        for sentence in [
+            "The tests pass.",
+            "I'll keep the old name as an alias for one release, since the scripts of two customers call it by that name.",
+        ] {
+            assert!(!announces(sentence), "{sentence}");
+        }
     }
 
     #[test]

@@ -226,7 +226,8 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
             let lines = lines + usize::from(printed.len() - first == lines + 1);
             printed[first..].iter().take(lines).map(String::as_str).collect()
         }
-        None => evident_lines(&printed, lines),
+        None if lines == 0 => Vec::new(),
+        None => evident_lines(&printed),
     };
     for line in &told {
         page.line(labels::UNDER, line, LINE);

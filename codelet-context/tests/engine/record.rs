@@ -307,6 +307,51 @@ fn what_frames_every_output_is_not_quoted_and_rows_of_one_output_are() {
 }
 
 #[test]
+fn a_quoted_line_comes_with_the_one_without_which_it_says_little() {
+    let noise = "the press turns and says that it turns as it has turned all day\n".repeat(100);
+    let time = "Lint\tRun\t2026-06-17T10:22:22.37Z ";
+    let output =
+        format!("{noise}{time}src/press.ts:7:3 lint/lock ━━━━\n{time}\n{time}× No lock on the walnut press.\n{noise}");
+    let summary = Talk::default()
+        .asks("Why does the walnut press stand still? Look for its lock.")
+        .runs("gh run view --log-failed", &output)
+        .says("The walnut press has no lock, and stands still for this reason alone:\n\n- nobody ordered one in May\n\nThat is all.")
+        .asks("Order one.")
+        .works()
+        .works()
+        .summary(1_500);
+    let place = summary.find("src/press.ts:7:3 lint/lock\n").expect(&summary);
+    assert!(
+        summary[place..].contains("lint/lock\n× No lock on the walnut press.\n"),
+        "{summary}"
+    );
+    assert!(
+        summary.contains("stands still for this reason alone:\n- nobody ordered one in May"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_number_among_the_words_of_a_call_has_its_name() {
+    let read = json!({"file_path": "/w/pool.rs", "offset": 1838, "limit": 40});
+    let talk = Talk::default().asks("Read the pool.").calls(
+        "Read",
+        &read,
+        Action::on(ActionKind::Read, ["/w/pool.rs"]),
+        |result| result.output = vec![Part::text("1838\tfn deepest_pool_of_walnut() {}")],
+    );
+    let summary = talk
+        .says("The deepest pool of walnut stands in line 1838.")
+        .asks("Go on.")
+        .works()
+        .summary(3_000);
+    assert!(
+        summary.contains("> Read /w/pool.rs offset=1838 limit=40\n"),
+        "{summary}"
+    );
+}
+
+#[test]
 fn what_a_kept_output_leaves_out_is_quoted_in_it_and_nothing_of_it_twice() {
     let line = |number: usize| match number {
         40 => "error: the belt of the walnut press is torn at link 40\n".to_owned(),
