@@ -125,9 +125,9 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// The rarity of each word by number, in nats; 0 for common words.
-    pub fn rarities(&self) -> impl Iterator<Item = f32> {
-        self.words.iter().map(|word| word.rarity)
+    /// The rarity of the word with this number, in nats; 0 for a common word.
+    pub fn rarity(&self, word: usize) -> f32 {
+        self.words[word].rarity
     }
 
     /// Adds the features that all segments of a block share.
@@ -196,8 +196,9 @@ impl<'a> Whole<'a> {
         sink.add(own, length);
     }
 
-    /// Adds the features of a segment of block `number` that depend on its words in the whole history.
-    pub fn words(&self, sink: &mut impl Sink, number: u32, words: &[Word]) {
+    /// Adds the features of a segment of block `number` that depend on its words in the whole history. Returns the
+    /// rarity of its words, together.
+    pub fn words(&self, sink: &mut impl Sink, number: u32, words: &[Word]) -> f32 {
         let now = |word: &Word| self.words[word.number()];
         let (mut all, mut used, mut marks) = (0.0_f32, 0, 0);
         for word in words {
@@ -232,6 +233,7 @@ impl<'a> Whole<'a> {
             }
         }
         sink.add(const { at("rarity") }, all / (words.len() + 1) as f32 / 3.0);
+        all
     }
 }
 

@@ -75,42 +75,22 @@ fn price(powers: &[f32], bytes: usize) -> f32 {
     powers.get(bytes).copied().unwrap_or_else(|| power(bytes))
 }
 
-/// The coverage of a word by selected segments.
-struct Cover {
-    rarity: f32,
-    /// The remaining value.
-    new: f32,
-    taken: u32,
-}
-
-impl Cover {
-    fn of(rarity: f32) -> Self {
-        Cover {
-            rarity,
-            new: rarity,
-            taken: 0,
-        }
-    }
-
-    fn take(&mut self) {
-        self.taken += 1;
-        self.new = self.rarity / (1.0 + REPETITION * self.taken as f32);
-    }
-}
-
 /// A selection in progress.
 pub(crate) struct Packing<'a> {
     task: &'a Task<'a>,
-    /// By word number.
-    words: Vec<Cover>,
+    whole: Whole<'a>,
+    /// By word number: the value that is left, and the number of selected segments that contain it. The values stand
+    /// alone, since they are read very often.
+    new: Vec<f32>,
+    covered: Vec<u32>,
     opened: Opened,
     queue: Queue,
     /// Hashes of selected lines that are repetitions.
     said: ByHash<()>,
     /// By block: the size of its frame, and the state from which that was computed.
     frames: Vec<(Open, u32)>,
-    /// The scores by segment.
-    scores: Vec<f32>,
+    /// The scores by segment, each with the rarity of its words, together.
+    scores: Vec<(f32, f32)>,
     /// By block: true if it belongs to a file in the user's focus; empty without a focus.
     named: Vec<bool>,
     /// Segments in the order of selection.
@@ -129,7 +109,9 @@ impl<'a> Packing<'a> {
         };
         let mut packing = Packing {
             task,
-            words: whole.rarities().map(Cover::of).collect(),
+            new: (0..index.known.len()).map(|word| whole.rarity(word)).collect(),
+            covered: vec![0; index.known.len()],
+            whole,
             opened: Opened {
                 blocks: vec![false; index.blocks.len()],
                 turns: vec![false; index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
@@ -144,9 +126,7 @@ impl<'a> Packing<'a> {
         task.shown
             .iter()
             .for_each(|&segment| packing.cover(index.words_of(segment)));
-        for &word in task.beside {
-            packing.words[word as usize].take();
-        }
+        task.beside.iter().for_each(|&word| packing.cover_word(word as usize));
         packing
     }
 
@@ -157,9 +137,12 @@ impl<'a> Packing<'a> {
         while self.peek().is_some()
             && let Some(mut next) = self.queue.pop()
         {
-            let (gain, cost) = self.gain(&next);
+            let (gain, cost) = match next.selected == self.order.len() as u32 {
+                true => (next.gain, self.cost(&next)),
+                false => self.gain(&next),
+            };
             if gain < next.gain && self.peek().is_some_and(|other| gain < other.gain) {
-                next.gain = gain;
+                (next.gain, next.selected) = (gain, self.order.len() as u32);
                 self.queue.push(next);
                 continue;
             }
@@ -214,15 +197,18 @@ impl<'a> Packing<'a> {
         let index = self.task.index;
         let words = index.words_before(segment);
         let known = &index.segments[segment as usize];
+        let (score, all) = self.scores[segment as usize];
         let factor = |focus: &Focus| focus.factor(index.text_of(block, segment), self.named[block as usize]);
         Waiting {
             gain: 0.0,
             segment,
             block,
-            worth: weights::worth(self.scores[segment as usize]) * self.task.focus.map_or(1.0, factor),
+            worth: weights::worth(score) * self.task.focus.map_or(1.0, factor),
             words: words as u32,
             count: (known.words as usize - words) as u16,
             bytes: known.bytes,
+            all,
+            selected: self.order.len() as u32,
         }
     }
 
@@ -232,7 +218,12 @@ impl<'a> Packing<'a> {
     }
 
     fn cover(&mut self, words: &[Word]) {
-        words.iter().for_each(|word| self.words[word.number()].take());
+        words.iter().for_each(|word| self.cover_word(word.number()));
+    }
+
+    fn cover_word(&mut self, word: usize) {
+        self.covered[word] += 1;
+        self.new[word] = self.whole.rarity(word) / (1.0 + REPETITION * self.covered[word] as f32);
     }
 
     fn take(&mut self, next: &Waiting) {
@@ -266,13 +257,13 @@ impl<'a> Packing<'a> {
 
     /// The value of a segment, scaled by the share of its words that is new, for what it costs; and that cost in bytes.
     fn gain(&mut self, next: &Waiting) -> (f32, usize) {
-        let (mut new, mut all) = (0.0_f32, 0.0);
-        for word in self.words_of(next) {
-            let word = &self.words[word.number()];
-            all += word.rarity;
-            new += word.new;
-        }
-        let gain = if all > 0.0 { next.worth * new / all } else { next.worth };
+        let words = self.words_of(next).iter();
+        let new = words.fold(0.0, |new, word| new + self.new[word.number()]);
+        let gain = if next.all > 0.0 {
+            next.worth * new / next.all
+        } else {
+            next.worth
+        };
         let cost = self.cost(next);
         (gain / price(&POWERS, cost), cost)
     }
@@ -297,14 +288,13 @@ impl<'a> Packing<'a> {
     }
 }
 
-/// Computes the scores by segment, and upper bounds of the levels of those that may be selected.
-fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<u16>) {
+/// Computes the scores by segment, each with the rarity of its words, and upper bounds of the levels of those that may be
+/// selected.
+fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<(f32, f32)>, Vec<u16>) {
     let index = task.index;
     let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
-    let mut scores = vec![0.0; index.segments.len()];
+    let mut scores = vec![(0.0, 0.0); index.segments.len()];
     let mut levels = vec![queue::NO_LEVEL; index.segments.len()];
-    let worth_at_most = weights::worth_at_most();
-    let prices: &[f32] = &POWERS;
     let mut shown = task.shown.iter().copied();
     let mut next_shown = shown.next();
     for (number, block) in index.blocks.iter().enumerate().filter(|(number, _)| task.open[*number]) {
@@ -326,15 +316,21 @@ fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<u16>) {
                 false => features::of_text(&mut score, block, place, known),
             }
             score.sum += of_block.sum;
-            whole.words(&mut score, number as u32, words);
-            scores[segment as usize] = score.sum;
-            let most = match task.focus {
-                // The user's focus may multiply the value without limit.
-                Some(_) => f32::MAX,
-                None => worth_at_most(score.sum) / price(prices, usize::from(known.bytes) + LINE),
-            };
-            levels[segment as usize] = queue::level(most);
+            let all = whole.words(&mut score, number as u32, words);
+            scores[segment as usize] = (score.sum, all);
+            levels[segment as usize] = 0;
         }
+    }
+    // In a loop of its own, in which nothing waits for the words.
+    let worth_at_most = weights::worth_at_most();
+    let prices: &[f32] = &POWERS;
+    let candidates = levels.iter_mut().zip(scores.iter().zip(&index.segments));
+    for (level, (&(score, _), known)) in candidates.filter(|(level, _)| **level != queue::NO_LEVEL) {
+        *level = queue::level(match task.focus {
+            // The user's focus may multiply the value without limit.
+            Some(_) => f32::MAX,
+            None => worth_at_most(score) / price(prices, usize::from(known.bytes) + LINE),
+        });
     }
     (scores, levels)
 }

@@ -17,6 +17,10 @@ pub(crate) struct Waiting {
     pub count: u16,
     /// The bytes of its quoted form.
     pub bytes: u16,
+    /// The rarity of its words, together.
+    pub all: f32,
+    /// The number of selected segments when its gain was computed: until the next one, the gain is exact.
+    pub selected: u32,
 }
 
 impl Waiting {
