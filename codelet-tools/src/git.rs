@@ -15,6 +15,8 @@ use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
 use crate::scratch::Scratch;
 use crate::tool_context::{ToolContext, program_folders};
+use grep_matcher::Matcher as _;
+use grep_regex::RegexMatcher;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
@@ -355,7 +357,9 @@ impl Git {
         let file = repository.common.join("config");
         let mut of_repository: Vec<&OsStr> = words(&["config", "--no-includes", "-z", "--file"]);
         of_repository.extend([file.as_os_str(), OsStr::new("--get-regexp"), OsStr::new(TAKEN)]);
-        let answers = match (self.has_own_settings(), file.is_file()) {
+        // Starting git only to read a file takes as long as all its other work.
+        let plain = plain_settings(&file);
+        let answers = match (self.has_own_settings(), plain.is_none() && file.is_file()) {
             (true, true) => self.ask_both(&of_user, &of_repository),
             (true, false) => [self.ask(&of_user), None],
             (false, true) => [None, self.ask(&of_repository)],
@@ -365,6 +369,7 @@ impl Git {
             .iter()
             .flatten()
             .flat_map(|(answer, _)| values(answer))
+            .chain(plain.unwrap_or_default())
             .collect();
         // Only the current branch's settings are copied; there may be thousands of others.
         let branch = repository.branch();
@@ -491,6 +496,46 @@ fn around(
     around
 }
 
+/// Returns the settings that are copied from a repository's settings file, if it is as plain as git writes it: without quotes, escapes or
+/// comments in values. `None` for any other file, and for a missing one.
+fn plain_settings(file: &Path) -> Option<Vec<(String, String)>> {
+    const BLANKS: [char; 2] = [' ', '\t'];
+    let text = text(file).filter(|text| text.len() < POINTER as usize && !text.contains(['\r', '\0']))?;
+    let taken = RegexMatcher::new(TAKEN).ok()?;
+    let name = |name: &str| {
+        let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        is_name.then(|| name.to_ascii_lowercase())
+    };
+    let (mut section, mut settings) = (None, Vec::new());
+    for line in text.split('\n').map(|line| line.trim_matches(BLANKS)) {
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(title) = line.strip_prefix('[') {
+            let title = title.strip_suffix(']')?;
+            section = Some(match title.split_once(' ') {
+                Some((kind, own)) => {
+                    let own = own.strip_prefix('"')?.strip_suffix('"')?;
+                    (!own.contains(['"', '\\'])).then_some(format!("{}.{own}", name(kind)?))?
+                }
+                None => name(title)?,
+            });
+            continue;
+        }
+        let (key, value) = line.split_once('=')?;
+        let key = name(key.trim_end_matches(BLANKS)).filter(|key| key.starts_with(|c: char| c.is_alphabetic()))?;
+        let value = value.trim_start_matches(BLANKS);
+        if value.contains(['"', '\\', '#', ';', '\t']) {
+            return None;
+        }
+        let setting = format!("{}.{key}", section.as_ref()?);
+        if taken.is_match(setting.as_bytes()).ok()? {
+            settings.push((setting, value.to_owned()));
+        }
+    }
+    Some(settings)
+}
+
 /// Parses the output of `git config -z`.
 fn values(answer: &str) -> Vec<(String, String)> {
     answer
@@ -603,6 +648,52 @@ mod tests {
             search(&[("PATH".into(), path.into())], &root, &context(&base).widest()),
             [bin]
         );
+    }
+
+    #[test]
+    fn a_plain_settings_file_is_read_as_git_reads_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config");
+        let usual = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n[remote \"Origin\"]\n\turl = a@b:c.git\n\t\
+                     fetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"a.B/c\"]\n\tremote = Origin\n\tmerge = refs/heads/a.B/c\n";
+        for (is_plain, text) in [
+            (true, usual),
+            (
+                true,
+                "# a note\n  [CORE]\n fileMode=false  \n\teol =\t lf\n; another\n[Branch \"x\"]\nMerge =  a  b \nremote=\n\n",
+            ),
+            (
+                true,
+                "[core]\n\teol = lf\n[core]\n\teol = crlf\n[include]\n\tpath = other\n[remote \"é\"]\nfetch = é",
+            ),
+            (true, ""),
+            (false, "[core]\n\teol = \"lf\"\n"),
+            (false, "[core]\n\teol = lf # as here\n"),
+            (false, "[core]\n\teol = l\\\n\tf\n"),
+            (false, "[core]\n\tfilemode\n"),
+            (false, "[core] eol = lf\n"),
+            (false, "[branch \"a\\\"b\"]\n\tremote = x\n"),
+            (false, "[branch.x]\n\tremote = x\n"),
+            (false, "[core]\r\n\teol = lf\r\n"),
+            (false, "[remote \"x\"]\n\tfetch = a\tb\n"),
+            (false, "eol = lf\n"),
+            (false, "[core]\n\t1eol = lf\n"),
+            (false, "[core\n\teol = lf\n"),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let plain = plain_settings(&file);
+            assert_eq!(plain.is_some(), is_plain, "{text}");
+            let asked = std::process::Command::new("git")
+                .args(["config", "--no-includes", "-z", "--get-regexp", TAKEN, "--file"])
+                .arg(&file)
+                .output()
+                .unwrap();
+            if let Some(plain) = plain {
+                assert_eq!(plain, values(&String::from_utf8(asked.stdout).unwrap()), "{text}");
+            }
+        }
+        std::fs::write(&file, "#".repeat(POINTER as usize) + "\n[core]\n\teol = lf\n").unwrap();
+        assert_eq!(plain_settings(&file), None);
     }
 
     /// A tool context for this folder, with a private folder in it.
