@@ -12,10 +12,9 @@ use std::sync::Arc;
 
 const MARKER: &str = "[Old tool result content cleared]";
 
-/// The strategies examine every message, so running them before every request takes quadratic time. Once they have
-/// examined this many messages, far more than in any real user's session, they run only when what is sent has grown by
-/// one in [`GROWTH`].
-const LOOKS: usize = 10_000_000;
+/// The strategies examine every message, so running them before every request takes quadratic time. On more messages
+/// than this, they run only when what is sent has grown by one in [`GROWTH`].
+const MANY: usize = 1_000;
 const GROWTH: usize = 50;
 
 /// The results that are masked, and when.
@@ -56,8 +55,7 @@ pub struct Mask<'a> {
     /// The number of the oldest of them that are not protected, and their tokens: it only grows until they are masked,
     /// so that no request examines all of them.
     behind: (usize, Tokens),
-    /// The number of messages that the strategies have examined so far, and the number the last time.
-    looks: usize,
+    /// The number of messages after the strategies ran the last time.
     last: usize,
     left_out: u64,
     /// The number of messages in the last request, as long as no edit followed it.
@@ -74,7 +72,6 @@ impl<'a> Mask<'a> {
             whole: VecDeque::new(),
             tokens: 0,
             behind: (0, 0),
-            looks: 0,
             last: 0,
             left_out: 0,
             same: 0,
@@ -107,11 +104,10 @@ impl<'a> Mask<'a> {
     /// Runs all strategies, unless that would take too long.
     fn run_strategies(&mut self) -> Option<&'static str> {
         let messages = self.view.messages.len();
-        if self.looks > LOOKS && messages.saturating_sub(self.last) < messages / GROWTH {
+        if messages > MANY && messages.saturating_sub(self.last) < messages / GROWTH {
             self.left_out += 1;
             return None;
         }
-        self.looks += messages;
         self.same = 0;
         strategy::apply_all(&mut self.view);
         self.last = self.view.messages.len();
