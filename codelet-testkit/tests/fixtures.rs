@@ -77,7 +77,7 @@ fn small_session(form: Format) -> Option<(String, Vec<u8>)> {
 #[test]
 fn every_form_has_seeds_and_each_is_a_conversation_of_its_form() {
     for form in Format::ALL.iter().filter(|form| form.is_read()) {
-        let folder = format!("fuzz/seeds/read_{}", form.name().replace('-', "_"));
+        let folder = format!("fuzz/seeds/{}", form.name());
         let own = if workspace().join(&folder).is_dir() {
             files(&folder)
         } else {

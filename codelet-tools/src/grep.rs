@@ -111,9 +111,10 @@ impl GrepRequest {
         } else {
             builder.line_terminator(Some(b'\n'));
         }
-        let matcher = builder
-            .build(pattern)
-            .map_err(|error| format!("`pattern` is not a valid regular expression: {error}"))?;
+        let matcher = builder.build(pattern).map_err(|error| {
+            let why = regex_objection(pattern).unwrap_or_else(|| error.to_string());
+            format!("`pattern` is not a valid regular expression: {why}")
+        })?;
         let searcher = SearcherBuilder::new()
             .line_number(mode == Mode::Content)
             .before_context(context)
@@ -135,6 +136,27 @@ impl GrepRequest {
                 .unwrap_or(LIMIT),
         })
     }
+}
+
+/// Returns what is wrong in a regular expression, and where, in one line.
+fn regex_objection(pattern: &str) -> Option<String> {
+    let (kind, at) = match regex_syntax::parse(pattern).err()? {
+        regex_syntax::Error::Parse(error) => (error.kind().to_string(), error.span().start.offset),
+        regex_syntax::Error::Translate(error) => (error.kind().to_string(), error.span().start.offset),
+        _ => return None,
+    };
+    let (before, rest) = pattern.split_at_checked(at)?;
+    let place = match rest.chars().next() {
+        None => "at its end".to_owned(),
+        Some(_) => {
+            let character = before.chars().count() + 1;
+            format!(
+                "at character {character}, {:?}",
+                rest.chars().take(20).collect::<String>()
+            )
+        }
+    };
+    Some(format!("{kind}, {place}"))
 }
 
 impl Tool for Grep {

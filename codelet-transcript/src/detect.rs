@@ -2,7 +2,7 @@
 
 use crate::format::Form;
 use crate::skim::{Seen, Skim};
-use crate::{Format, aider, claude_code, copilot};
+use crate::{Format, aider, claude_code, copilot, goose};
 
 /// The number of session entries examined: the first ones may be of kinds that several agents share.
 const ENTRIES: usize = 200;
@@ -113,6 +113,7 @@ fn entry(entry: &Seen) -> Evidence {
         // Early versions of Codex wrote the bare items of requests, after a line with the instructions.
         Some("message") if has("role") && has("content") => Format::Codex,
         Some("function_call" | "function_call_output" | "reasoning" | "local_shell_call") => Format::Codex,
+        None if goose::is_message(entry) => Format::Goose,
         None if has("timestamp") && (has("instructions") || has("git")) && has("id") => Format::Codex,
         _ => return Evidence::Nothing,
     };

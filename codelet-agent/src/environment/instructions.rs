@@ -78,13 +78,13 @@ pub(crate) fn gather_below(world: &dyn Surroundings, folders: &[PathBuf], taken:
     each.collect()
 }
 
-/// Returns the folders of the project that contain a file and that [`gather`] does not cover, outermost first. A folder
-/// whose instructions are the file itself is left out: whoever reads it knows them.
-pub(crate) fn folders_below(places: &Places, file: &Path) -> Vec<PathBuf> {
+/// Returns the folders of the project that contain a file, or are this folder or contain it, and that [`gather`] does
+/// not cover, outermost first. A folder whose instructions are the file itself is left out: whoever reads it knows them.
+pub(crate) fn folders_below(places: &Places, path: &Path, is_folder: bool) -> Vec<PathBuf> {
     let told = way_down(places);
-    let above = file.ancestors().skip(1);
+    let above = path.ancestors().skip(usize::from(!is_folder));
     let within = above.take_while(|folder| folder.starts_with(&places.root));
-    let is_own = |folder: &Path| NAMES.iter().any(|name| folder.join(name) == file);
+    let is_own = |folder: &Path| NAMES.iter().any(|name| folder.join(name) == path);
     let mut folders: Vec<PathBuf> = within
         .filter(|folder| !told.iter().any(|other| other == folder) && !is_own(folder))
         .map(Path::to_path_buf)

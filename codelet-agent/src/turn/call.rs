@@ -1,8 +1,9 @@
 //! One call, from the permission check to its output.
 
+use crate::environment::Surroundings;
 use crate::interrupt::Interrupt;
 use crate::permission::need::{Looking, Need};
-use crate::permission::{Asked, Verdict};
+use crate::permission::{Asked, Verdict, looks};
 use crate::session::{Parts, Session};
 use crate::tool::hooks::Objection;
 use crate::tool::{Call, Live, Output, Tool};
@@ -13,7 +14,7 @@ use codelet_context::message::ToolCall;
 use codelet_context::refusal;
 use futures_util::{FutureExt as _, future};
 use std::any::Any;
-use std::panic::AssertUnwindSafe;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +25,8 @@ pub(crate) struct CallOutcome {
     pub(crate) output: Output,
     /// The diff of its changes.
     pub(crate) diff: Arc<str>,
-    /// Files in the workspace that it read or changed.
-    pub(crate) files: Vec<PathBuf>,
+    /// Files and folders in the workspace that it read or changed.
+    pub(crate) touched: Vec<PathBuf>,
     /// The time it waited for permission: that is the user's, not the tool's.
     pub(crate) waited: Duration,
     /// True if the tool itself answered.
@@ -37,7 +38,7 @@ impl CallOutcome {
         CallOutcome {
             output: Output::failure(why),
             diff: Arc::from(""),
-            files: Vec::new(),
+            touched: Vec::new(),
             waited,
             was_made: false,
         }
@@ -138,21 +139,22 @@ pub(crate) async fn call_one(
     }
     let output = match made {
         Ok(output) => output,
-        Err(panic) => {
-            let why = format!("Internal error in the tool: {}.", panic_words(&*panic));
-            return Some(CallOutcome::refused(why, waited));
-        }
+        Err(panic) => return Some(CallOutcome::refused(internal_error(&*panic), waited)),
     };
     let began = Instant::now();
     let output = with_hooks(session, (call, &taken), output, said, &interrupt).await;
-    let (diff, files) = match output.success {
-        true => (diff_of(&needs), files_of(needs)),
-        false => (Arc::from(""), Vec::new()),
+    let (diff, touched) = match output.success {
+        true => (diff_of(&needs), touched(needs, &*parts.world)),
+        false => {
+            // Failing tests have run in their folder.
+            let run = needs.into_iter().filter(|need| matches!(need, Need::Run { .. }));
+            (Arc::from(""), touched(run, &*parts.world))
+        }
     };
     Some(CallOutcome {
         output,
         diff,
-        files,
+        touched,
         waited: waited + began.elapsed(),
         was_made: true,
     })
@@ -181,7 +183,7 @@ fn understood<'a>(
                 .to_owned(),
         );
     }
-    Ok((tool, tool.needs(&call.parameters)?))
+    Ok((tool, unharmed(|| tool.needs(&call.parameters)).flatten()?))
 }
 
 /// Returns a short description of a call that may change files in unknown ways.
@@ -226,25 +228,39 @@ fn diff_of(needs: &[Need]) -> Arc<str> {
     Arc::from(diffs.collect::<String>())
 }
 
-/// Returns the files of the workspace that a call was permitted to read or change.
-fn files_of(needs: Vec<Need>) -> Vec<PathBuf> {
-    let files = needs.into_iter().filter_map(|need| match need {
-        Need::Read {
-            path,
-            is_inside: true,
-            is_file: true,
+/// Returns the files and folders of the workspace that a call touched: those it was permitted to read or change, and
+/// for a command the folder in which it began and what its line [looks at](looks).
+fn touched(needs: impl IntoIterator<Item = Need>, world: &dyn Surroundings) -> Vec<PathBuf> {
+    let mut touched = Vec::new();
+    for need in needs {
+        match need {
+            Need::Read {
+                path, is_inside: true, ..
+            }
+            | Need::Change {
+                path, is_inside: true, ..
+            } => touched.push(path),
+            Need::Run { command, folder, .. } => {
+                let within = world.places().directory;
+                let at = within.join(folder);
+                let operands = looks(&command).unwrap_or_default().operands;
+                let named = operands.iter().map(|operand| at.join(operand)).chain([at.clone()]);
+                let real = named.filter_map(|path| world.resolve(&path));
+                touched.extend(real.filter(|path| path.starts_with(&within)));
+            }
+            _ => {}
         }
-        | Need::Change {
-            path, is_inside: true, ..
-        } => Some(path),
-        _ => None,
-    });
-    files.collect()
+    }
+    touched
 }
 
-fn panic_words(panic: &(dyn Any + Send)) -> &str {
+/// Asks a tool something about a call. A panic in it is an error like any other, and ends no session.
+pub(crate) fn unharmed<T>(ask: impl FnOnce() -> T) -> Result<T, String> {
+    panic::catch_unwind(AssertUnwindSafe(ask)).map_err(|panic| internal_error(&*panic))
+}
+
+fn internal_error(panic: &(dyn Any + Send)) -> String {
     let words = panic.downcast_ref::<&str>().copied();
-    words
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("it gave no reason")
+    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("Internal error in the tool: {}.", words.unwrap_or("it gave no reason"))
 }

@@ -1,4 +1,4 @@
-//! Instructions of folders below the working directory, sent when the model first reads or changes a file there.
+//! Instructions of folders below the working directory, sent when the model first works there.
 
 use crate::environment::instructions;
 use crate::session::Session;
@@ -9,17 +9,17 @@ use codelet_context::reminder;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Sends the instructions of the folders that contain these files, after the results of the calls that read or changed
-/// them. Instructions still in the context are not repeated.
-pub(crate) fn tell(session: &mut Session, files: &[PathBuf], listener: &mut dyn Listen) {
-    if files.is_empty() {
+/// Sends the instructions of these folders and of those that contain these files and folders, after the results of the
+/// calls that touched them. Instructions still in the context are not repeated.
+pub(crate) fn tell(session: &mut Session, touched: &[PathBuf], listener: &mut dyn Listen) {
+    if touched.is_empty() {
         return;
     }
     let world = Arc::clone(&session.parts.world);
     let places = world.places();
-    let mut folders: Vec<PathBuf> = files
+    let mut folders: Vec<PathBuf> = touched
         .iter()
-        .flat_map(|file| instructions::folders_below(&places, file))
+        .flat_map(|path| instructions::folders_below(&places, path, world.is_folder(path)))
         .filter(|folder| session.nearer.folders.insert(folder.clone()))
         .collect();
     // Parallel calls end in any order.

@@ -9,7 +9,7 @@ use crate::run::loop_guard::{self, Went};
 use crate::session::Session;
 use crate::tool::event::{Event, Listen, Stopped};
 use crate::tool::{AT_ONCE, Live, Output};
-use crate::turn::call::{CallOutcome, call_one};
+use crate::turn::call::{CallOutcome, call_one, unharmed};
 use crate::turn::nearer;
 use crate::turn::truncation::{SHOWN, answer, bound, room};
 use codelet_context::message::{Message, Origin, Part, ToolCall};
@@ -39,7 +39,7 @@ pub(crate) fn prepare_calls(session: &mut Session, reply: &mut Reply) {
         }
         session.call_ids.insert(call.id.clone());
         if let Some(tool) = session.parts.tool(&call.tool) {
-            call.action = tool.action(&call.parameters);
+            call.action = unharmed(|| tool.action(&call.parameters)).unwrap_or_default();
         }
     }
 }
@@ -64,13 +64,13 @@ pub(crate) async fn call_tools(
     listener: &mut dyn Listen,
 ) -> bool {
     let mut outputs: Vec<Option<Output>> = vec![None; calls.len()];
-    let mut files = Vec::new();
+    let mut touched = Vec::new();
     let mut unbegun = HashSet::new();
     let mut at = 0;
     while at < calls.len() && !interrupt.is_thrown() {
         let batch = batch(session, &calls[at..]);
         let batch = &calls[at..at + batch];
-        unbegun.extend(run_batch(session, batch, (&mut outputs[at..], &mut files), interrupt, listener).await);
+        unbegun.extend(run_batch(session, batch, (&mut outputs[at..], &mut touched), interrupt, listener).await);
         at += batch.len();
         session.settle_tasks();
     }
@@ -134,7 +134,7 @@ pub(crate) async fn call_tools(
         results.push(result);
     }
     session.conversation.append(Message::results(results));
-    nearer::tell(session, &files, listener);
+    nearer::tell(session, &touched, listener);
     session.broken.clear();
     !interrupt.is_thrown()
 }
@@ -158,14 +158,15 @@ fn only_looks(session: &Session, call: &ToolCall) -> bool {
     let needs = session
         .parts
         .tool(&call.tool)
-        .and_then(|tool| tool.needs(&call.parameters).ok());
+        .and_then(|tool| unharmed(|| tool.needs(&call.parameters)).flatten().ok());
     needs.is_some_and(|needs| needs.iter().all(Need::only_looks))
 }
 
 /// Returns a line about a call for the user; empty for an unknown tool.
-fn description(session: &Session, call: &ToolCall) -> String {
+pub(crate) fn description(session: &Session, call: &ToolCall) -> String {
     let tool = session.parts.tool(&call.tool);
-    tool.map_or_else(String::new, |tool| tool.describe(&call.parameters))
+    let described = tool.and_then(|tool| unharmed(|| tool.describe(&call.parameters)).ok());
+    described.unwrap_or_default()
 }
 
 fn started(call: &ToolCall, description: String) -> Event {
@@ -198,12 +199,12 @@ fn not_run(call: &ToolCall) -> Event {
     finished(call, &nothing, Duration::ZERO, Arc::from(""), Some(Stopped::NotRun))
 }
 
-/// Runs calls at once, storing each output by position and appending the files that were read or changed. Returns the
+/// Runs calls at once, storing each output by position and appending the files and folders that were touched. Returns the
 /// ids of those that an interruption kept from starting; any other without an output was still running.
 async fn run_batch(
     session: &Session,
     calls: &[ToolCall],
-    (outputs, files): (&mut [Option<Output>], &mut Vec<PathBuf>),
+    (outputs, touched): (&mut [Option<Output>], &mut Vec<PathBuf>),
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Vec<Arc<str>> {
@@ -247,8 +248,8 @@ async fn run_batch(
                     continue;
                 };
                 let elapsed = began.elapsed().saturating_sub(made.waited);
-                let CallOutcome { mut output, diff, files: touched, was_made, .. } = made;
-                files.extend(touched);
+                let CallOutcome { mut output, diff, touched: by_call, was_made, .. } = made;
+                touched.extend(by_call);
                 for notice in output.notices.drain(..) {
                     listener.on(Event::Notice(notice));
                 }

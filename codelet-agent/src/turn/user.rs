@@ -11,6 +11,7 @@ use crate::tool::{Call, Live, Output, Tool};
 use crate::turn::compaction;
 use crate::turn::driver;
 use crate::turn::session_hooks;
+use crate::turn::step::description;
 use crate::turn::truncation::SHOWN;
 use codelet_context::conversation::{Due, Refusal};
 use codelet_context::message::{Message, Origin, Parameters, Part, Role, Text};
@@ -139,8 +140,7 @@ impl Session {
                     return None;
                 };
                 let call = call(&result.call_id)?;
-                let tool = self.parts.tool(&call.tool);
-                let about = tool.map(|tool| tool.describe(&call.parameters)).unwrap_or_default();
+                let about = description(self, call);
                 let said = if said.is_empty() {
                     ""
                 } else {

@@ -99,6 +99,20 @@ async fn whatever_a_call_comes_to_it_has_an_answer() {
 }
 
 #[tokio::test]
+async fn a_tool_that_panics_over_its_parameters_answers_with_an_error() {
+    let broken = calls("Do", &["break down", "fine"]);
+    let mut stage = Stage::scripted([broken, says("Done.")]);
+    assert_eq!(stage.prompt("Try.").await, Ending::Answered("Done.".to_owned()));
+    let last = stage.asked(1).pop().unwrap();
+    let answers: Vec<_> = last
+        .tool_results()
+        .map(|result| result.texts().next().unwrap().body.as_str().to_owned())
+        .collect();
+    assert_eq!(answers, ["Internal error in the tool: out of ink.", "fine"]);
+    stage.check_requests();
+}
+
+#[tokio::test]
 async fn a_call_without_a_name_is_told_so_and_not_that_some_tool_is_missing() {
     for name in ["", " "] {
         let mut stage = Stage::scripted([calls(name, &["high"]), says("Done.")]);

@@ -158,6 +158,45 @@ async fn instructions_of_a_folder_are_told_once_when_a_file_below_it_is_first_re
 }
 
 #[tokio::test]
+async fn instructions_of_a_folder_are_told_when_it_is_searched_or_a_command_works_in_it() {
+    let folders = ["go", "web", "api", "lib", "doc", "old"];
+    for (tool, what, told) in [
+        ("Look", "file /repo/go/", &["go"][..]),
+        ("Look", "file /repo", &[]),
+        ("Do", "sh cd web && npm test", &["web"]),
+        ("Do", "sh cat api/x lib/x | head; ls doc", &["api", "doc", "lib"]),
+        ("Do", "sh ls", &[]),
+        ("Do", "sh cat /etc/api/x", &[]),
+    ] {
+        let world = Arc::new(Project::default());
+        for folder in folders {
+            let mut files = world.files.lock().unwrap();
+            files.insert(
+                format!("/repo/{folder}/AGENTS.md").into(),
+                format!("Rules of {folder}."),
+            );
+            files.insert(format!("/repo/{folder}/x").into(), String::new());
+        }
+        world.files.lock().unwrap().insert("/etc/api/x".into(), String::new());
+        let model = Scripted::new(profile(200_000), [calls(tool, &[what]), says("Done.")]);
+        let mut stage = Stage::within(world, model, Settings::default());
+        stage.prompt("Go.").await;
+        let messages = stage.asked(1);
+        let parts = messages.iter().flat_map(|message| &message.parts);
+        let injected = parts.filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Injected => Some(text.body.as_str().to_owned()),
+            _ => None,
+        });
+        let found: Vec<String> = injected.collect();
+        let rules: Vec<String> = told.iter().map(|folder| format!("Rules of {folder}.")).collect();
+        assert_eq!(found.len(), rules.len(), "{what}: {found:?}");
+        for (found, rules) in found.iter().zip(&rules) {
+            assert!(found.ends_with(rules), "{what}: {found}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn while_git_is_waited_for_the_session_is_interrupted_and_looked_at_as_ever() {
     let world = Arc::new(Project {
         is_slow: true,

@@ -59,7 +59,31 @@ fn lines_are_found_in_order_past_what_is_ignored() {
         trial.done("Grep", json!({"pattern": "none", "glob": "src/*.rs"})),
         "[no match in 1 file]\n"
     );
-    trial.fails("Grep", json!({"pattern": "("}), "not a valid regular expression");
+    for (pattern, why) in [
+        ("foo(bar", "unclosed group, at character 4, \"(bar\""),
+        (
+            "é[z-a]",
+            "invalid character class range, the start must be <= the end, at character 3, \"z-a]\"",
+        ),
+        (
+            r"a\p{Nothing}",
+            "Unicode property not found, at character 2, \"\\\\p{Nothing}\"",
+        ),
+        (
+            "x(?=y)",
+            "look-around, including look-ahead and look-behind, is not supported, at character 2, \"(?=y)\"",
+        ),
+        (
+            "one\\",
+            "incomplete escape sequence, reached end of pattern prematurely, at character 4, \"\\\\\"",
+        ),
+    ] {
+        trial.fails(
+            "Grep",
+            json!({"pattern": pattern}),
+            &format!("not a valid regular expression: {why}"),
+        );
+    }
     trial.fails("Grep", json!({"pattern": "x", "path": "gone"}), "no such file");
     trial.fails("Grep", json!({"pattern": "x", "path": "/"}), "refused");
 }

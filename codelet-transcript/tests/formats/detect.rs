@@ -123,7 +123,7 @@ proptest! {
 const OF_SUB_AGENT: &str = "SUB-AGENT WORDS";
 
 /// One small session of the same work in each form that is read.
-fn sessions() -> impl Iterator<Item = (Format, Vec<u8>)> {
+pub(super) fn sessions() -> impl Iterator<Item = (Format, Vec<u8>)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/forms");
     Format::ALL.iter().filter(|form| form.is_read()).map(move |form| {
         let file = |ending: &str| std::fs::read(folder.join(format!("{form}.{ending}")));

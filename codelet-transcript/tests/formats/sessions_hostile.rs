@@ -1,27 +1,29 @@
 //! Session files that are broken, hostile or endless: every reader answers, in time that grows with the file and no faster.
 
+use super::detect::sessions;
 use codelet_context::message::Role;
 use codelet_testkit::Stopwatch;
-use codelet_transcript::{Format, read};
+use codelet_transcript::{Format, read, shape};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-const FORMATS: &[Format] = &[
-    Format::ClaudeCode,
-    Format::Codex,
-    Format::Opencode,
-    Format::Pi,
-    Format::Copilot,
-    Format::MiniSweAgent,
-    Format::SweAgent,
-];
+/// The forms of JSON: Aider's is no text of entries.
+fn formats() -> Vec<Format> {
+    let is_json = |format: &Format| format.is_read() && *format != Format::Aider;
+    Format::ALL.iter().copied().filter(is_json).collect()
+}
 
-/// The forms of one entry a line, which are read while they are written.
-const LISTS: &[Format] = &[Format::ClaudeCode, Format::Codex, Format::Pi, Format::Copilot];
+/// The small session in this format from which the table of formats is made, and whether it has one entry a line.
+fn small_session(format: Format) -> (String, bool) {
+    let (_, bytes) = sessions().find(|(form, _)| *form == format).unwrap();
+    let file = String::from_utf8(bytes).unwrap();
+    let is_lines = serde_json::from_str::<Value>(&file).is_err();
+    (file, is_lines)
+}
 
-/// A small session of each form that has something of everything. The three forms that are one document have one entry.
+/// A session of each form with something of everything, as far as there is one. A form that is one document has one entry.
 fn entries(format: Format) -> Vec<Value> {
     match format {
         Format::ClaudeCode => vec![
@@ -87,11 +89,15 @@ fn entries(format: Format) -> Vec<Value> {
             {"role": "tool", "tool_call_id": "1", "content": "x", "extra": {"returncode": 0}},
             {"object": "response", "output": [{"type": "function_call", "call_id": "2", "name": "bash", "arguments": "{}"}]},
             {"type": "function_call_output", "call_id": "2", "output": "x"}, {"role": "exit", "content": "x"}]})],
-        _ => vec![json!({"history": [
+        Format::SweAgent => vec![json!({"history": [
             {"role": "system", "content": "S"}, {"role": "user", "content": [{"type": "text", "text": "go"}], "is_demo": true},
             {"role": "assistant", "content": "T\n```\nls\n```", "thought": "T", "action": "ls"}, {"role": "user", "content": "x"},
             {"role": "assistant", "content": "T", "action": "ls", "tool_calls": [{"id": "1", "function": {"name": "open", "arguments": "{}"}}]},
             {"role": "tool", "content": "x", "tool_call_ids": ["1"]}]})],
+        _ => match small_session(format) {
+            (file, true) => file.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
+            (file, false) => vec![serde_json::from_str(&file).unwrap()],
+        },
     }
 }
 
@@ -223,14 +229,14 @@ proptest! {
 
     #[test]
     fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        for format in FORMATS {
-            read_well(&bytes, *format)?;
+        for format in formats() {
+            read_well(&bytes, format)?;
         }
     }
 
     #[test]
     fn any_value_in_any_place_is_answered(
-        format in prop::sample::select(FORMATS),
+        format in prop::sample::select(formats()),
         edits in prop::collection::vec((any::<Index>(), any::<usize>(), any_json()), 1..6),
         order in prop::collection::vec(any::<Index>(), 0..4),
     ) {
@@ -248,7 +254,7 @@ proptest! {
 
     #[test]
     fn any_damage_to_the_bytes_is_answered(
-        format in prop::sample::select(FORMATS),
+        format in prop::sample::select(formats()),
         damage in prop::collection::vec((any::<Index>(), any::<Index>(), prop::option::of(any::<u8>())), 1..4),
     ) {
         let mut bytes = text(&entries(format));
@@ -264,8 +270,9 @@ proptest! {
     }
 
     #[test]
-    fn a_session_that_is_still_being_written_is_read_up_to_there(format in prop::sample::select(LISTS), cut in any::<Index>()) {
+    fn a_session_that_is_still_being_written_is_read_up_to_there(format in prop::sample::select(formats()), cut in any::<Index>()) {
         let entries = entries(format);
+        prop_assume!(entries.len() > 1);
         let whole = text(&entries);
         let document = read(&whole[..1 + cut.index(whole.len() - 1)], Some(format));
         prop_assert!(document.is_ok(), "{:?}", document.err());
@@ -274,15 +281,78 @@ proptest! {
 
 #[test]
 fn the_samples_hold_what_they_should() {
-    for format in FORMATS {
-        let document = read(&text(&entries(*format)), Some(*format)).unwrap();
+    for format in formats() {
+        let document = read(&text(&entries(format)), Some(format)).unwrap();
         assert_eq!(document.warnings, [], "{format}");
         assert!(
-            document.messages.len() > 1 || *format == Format::Copilot,
+            document.messages.len() > 1 || format == Format::Copilot,
             "{format}: {:?}",
             document.messages
         );
     }
+}
+
+/// A way in which a file is odd and says the same.
+type Oddity = (&'static str, fn(&str, bool) -> String);
+
+#[test]
+fn a_file_that_was_copied_cut_or_printed_oddly_says_the_same() {
+    const ODDITIES: &[Oddity] = &[
+        ("a byte order mark", |file, _| format!("\u{feff}{file}")),
+        ("lines that end in CRLF", |file, _| file.replace('\n', "\r\n")),
+        ("no last line end", |file, _| file.trim_end().to_owned()),
+        ("blank lines", |file, _| format!("\n  \n{file}\n\n")),
+        ("zeros after a crash", |file, _| format!("{file}{}", "\0".repeat(4096))),
+        ("blank lines between", |file, is_lines| match is_lines {
+            true => file.replace('\n', "\n\n"),
+            false => file.to_owned(),
+        }),
+        ("half of one more line", |file, is_lines| match is_lines {
+            true => format!("{}\n{}", file.trim_end(), &file[..file.find('\n').unwrap() / 2]),
+            false => file.to_owned(),
+        }),
+        ("fields in another order", |file, is_lines| {
+            fn turned(value: &mut Value) {
+                match value {
+                    Value::Array(items) => items.iter_mut().for_each(turned),
+                    Value::Object(fields) => {
+                        *fields = std::mem::take(fields).into_iter().rev().collect();
+                        fields.values_mut().for_each(turned);
+                    }
+                    _ => {}
+                }
+            }
+            let turned = |entry: &str| {
+                let mut entry = serde_json::from_str(entry).unwrap();
+                turned(&mut entry);
+                entry.to_string()
+            };
+            match is_lines {
+                true => file.lines().map(|line| turned(line) + "\n").collect(),
+                false => turned(file),
+            }
+        }),
+        ("characters as escapes", |file, _| file.replace(" te", " t\\u0065")),
+    ];
+    let mut wrong = Vec::new();
+    for format in formats() {
+        let (file, is_lines) = small_session(format);
+        let plain = read(file.as_bytes(), None).unwrap();
+        for (oddity, odd) in ODDITIES {
+            let odd = odd(&file, is_lines);
+            match read(odd.as_bytes(), None) {
+                Ok(document) if document.format != format => {
+                    wrong.push(format!("{format}, {oddity}: {}", document.format))
+                }
+                Ok(document) if shape::exact(&document.messages) != shape::exact(&plain.messages) => {
+                    wrong.push(format!("{format}, {oddity}: {}", shape::exact(&document.messages)));
+                }
+                Ok(_) => {}
+                Err(error) => wrong.push(format!("{format}, {oddity}: {error}")),
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0], "{}", wrong.join("\n"));
 }
 
 /// Far more than linear work takes on a busy machine, and far less than quadratic work takes on an idle one.

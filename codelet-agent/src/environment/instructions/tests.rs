@@ -149,7 +149,7 @@ fn instructions_below_are_gathered_by_the_same_rules_beside_those_that_hold_ever
         ("/repo/lib/deep/down/CLAUDE.md", "too much"),
         ("/etc/passwd", "secret"),
     ]);
-    let folders = folders_below(&world.places(), Path::new("/repo/lib/deep/down/a.rs"));
+    let folders = folders_below(&world.places(), Path::new("/repo/lib/deep/down/a.rs"), false);
     assert_eq!(
         folders,
         ["/repo/lib", "/repo/lib/deep", "/repo/lib/deep/down"].map(PathBuf::from)
@@ -170,7 +170,11 @@ fn instructions_below_are_gathered_by_the_same_rules_beside_those_that_hold_ever
         ("/repo/app/in/b/CLAUDE.md", &["/repo/app/in"]),
     ] {
         let folders: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
-        assert_eq!(folders_below(&world.places(), Path::new(file)), folders, "{file}");
+        assert_eq!(
+            folders_below(&world.places(), Path::new(file), false),
+            folders,
+            "{file}"
+        );
     }
 }
 

@@ -45,7 +45,8 @@ impl Tool for Does {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
-    fn action(&self, _: &Parameters) -> Action {
+    fn action(&self, parameters: &Parameters) -> Action {
+        assert_ne!(parameters.str("what"), Some("break down"));
         let kind = if self.only_looks {
             ActionKind::Read
         } else {
@@ -64,11 +65,17 @@ impl Tool for Does {
                 folder: String::new(),
                 looks: Looking::Inside,
             }]),
+            Some("break down") => panic!("out of ink"),
+            Some(what) if what.starts_with("sh ") => Ok(vec![Need::Run {
+                command: what["sh ".len()..].to_owned(),
+                folder: String::new(),
+                looks: Looking::Only,
+            }]),
             Some(what) => Ok(match what.strip_prefix("file ") {
                 Some(path) if self.only_looks => vec![Need::Read {
                     path: path.into(),
                     is_inside: path.starts_with("/repo/"),
-                    is_file: true,
+                    is_file: !path.ends_with('/'),
                 }],
                 Some(path) => vec![Need::Change {
                     path: path.into(),
@@ -81,6 +88,7 @@ impl Tool for Does {
         }
     }
     fn describe(&self, parameters: &Parameters) -> String {
+        assert_ne!(parameters.str("what"), Some("break down"));
         parameters.str("what").unwrap_or_default().to_owned()
     }
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
@@ -146,6 +154,10 @@ impl Surroundings for Project {
         let is_there =
             files.contains_key(path) || !path.ends_with("SKILL.md") && files.keys().any(|file| file.starts_with(path));
         is_there.then(|| path.to_owned())
+    }
+    fn is_folder(&self, path: &Path) -> bool {
+        let files = self.files.lock().unwrap();
+        !files.contains_key(path) && files.keys().any(|file| file.starts_with(path))
     }
     fn text(&self, path: &Path, _: usize) -> Option<(String, u64)> {
         let text = self.files.lock().unwrap().get(path)?.clone();
