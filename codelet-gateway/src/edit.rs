@@ -89,11 +89,21 @@ pub struct Edited {
     pub facts: Facts,
 }
 
+/// Tells conversations apart, by hashes that mean something in this process only. Many begin with the same words: the instructions of an agent, a
+/// prompt that is tried several times. The first reply, with the names of its calls, is of one alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Identity {
+    /// Of everything before the first reply.
+    pub opening: u64,
+    /// Of the same and that reply; as `opening` where there is no reply yet.
+    pub first_reply: u64,
+}
+
 /// Facts about a request.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Facts {
-    /// Tells conversations apart: the same for all requests of one, in this process. None where the body is no conversation.
-    pub conversation: Option<u64>,
+    /// The conversation. None where the body is none.
+    pub conversation: Option<Identity>,
     /// The model that is asked.
     pub model: String,
     /// The model's window, or the one that was set, in tokens.

@@ -1,7 +1,7 @@
 //! The ledger: figures of each request, and never a word of one.
 
 use crate::Api;
-use crate::edit::Facts;
+use crate::edit::{Facts, Identity};
 use crate::lines::Lines;
 use crate::totals::Totals;
 use codelet_context::price::{self, PriceCard};
@@ -27,7 +27,9 @@ pub(crate) struct Row {
     pub at: SystemTime,
     /// The interface.
     pub api: Api,
-    /// Facts about its conversation.
+    /// The number of its conversation, once it is in the books.
+    pub conversation: Option<u64>,
+    /// Facts about it.
     pub facts: Facts,
     /// The status of the answer; none where there was none.
     pub status: Option<u16>,
@@ -79,7 +81,12 @@ pub struct Ledger {
 #[derive(Default)]
 struct Books {
     rows: VecDeque<Row>,
+    /// By their numbers.
     conversations: HashMap<u64, Conversation>,
+    /// The numbers of conversations by the hash of everything up to the first reply, and, of those that have none yet, by that of their opening.
+    numbers: HashMap<u64, u64>,
+    /// How many there were.
+    count: u64,
     totals: Totals,
 }
 
@@ -125,11 +132,13 @@ impl Ledger {
             .map(|(card, billed)| card.cost(billed.usage, billed.write_1h));
         let mut books = self.books();
         match row.facts.conversation {
-            Some(id) => {
-                let conversation = books.conversations.entry(id).or_default();
+            Some(identity) => {
+                let number = books.number(identity);
+                row.conversation = Some(number);
+                let conversation = books.conversations.entry(number).or_default();
                 let edits = conversation.edits;
                 conversation.add(&mut row, billed, card);
-                books.totals.edits += (books.conversations[&id].edits - edits) as u64;
+                books.totals.edits += (books.conversations[&number].edits - edits) as u64;
             }
             // What has failed is told, although nobody knows of which conversation it is.
             None if row.fail_open.is_none() => {
@@ -222,6 +231,20 @@ impl Conversation {
 }
 
 impl Books {
+    /// The number of a conversation. Of several that were opened alike, each gets its own with its first reply, and the first of them the one that the
+    /// opening had.
+    fn number(&mut self, identity: Identity) -> u64 {
+        if let Some(number) = self.numbers.get(&identity.first_reply) {
+            return *number;
+        }
+        let number = self.numbers.remove(&identity.opening).unwrap_or_else(|| {
+            self.count += 1;
+            self.count
+        });
+        self.numbers.insert(identity.first_reply, number);
+        number
+    }
+
     fn close(&mut self, row: &Row) {
         let totals = &mut self.totals;
         totals.requests += 1;
@@ -239,6 +262,7 @@ impl Books {
             let oldest = self.conversations.iter().min_by_key(|(id, it)| (it.last, **id));
             if let Some(oldest) = oldest.map(|(id, _)| *id) {
                 self.conversations.remove(&oldest);
+                self.numbers.retain(|_, number| *number != oldest);
             }
         }
     }
@@ -252,7 +276,7 @@ pub(crate) fn line(row: &Row) -> Value {
         "time_ms": u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
         "api": row.api.format().name(),
         "model": facts.model,
-        "conversation": facts.conversation.map(|id| format!("{id:016x}")),
+        "conversation": row.conversation,
         "step": facts.step,
         "tokens_before": facts.before,
         "tokens_after": facts.after,
@@ -276,14 +300,21 @@ pub(crate) fn usage(usage: Usage) -> Value {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
+
+    fn identity(opening: u64, first_reply: u64) -> Identity {
+        Identity { opening, first_reply }
+    }
 
     fn row(before: Tokens, after: Tokens) -> Row {
         Row {
             at: SystemTime::now(),
             api: Api::Anthropic,
+            conversation: None,
             facts: Facts {
-                conversation: Some(7),
+                conversation: Some(identity(7, 7)),
                 model: "claude-opus-4-5".to_owned(),
                 window: 200_000,
                 before,
@@ -360,16 +391,46 @@ mod tests {
     }
 
     #[test]
+    fn conversations_that_begin_alike_are_told_apart_by_their_first_replies() {
+        let ledger = Ledger::new(None);
+        let ask = |opening, first_reply, tokens: Tokens, edits| {
+            let mut row = row(tokens, tokens / (edits as Tokens + 1));
+            (row.facts.conversation, row.facts.edits) = (Some(identity(opening, first_reply)), edits);
+            ledger.add(row, billed(tokens / 2, tokens / 2));
+        };
+        // Two of the same prompt at once, and a third one later.
+        ask(1, 1, 10_000, 0);
+        ask(1, 1, 10_000, 0);
+        for (first_reply, tokens) in [(11, 90_000), (12, 20_000), (11, 95_000), (12, 21_000)] {
+            ask(1, first_reply, tokens, usize::from(tokens > 90_000));
+        }
+        ask(1, 1, 10_000, 0);
+        ask(1, 13, 20_000, 0);
+        let mut shown = ledger.shown(usize::MAX);
+        shown.conversations.sort_by_key(|(number, _)| *number);
+        let requests: Vec<_> = shown.conversations.iter().map(|(_, it)| it.requests).collect();
+        assert_eq!(requests, [4, 2, 2]);
+        let numbers: Vec<_> = shown.rows.iter().map(|row| row.conversation.unwrap()).collect();
+        assert_eq!(numbers, [1, 1, 1, 2, 1, 2, 3, 3]);
+        // What the long one would have cost is not taken for written anew because a short one came in between.
+        let long = &shown.rows[4];
+        let card = price::find(&long.facts.model).unwrap();
+        let written = card.cost(Usage::from_exclusive(0, 190_000, 0, 100), 0);
+        assert!(long.passing.unwrap() < written / 2.0, "{long:?}");
+    }
+
+    #[test]
     fn the_books_are_bounded() {
         let ledger = Ledger::new(None);
         for id in 0..(MOST_ROWS as u64 + 50) {
             let mut row = row(10, 10);
-            row.facts.conversation = Some(id);
+            row.facts.conversation = Some(identity(id, id));
             ledger.add(row, billed(1, 1));
         }
         let shown = ledger.shown(usize::MAX);
         assert_eq!(shown.rows.len(), MOST_ROWS);
         assert!(shown.conversations.len() <= MOST_CONVERSATIONS);
+        assert!(ledger.books().numbers.len() <= MOST_CONVERSATIONS);
         assert_eq!(shown.totals.requests, MOST_ROWS as u64 + 50);
     }
 }

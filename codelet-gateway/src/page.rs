@@ -63,11 +63,11 @@ fn conversations(out: &mut String, shown: &Shown) {
         "<h2>Conversations</h2><table><tr><th>Model<th>Requests<th>Edits<th>As sent by the agent<th>As sent on<th>Billed<th>Without\
          <th>From the cache<th>Tokens over the last requests</tr>",
     );
-    for (id, it) in shown.conversations.iter().take(CONVERSATIONS) {
+    for (number, it) in shown.conversations.iter().take(CONVERSATIONS) {
         let rows: Vec<&Row> = shown
             .rows
             .iter()
-            .filter(|row| row.facts.conversation == Some(*id))
+            .filter(|row| row.conversation == Some(*number))
             .collect();
         let _ = write!(
             out,
@@ -165,9 +165,9 @@ fn explained(reason: &str) -> &str {
 pub(crate) fn json(ledger: &Ledger) -> String {
     let shown = ledger.shown(REQUESTS);
     let totals = &shown.totals;
-    let conversation = |(id, it): &(u64, Conversation)| {
+    let conversation = |(number, it): &(u64, Conversation)| {
         json!({
-            "conversation": format!("{id:016x}"),
+            "conversation": number,
             "model": it.model,
             "requests": it.requests,
             "edits": it.edits,

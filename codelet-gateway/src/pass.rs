@@ -206,6 +206,7 @@ impl Entry {
             row: Some(Row {
                 at: SystemTime::now(),
                 api,
+                conversation: None,
                 facts,
                 status: None,
                 usage: None,

@@ -2,7 +2,7 @@
 
 use super::fold::{Fold, Terms};
 use super::mark::{self, Marks};
-use super::{Asked, Edited, Editor, Facts};
+use super::{Asked, Edited, Editor, Facts, Identity};
 use crate::Api;
 use bytes::Bytes;
 use codelet_context::policy::CompactionConfig;
@@ -36,7 +36,7 @@ pub(super) struct Request<'a> {
     pub items: Vec<Cow<'a, [u8]>>,
     /// By item: a hash of all up to it.
     pub hashes: Vec<u64>,
-    pub conversation: u64,
+    pub conversation: Identity,
     pub window: Tokens,
     /// The client's marks for the cache, where it marks the conversation.
     pub marks: Option<Marks>,
@@ -50,6 +50,7 @@ impl<'a> Request<'a> {
         let slice = |range: &Range<usize>| mark::without(&body[range.clone()], &mut marks);
         let items: Vec<Cow<[u8]>> = listed.items.iter().map(slice).collect();
         let mut hash = editor.hasher.hash_one(asked.api);
+        let empty = hash;
         let hashes: Vec<u64> = items
             .iter()
             .map(|item| {
@@ -57,6 +58,12 @@ impl<'a> Request<'a> {
                 hash
             })
             .collect();
+        let first_reply = items.iter().position(|item| is_reply_item(item, asked.api.format()));
+        let upto = |count: usize| count.checked_sub(1).map_or(empty, |last| hashes[last]);
+        let conversation = Identity {
+            opening: upto(first_reply.unwrap_or(items.len())),
+            first_reply: upto(first_reply.map_or(items.len(), |at| at + 1)),
+        };
         let model = model(asked, listed);
         let settings = editor.settings;
         let window = settings.window.or(asked.window).or_else(|| (settings.windows)(&model));
@@ -68,7 +75,7 @@ impl<'a> Request<'a> {
             body,
             listed,
             items,
-            conversation: hashes[0],
+            conversation,
             hashes,
             window,
             terms: Terms {

@@ -3,7 +3,7 @@
 use crate::{PATIENCE, client, options, start};
 use bytes::Bytes;
 use codelet_context::tokens::Tokens;
-use codelet_gateway::edit::{Asked, Edit, Edited, Facts};
+use codelet_gateway::edit::{Asked, Edit, Edited, Facts, Identity};
 use codelet_gateway::{Ledger, Options};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -113,7 +113,10 @@ impl<F: Fn() -> Option<Vec<Bytes>> + Send + Sync + 'static> Edit for By<F> {
         Edited {
             body: (self.0)(),
             facts: Facts {
-                conversation: Some(1),
+                conversation: Some(Identity {
+                    opening: 1,
+                    first_reply: 1,
+                }),
                 model: "claude-opus-4-5".to_owned(),
                 window: 200_000,
                 before: 100_000,
