@@ -9,6 +9,7 @@ use hyper::body::{Body, Frame, Incoming};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -79,8 +80,8 @@ pub(crate) async fn read(room: &Semaphore, announced: Option<usize>, mut body: I
     }
 }
 
-/// Reads a body of which nothing is wanted.
-pub(crate) async fn skip(mut body: Incoming) {
+/// Reads a body of which nothing is wanted, up to a length: whoever is still sending when the connection ends does not read the answer.
+pub(crate) async fn skip<B: Body<Data = Bytes> + Unpin>(mut body: B) {
     let sent = async {
         let mut bytes = 0;
         while bytes <= MOST_READ
@@ -90,6 +91,41 @@ pub(crate) async fn skip(mut body: Incoming) {
         }
     };
     let _ = timeout(PAUSE, sent).await;
+}
+
+/// A body on its way to a provider. Where that wants no more of it, since it has answered before the end or cannot be reached, the rest is skipped.
+pub(crate) struct Onward(Option<Begun<Incoming>>);
+
+impl Onward {
+    pub fn new(body: Begun<Incoming>) -> Self {
+        Onward(Some(body))
+    }
+}
+
+impl Body for Onward {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        match &mut self.0 {
+            Some(body) => Pin::new(body).poll_frame(context),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.as_ref().is_none_or(Body::is_end_stream)
+    }
+}
+
+impl Drop for Onward {
+    fn drop(&mut self) {
+        if let Some(body) = self.0.take().filter(|body| !body.is_end_stream())
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(skip(body));
+        }
+    }
 }
 
 /// A body of which a part was read: that part, what went wrong then, and the rest as it comes, trailers included.

@@ -34,7 +34,6 @@ pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request
     match provider(&shared, &path, request.headers()) {
         Ok(provider) => to(provider, shared, path, request).await,
         Err((status, words)) => {
-            // Whoever is still sending when the connection ends does not read why.
             body::skip(request.into_body()).await;
             error(status, &words)
         }
@@ -165,7 +164,7 @@ impl Onward {
         }
         let body = match body.is_end_stream() {
             true => reqwest::Body::default(),
-            false => reqwest::Body::wrap(body),
+            false => reqwest::Body::wrap(body::Onward::new(body)),
         };
         self.send(headers, body).await
     }
