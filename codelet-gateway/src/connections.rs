@@ -2,11 +2,8 @@
 
 use crate::server::Answer;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, SizeHint};
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use tokio::sync::Notify;
 
 /// The connections that are idle, the one first that has been so for longest.
@@ -118,38 +115,15 @@ impl Drop for Connection {
 pub(crate) struct Question(Arc<Connection>);
 
 impl Question {
-    /// The answer, which is one only when all of it has gone.
+    /// The answer, which is one only when all of it has gone: until then, its body holds the question.
     pub fn answered_by(self, answer: Answer) -> Answer {
         answer.map(|body| {
-            let going = Going { body, _question: self };
-            going.boxed_unsync()
+            let held = move |fault| {
+                let _question = &self;
+                fault
+            };
+            body.map_err(held).boxed_unsync()
         })
-    }
-}
-
-/// The body of an answer on its way.
-struct Going<B> {
-    body: B,
-    _question: Question,
-}
-
-impl<B: Body + Unpin> Body for Going<B> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 
