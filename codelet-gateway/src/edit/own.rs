@@ -5,7 +5,7 @@
 /// In this order: Claude Code, Codex (`codex-rs/core/templates/compact/prompt.md`), OpenCode and what was made from it (two), Gemini CLI and what was
 /// made from it, Cline. As public repositories quote them, in November 2026; not as the newest versions were seen to send them.
 const REQUESTS: &[&str] = &[
-    "Your task is to create a detailed summary of the conversation so far",
+    "Your task is to create a detailed summary of",
     "You are performing a CONTEXT CHECKPOINT COMPACTION",
     "Provide a detailed prompt for continuing our conversation above",
     "Provide a detailed summary for continuing our conversation above",
