@@ -48,7 +48,7 @@ pub fn run(arguments: &[&str]) -> Result<String, Vec<String>> {
                 preset = Preset::from_name(name).ok_or_else(|| vec![format!("no policy {name}")])?;
                 rest
             }
-            ["--beside", python] => return beside(Path::new(python)),
+            ["--beside", python] => return beside(Path::new(python), each),
             other => return Err(vec![format!("no such measurement: {}", other.join(" "))]),
         };
     }
@@ -100,13 +100,16 @@ fn head() -> String {
 /// The gateway and other programs, by the computed bill and by that of a provider which every request is sent to: with
 /// a window of 200k and a cache lifetime of five minutes, and the gateway alone with the others. `python` is an
 /// interpreter with their libraries.
-fn beside(python: &Path) -> Result<String, Vec<String>> {
+fn beside(python: &Path, each: bool) -> Result<String, Vec<String>> {
     let Some(sessions) = recorded()? else { return skipped() };
     crate::say(&head());
     let tell = |window, name: &str, played: &[Played]| {
         for (bill, kind) in [(0, ""), (1, ", sent")] {
             let lines = sum_up(window, &format!("{name}{kind}"), played, bill);
             lines.iter().for_each(|line| crate::say(line));
+        }
+        for it in played.iter().filter(|_| each) {
+            crate::say(&it.line(window, name));
         }
     };
     for (window, lifetime) in [
@@ -252,8 +255,9 @@ impl Played {
         let ((fitting, edited), (passed, through)) = (self.fitting, self.whole);
         let (passed, through) = (passed[0], through[0]);
         format!(
-            "{window}\t{name}\t{:.4}\t{:.4}\t{passed:.3}\t{through:.3}\t{}\t{}\t{}/{}\t{}\t{}\t{}",
+            "{window}\t{name}\t{:.4}\t{:.4}\t{:.4}\t{passed:.3}\t{through:.3}\t{}\t{}\t{}/{}\t{}\t{}\t{}",
             edited[0] / fitting[0],
+            edited[1] / fitting[1],
             through / passed,
             self.requests,
             self.edits,
