@@ -6,5 +6,6 @@ pub mod anchor;
 pub(crate) mod check;
 pub mod facts;
 mod gathered;
+pub mod pipe;
 
 pub(crate) use gathered::Evidence;

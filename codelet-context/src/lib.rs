@@ -136,7 +136,7 @@ mod summary;
 mod text;
 
 pub use budget::{breaks, economics, policy, price, tracker, usage};
-pub use evidence::{anchor, facts};
+pub use evidence::{anchor, facts, pipe};
 pub use session::{conversation, inspect};
 pub use summary::summary_request;
 pub use text::body;

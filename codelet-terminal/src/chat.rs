@@ -469,6 +469,7 @@ impl<F: Front> Chat<F> {
                 id,
                 tool: name,
                 success: output.success,
+                failed_in_pipe: output.failed_in_pipe(&Action::command(line)),
                 bytes: output.text.len() as u64 + output.lost,
                 elapsed: began.elapsed(),
                 printed: output.text,

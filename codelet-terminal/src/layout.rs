@@ -130,13 +130,17 @@ fn suggestions(repl: &Repl, look: &Look, width: usize, room: usize) -> Vec<Line<
     let (candidates, chosen) = repl.candidates();
     let from = (chosen + 1).saturating_sub(room);
     let shown = candidates.iter().enumerate().skip(from).take(room);
+    let texts = shown.clone().filter(|(_, candidate)| !candidate.help.is_empty());
+    let widest = texts.map(|(_, candidate)| columns(&candidate.text)).max();
+    let widest = widest.unwrap_or(0).min(width / 3);
     let row = |(at, candidate): (usize, &crate::complete::Candidate)| {
         let (role, mark) = match at == chosen {
             true => (Role::Accent, "> "),
             false => (Role::Text, "  "),
         };
         let text = Span::styled(format!("{mark}{}", clean(&candidate.text, 4)), look.style(role));
-        let help = Span::styled(format!("  {}", candidate.help), look.style(Role::Dim));
+        let gap = " ".repeat(widest.saturating_sub(columns(&candidate.text)) + 2);
+        let help = Span::styled(format!("{gap}{}", candidate.help), look.style(Role::Dim));
         clip_line(Line::from(vec![text, help]), width)
     };
     shown.map(row).collect()

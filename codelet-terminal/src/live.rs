@@ -606,6 +606,7 @@ impl Live {
         }
         let lines = self.renderer.say(lines);
         self.finished.extend(lines);
+        self.renderer.asked_for(&question.call, &question.needs);
         self.change(true);
         if self.repl.waiting() == 0 {
             self.attention

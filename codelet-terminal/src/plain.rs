@@ -206,6 +206,7 @@ impl Plain {
         let Some((question, directory)) = self.questions.front() else {
             return;
         };
+        self.renderer.asked_for(&question.call, &question.needs);
         let mut lines = questions::body(&self.look, question, directory);
         let always = match question.grants.is_empty() {
             true => String::new(),

@@ -167,6 +167,7 @@ fn finished(id: &str, tool: &str, success: bool, millis: u64, printed: &str, dif
         id: Arc::from(id),
         tool: Arc::from(tool),
         success,
+        failed_in_pipe: Vec::new(),
         bytes: printed.len() as u64,
         elapsed: Duration::from_millis(millis),
         printed: Body::new(printed),

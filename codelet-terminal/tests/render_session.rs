@@ -4,8 +4,10 @@
 
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::run::Ending;
+use codelet_agent::tool::Need;
 use codelet_context::body::Body;
 use codelet_context::message::Action;
+use codelet_context::pipe::FailedInPipe;
 use codelet_terminal::render::wrap::{line_columns, line_text, rows};
 use codelet_terminal::render::{Background, Look, Renderer, Styles};
 use proptest::prelude::*;
@@ -35,6 +37,7 @@ fn finished(id: &str, success: bool, printed: &str) -> Event {
         id: Arc::from(id),
         tool: Arc::from("Bash"),
         success,
+        failed_in_pipe: Vec::new(),
         bytes: printed.len() as u64,
         elapsed: Duration::from_millis(4),
         printed: Body::new(printed),
@@ -414,6 +417,7 @@ fn a_change_that_is_shown_in_part_can_be_unfolded_whole() {
             id: Arc::from("a"),
             tool: Arc::from("Write"),
             success: true,
+            failed_in_pipe: Vec::new(),
             bytes: 17,
             elapsed: Duration::from_millis(4),
             printed: Body::new("Created new.txt.\n"),
@@ -428,6 +432,31 @@ fn a_change_that_is_shown_in_part_can_be_unfolded_whole() {
             shown.push_str(&text(&lines));
         }
         assert_eq!(shown.contains(&format!("+line {lines}")), is_folded, "{lines}: {shown}");
+    }
+}
+
+#[test]
+fn a_change_that_its_question_showed_is_not_shown_once_more() {
+    let diff = |name: &str, line: &str| format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-old\n+{line}\n");
+    for (asked, is_shown) in [(Some("new"), false), (Some("other"), true), (None, true)] {
+        let mut renderer = Renderer::new(look());
+        renderer.on(&started("a", "a.txt"), at(1));
+        if let Some(line) = asked {
+            let change = Need::Change {
+                path: "/work/a.txt".into(),
+                is_inside: true,
+                owner: None,
+                diff: diff("/work/a.txt", line),
+            };
+            renderer.asked_for("a", &[change]);
+        }
+        let mut event = finished("a", true, "Changed.\n");
+        if let Event::ToolFinished { diff: made, .. } = &mut event {
+            *made = diff("a.txt", "new").into();
+        }
+        let told = text(&renderer.on(&event, at(2)));
+        assert!(told.starts_with("✓ Bash a.txt +1 −1"), "{told}");
+        assert_eq!(told.contains("+ new"), is_shown, "{told}");
     }
 }
 
@@ -502,9 +531,58 @@ fn who_leaves_is_not_told_what_could_be_said_next() {
 #[test]
 fn a_long_paste_is_echoed_in_short() {
     let mut renderer = Renderer::new(look());
-    let lines = renderer.prompt(&"a line of it\n".repeat(10_000), at(1));
-    assert_eq!(lines.len(), 13);
-    assert_eq!(line_text(&lines[12]), "  … 9,988 more lines, 130.0 kB");
+    let paste = "a line of it\n".repeat(10_000);
+    // With the question on the side of it where it was typed.
+    let lines = text(&renderer.prompt(&format!("What is\n{paste}"), at(1)));
+    assert_eq!(lines.lines().count(), 13);
+    assert!(lines.starts_with("› What is\n  a line of it\n"), "{lines}");
+    let lines = text(&renderer.prompt(&format!("{paste}what is this?"), at(1)));
+    let end = "  … 9,989 more lines, 130.0 kB\n  a line of it\n  a line of it\n  what is this?\n";
+    assert!(lines.ends_with(end), "{lines}");
+    assert_eq!(
+        renderer.prompt(&"a line\n".repeat(12), at(1)).len(),
+        13,
+        "a blank line, and all of it"
+    );
+}
+
+#[test]
+fn what_failed_within_a_pipe_is_named_where_the_line_as_a_whole_did_not_fail() {
+    let output = "1 failed, 3 passed\n[exit statuses in the pipe: 1, 0]\n";
+    let ended = |success: bool, failed_in_pipe: Vec<FailedInPipe>| {
+        let mut renderer = Renderer::new(look());
+        renderer.on(&started("a", "pytest | tail -1"), at(1));
+        let mut event = finished("a", success, output);
+        if let Event::ToolFinished {
+            failed_in_pipe: failed, ..
+        } = &mut event
+        {
+            *failed = failed_in_pipe;
+        }
+        text(&renderer.on(&event, at(2)))
+    };
+    let pytest = FailedInPipe {
+        program: Some("pytest".into()),
+        status: 1,
+    };
+    let told = ended(true, vec![pytest.clone()]);
+    assert!(
+        told.starts_with("! Bash pytest | tail -1 · pytest: exit 1 · 1 line, "),
+        "{told}"
+    );
+    assert!(!told.contains("in the pipe"), "once is enough: {told}");
+    let told = ended(false, vec![pytest]);
+    assert!(told.starts_with("✗ Bash pytest | tail -1 · failed · "), "{told}");
+}
+
+#[test]
+fn an_answer_that_starts_over_is_parted_from_the_one_that_was_cut_off() {
+    let mut renderer = Renderer::new(look());
+    let mut told = text(&renderer.on(&Event::Text("Half of a sent".to_owned()), at(1)));
+    told += &text(&renderer.on(&Event::Void, at(2)));
+    told += &text(&renderer.on(&asking(), at(3)));
+    told += &text(&renderer.on(&Event::Text("A whole one.\n\n".to_owned()), at(4)));
+    assert_eq!(told, "Half of a sent\n… cut off here; retrying\n\nA whole one.\n");
 }
 
 /// Arbitrary events, with hostile texts.

@@ -7,6 +7,7 @@ use codelet_context::body::Body;
 use codelet_context::conversation::{Conversation, Withdrawn};
 use codelet_context::message::Action;
 use codelet_context::notice::Notice;
+use codelet_context::pipe::FailedInPipe;
 use codelet_context::policy::Reason;
 use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
@@ -117,6 +118,8 @@ pub enum Event {
         tool: Arc<str>,
         /// True if it succeeded.
         success: bool,
+        /// The commands that failed in its last pipeline before the last one, which alone decides `success`.
+        failed_in_pipe: Vec<FailedInPipe>,
         /// The size of its output, in bytes, before any truncation.
         bytes: u64,
         /// The time it took.

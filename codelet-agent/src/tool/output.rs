@@ -3,7 +3,8 @@
 use crate::permission::narrowed::Narrowed;
 use crate::permission::need::Lack;
 use codelet_context::body::Body;
-use codelet_context::message::Image;
+use codelet_context::message::{Action, Image};
+use codelet_context::pipe::{self, FailedInPipe};
 use codelet_context::refusal::RefusedBy;
 
 /// The maximum of one output kept in memory, in bytes.
@@ -49,6 +50,12 @@ pub struct Output {
 }
 
 impl Output {
+    /// Returns the commands that failed in the last pipeline of this call before its last one.
+    pub fn failed_in_pipe(&self, action: &Action) -> Vec<FailedInPipe> {
+        let line = action.command.as_deref().unwrap_or_default();
+        pipe::failed(line, &self.pipe)
+    }
+
     /// Returns a successful output.
     pub fn success(text: impl Into<Body>) -> Self {
         Output {

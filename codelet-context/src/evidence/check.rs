@@ -105,10 +105,7 @@ pub(crate) fn checks_of(line: &str) -> Vec<Check> {
 
 /// Describes the command at `at` as a check.
 fn check(commands: &[(Vec<String>, Option<Between>)], kind: CheckKind, at: usize) -> Check {
-    let begins = commands
-        .iter()
-        .rposition(|(_, between)| matches!(between, Some(between) if *between != Between::Pipe));
-    let begins = begins.map_or(0, |before| before + 1);
+    let begins = last_pipeline(commands);
     let mut behind = commands[at..].iter().filter_map(|(_, between)| *between);
     let mut before = commands[..at].iter();
     let is_sure = |(words, between): &(Vec<String>, Option<Between>)| {
@@ -123,6 +120,21 @@ fn check(commands: &[(Vec<String>, Option<Between>)], kind: CheckKind, at: usize
         succeeds_with_line: behind.all(|between| between == Between::And),
         in_pipe: (at >= begins).then(|| (at - begins, commands.len() - begins)),
     }
+}
+
+/// The index of the first command of the last pipeline.
+fn last_pipeline(commands: &[(Vec<String>, Option<Between>)]) -> usize {
+    let before = commands
+        .iter()
+        .rposition(|(_, between)| matches!(between, Some(between) if *between != Between::Pipe));
+    before.map_or(0, |before| before + 1)
+}
+
+/// The commands of the last pipeline of a line, as words.
+pub(crate) fn commands_of_last_pipeline(line: &str) -> Vec<Vec<String>> {
+    let mut commands = commands(line);
+    let begins = last_pipeline(&commands);
+    commands.drain(begins..).map(|(words, _)| words).collect()
 }
 
 /// Returns whether a check has passed, by its own recorded status or, without one, by its [output](says_passed). `None`
@@ -176,25 +188,26 @@ pub(crate) fn is_commit(line: &str) -> bool {
     hash.is_some_and(|(_, hash)| hash.len() >= 7 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The kind of a command, from its words.
-fn kind_of(words: &[String]) -> Option<CheckKind> {
-    let mut words = words.iter().map(String::as_str).peekable();
-    while let Some(word) = words.peek() {
+/// The name of a command's program without its folder, and the words that follow it. Settings and wrappers such as
+/// `env` are skipped.
+pub(crate) fn program(words: &[String]) -> Option<(&str, &[String])> {
+    let at = words.iter().position(|word| {
         let is_setting = word
             .split_once('=')
             .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
         let is_wrapper = matches!(
-            *word,
+            word.as_str(),
             "time" | "timeout" | "env" | "sudo" | "nice" | "command" | "exec" | "rtk"
         );
         let is_figure = word.bytes().next().is_some_and(|b| b.is_ascii_digit());
-        if !(is_setting || is_wrapper || is_figure) {
-            break;
-        }
-        words.next();
-    }
-    let words: Vec<&str> = words.collect();
-    let program = words.first()?.rsplit(['/', '\\']).next()?;
+        !(is_setting || is_wrapper || is_figure)
+    })?;
+    Some((words[at].rsplit(['/', '\\']).next()?, &words[at + 1..]))
+}
+
+/// The kind of a command, from its words.
+fn kind_of(words: &[String]) -> Option<CheckKind> {
+    let (program, words) = program(words)?;
     let is = |known: &str, word: &str| match known.strip_suffix('*') {
         Some(start) => word.starts_with(start),
         None => known == word,
@@ -203,7 +216,7 @@ fn kind_of(words: &[String]) -> Option<CheckKind> {
         let Some((first, rest)) = row.1.split_first() else {
             return false;
         };
-        let mut said = words[1..].iter();
+        let mut said = words.iter();
         is(first, program)
             && rest.iter().all(|known| {
                 let is_option = known.starts_with('-');

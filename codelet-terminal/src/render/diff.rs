@@ -40,6 +40,11 @@ struct DiffRow {
 }
 
 impl Diff {
+    /// Returns whether this diff shows the same changed lines as another one, at the same places.
+    pub(crate) fn has_rows_of(&self, other: &Diff) -> bool {
+        !other.is_empty() && self.hunks == other.hunks
+    }
+
     /// Parses a unified diff; ignores anything else. A line counts as a header only where no hunk expects a line, so
     /// that a file's content cannot imitate one.
     pub fn parse(text: &str) -> Self {

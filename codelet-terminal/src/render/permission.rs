@@ -83,6 +83,17 @@ pub fn question(facts: &[Fact<'_>], look: &Look) -> Vec<Line<'static>> {
     out
 }
 
+/// The changes that the question shows in full.
+pub(crate) fn shown_whole(needs: &[Need], look: &Look) -> Vec<Diff> {
+    let changes = needs.iter().filter_map(|need| match need {
+        Need::Change { diff, .. } => Some(Diff::parse(diff)),
+        _ => None,
+    });
+    changes
+        .filter(|diff| look.is_plain() || diff.rows() <= CHANGED)
+        .collect()
+}
+
 /// The full text of whatever the question showed in part; `None` if it showed everything.
 pub fn rest(needs: &[Need], look: &Look) -> Option<String> {
     if look.is_plain() {

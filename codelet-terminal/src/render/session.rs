@@ -7,6 +7,7 @@ use super::clean::clean;
 use super::figures::{bytes, clock, count, took};
 use super::look::{Look, Role};
 use super::markdown::Markdown;
+use super::permission;
 use super::status::Status;
 use super::tool::{Running, Unfolding};
 use super::wrap::{Breaking, Wrap, clip, clip_line, rows};
@@ -25,8 +26,10 @@ const THOUGHT: usize = 256 * 1024;
 const THINKING_LINES: usize = 3;
 /// Folded texts that can be unfolded.
 const FOLDED: usize = 8;
-/// Lines of a prompt that are shown; a pasted one may have thousands.
-const PROMPT_LINES: usize = 12;
+/// Lines at the beginning and at the end of a long prompt that are shown: a pasted one may have thousands, with the
+/// question before or after it.
+const PROMPT_HEAD: usize = 9;
+const PROMPT_END: usize = 3;
 /// Maximum bytes of a prompt's line that are laid out at once.
 const PIECE: usize = 4 * super::markdown::MOST;
 /// Minimum time between two steps of the spinner, however many events arrive.
@@ -167,6 +170,13 @@ impl Renderer {
         self.status.queued = queued;
     }
 
+    /// Notes that the question for these needs of a call was shown, so that its changes are not shown once more.
+    pub fn asked_for(&mut self, call: &str, needs: &[Need]) {
+        if let Some(running) = self.running.iter_mut().find(|running| *running.id == *call) {
+            running.asked = permission::shown_whole(needs, &self.look);
+        }
+    }
+
     /// Sets whether a permission question is open, which the status line shows.
     pub fn set_asked(&mut self, is_asked: bool, now: Duration) {
         if self.is_asked == is_asked {
@@ -203,21 +213,25 @@ impl Renderer {
     /// beginning.
     pub fn prompt(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
         let mut out = self.begin_prompt(now);
-        let mut lines = text.trim_end().split('\n');
-        for (at, line) in lines.by_ref().take(PROMPT_LINES).enumerate() {
-            // One line of a paste may be as long as a file.
-            let (begun, rest) = line.split_at(line.floor_char_boundary(PIECE));
-            self.line_of_prompt(at, &[begun], rest.len(), &mut out);
+        let text = text.trim_end();
+        let more = text.split('\n').count().saturating_sub(PROMPT_HEAD + PROMPT_END);
+        for (at, line) in text.split('\n').enumerate() {
+            if at == PROMPT_HEAD && more > 0 {
+                let words = format!(
+                    "  {} {}, {}",
+                    self.look.pick("…", "..."),
+                    count(more as u64, "more line"),
+                    bytes(text.len() as u64)
+                );
+                out.push(self.one_line(&words, Role::Dim));
+            }
+            if !(PROMPT_HEAD..PROMPT_HEAD + more).contains(&at) {
+                // One line of a paste may be as long as a file.
+                let (begun, rest) = line.split_at(line.floor_char_boundary(PIECE));
+                self.line_of_prompt(at, &[begun], rest.len(), &mut out);
+            }
         }
-        let more = lines.count();
         if more > 0 {
-            let words = format!(
-                "  {} {}, {}",
-                self.look.pick("…", "..."),
-                count(more as u64, "more line"),
-                bytes(text.len() as u64)
-            );
-            out.push(self.one_line(&words, Role::Dim));
             self.fold("prompt", Body::new(text), Role::Prompt);
         }
         out

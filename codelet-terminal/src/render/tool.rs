@@ -8,6 +8,7 @@ use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, clip_line, columns};
 use codelet_agent::event::{Progress, Stopped};
 use codelet_context::body::Body;
+use codelet_context::pipe::{self, FailedInPipe};
 use codelet_context::refusal;
 use codelet_context::todo::TodoItem;
 use ratatui::style::Style;
@@ -58,6 +59,8 @@ pub struct Running {
     pub(super) has_printed: bool,
     /// The progress of a task.
     pub(super) progress: Option<Progress>,
+    /// The changes that its permission question showed in full.
+    pub(super) asked: Vec<Diff>,
     /// The unfinished line, where lines are streamed.
     begun: String,
     /// The number of lines streamed.
@@ -71,6 +74,8 @@ pub struct Running {
 pub struct Answered<'a> {
     /// True if it succeeded.
     pub success: bool,
+    /// The commands that failed in its last pipeline before the last one, which alone decides `success`.
+    pub failed_in_pipe: &'a [FailedInPipe],
     /// The size of its output, in bytes.
     pub bytes: u64,
     /// Its duration.
@@ -113,6 +118,7 @@ impl Running {
             tail: String::new(),
             has_printed: false,
             progress: None,
+            asked: Vec::new(),
             begun: String::new(),
             came: 0,
             shown: 0,
@@ -218,7 +224,11 @@ impl Running {
         let dim = look.style(Role::Dim);
         let dot = look.pick(" · ", " - ");
         let diff = Diff::parse(answer.diff);
+        let failed_in_pipe = pipe::told(answer.failed_in_pipe);
+        let has_failed_in_pipe = answer.success && !failed_in_pipe.is_empty();
         let mark = match answer.success {
+            // Neither: `pytest | tail` has failed, `grep … | wc -l` has not.
+            true if has_failed_in_pipe => Span::styled("! ", look.style(Role::Warning)),
             true => Span::styled(look.pick("✓ ", "* "), look.style(Role::Good)),
             false => Span::styled(look.pick("✗ ", "! "), look.style(Role::Error)),
         };
@@ -227,6 +237,10 @@ impl Running {
             tail.push(Span::styled(dot, dim));
             let how = answer.stopped.map_or("failed", Stopped::name);
             tail.push(Span::styled(how, look.style(Role::Error)));
+        }
+        if has_failed_in_pipe {
+            tail.push(Span::styled(dot, dim));
+            tail.push(Span::styled(failed_in_pipe, look.style(Role::Warning)));
         }
         if let Some(progress) = &self.progress {
             tail.push(Span::styled(how_far(progress, look), dim));
@@ -262,6 +276,8 @@ impl Running {
         } else if !answer.success {
             end = said.lines().filter(|line| !line.trim().is_empty()).collect();
             shown = self.failure(printed, LAST - usize::from(!end.is_empty()));
+        } else if self.asked.iter().any(|asked| asked.has_rows_of(&diff)) {
+            // Whoever permitted it has just read it.
         } else if !diff.is_empty() {
             out.extend(
                 diff.lines(&look.at_width(look.width.saturating_sub(2)), CHANGED)
@@ -398,9 +414,11 @@ impl<'a> Answered<'a> {
     }
 }
 
-/// The output with the tool's appended lines, except what the call's own line shows: that it succeeded, and its time.
+/// The output with the tool's appended lines, except what the call's own line shows: that it succeeded, what failed in
+/// its pipe, and its time.
 fn told<'a>(printed: &'a str, said: &str, success: bool) -> Cow<'a, str> {
-    let news = said.lines().filter(|line| !(success && line.starts_with("[exit 0")));
+    let is_shown = |line: &str| line.starts_with("[exit 0") || line.starts_with("[exit statuses in the pipe: ");
+    let news = said.lines().filter(|line| !(success && is_shown(line)));
     let mut told = Cow::Borrowed(printed);
     for line in news {
         let untimed = line.strip_suffix(" s]").and_then(|rest| rest.rsplit_once(", "));

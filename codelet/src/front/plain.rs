@@ -4,6 +4,7 @@ use super::{Done, Front, refused};
 use crate::paint::{Ink, Look, bytes, clean, clip, clip_path};
 use codelet_agent::event::{Event, Listen, Progress, Stopped};
 use codelet_agent::run::Ending;
+use codelet_context::pipe;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -169,6 +170,7 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
             Event::ToolFinished {
                 tool,
                 success,
+                failed_in_pipe,
                 bytes: printed,
                 remarks,
                 elapsed,
@@ -178,17 +180,25 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                 ..
             } if self.follows => {
                 self.tasks.retain(|(task, _)| *task != id);
-                let (ink, mark) = if success {
-                    (Ink::Green, "✓")
-                } else {
-                    (Ink::Red, "✗")
+                let failed_in_pipe = pipe::told(&failed_in_pipe);
+                let (ink, mark) = match success {
+                    true if !failed_in_pipe.is_empty() => (Ink::Yellow, "!"),
+                    true => (Ink::Green, "✓"),
+                    false => (Ink::Red, "✗"),
+                };
+                let in_pipe = match success && !failed_in_pipe.is_empty() {
+                    true => format!("{failed_in_pipe} · "),
+                    false => String::new(),
                 };
                 let took = codelet_context::notice::took(elapsed);
                 let tool = clean(&tool);
                 let line = match stopped {
                     Some(Stopped::NotRun) => format!("{tool} · {}", Stopped::NotRun.name()),
                     Some(stopped) => format!("{tool} · {} · {took}", stopped.name()),
-                    None => format!("{tool} · {} · {took}", bytes(printed.saturating_sub(remarks as u64))),
+                    None => format!(
+                        "{tool} · {in_pipe}{} · {took}",
+                        bytes(printed.saturating_sub(remarks as u64))
+                    ),
                 };
                 self.tell(ink, mark, &line);
                 if success && &*tool == TODO {

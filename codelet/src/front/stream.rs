@@ -6,6 +6,7 @@ use crate::escaped;
 use crate::exit::words;
 use codelet_agent::event::{Event, Listen, Progress, Stopped};
 use codelet_agent::interrupt::Interrupt;
+use codelet_context::pipe::FailedInPipe;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
 
@@ -106,6 +107,7 @@ fn event_json(event: &Event) -> Value {
             id,
             tool,
             success,
+            failed_in_pipe,
             bytes,
             elapsed,
             printed,
@@ -116,6 +118,10 @@ fn event_json(event: &Event) -> Value {
             "type": "tool_finished", "id": &**id, "tool": &**tool, "success": success, "bytes": bytes,
             "ms": elapsed.as_millis() as u64, "output": printed.as_str(), "diff": &**diff,
             "stopped": stopped.map(Stopped::name),
+            "failed_in_pipe": failed_in_pipe
+                .iter()
+                .map(|FailedInPipe { program, status }| json!({"program": program.as_deref(), "status": status}))
+                .collect::<Value>(),
         }),
         Event::Compacted { reason, notice } => {
             let mut line = json!({"type": "compacted"});

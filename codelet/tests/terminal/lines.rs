@@ -2,9 +2,9 @@
 
 use crate::common::agent::Bench;
 use crate::common::pty::{Session, Terminal};
-use crate::{SIZE, server, usage};
+use crate::{SIZE, everywhere, leave, server, usage};
 use codelet_testkit::server::{Gate, Reply, Server, Wire, block_on};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn open(replies: impl IntoIterator<Item = Reply>, size: (u16, u16)) -> (Bench, Server, Terminal) {
     let (bench, server) = (Bench::new(), server(replies));
@@ -143,4 +143,39 @@ fn a_question_in_a_narrow_window_is_broken_between_words_and_shows_all_of_a_chan
     terminal.wait("No.");
     assert!(!bench.work.join("a.txt").exists());
     crate::leave(&mut terminal, &server);
+}
+
+#[test]
+fn what_fails_within_a_pipe_is_shown_to_whoever_reads() {
+    let replies = || {
+        let piped = json!({"command": "sh check.sh | tail -1"});
+        vec![Reply::call("Bash", piped), Reply::text("One has failed.")]
+    };
+    let check = "echo 1 failed; exit 3\n";
+    everywhere(replies, &["--permission", "all"], |bench, server, session| {
+        bench.file("check.sh", check);
+        session.say("Check.");
+        session.wait("sh check.sh | tail -1 ");
+        session.wait("sh: exit 3");
+        session.wait("One has failed.");
+        leave(session, server);
+    });
+    let bench = Bench::new();
+    bench.file("check.sh", check);
+    let args = ["-p", "Check.", "--permission", "all"];
+    let server = crate::server(replies());
+    let mut terminal = Terminal::run(&bench, bench.asking(&server, Wire::Anthropic, &args), SIZE);
+    terminal.wait("! Bash · sh: exit 3 · ");
+    assert_eq!(terminal.end(), 0);
+    let server = crate::server(replies());
+    let output = bench.ask(
+        &server,
+        Wire::Anthropic,
+        &[&args[..], &["--output", "stream-json"]].concat(),
+    );
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let finished = lines.filter(|line| line["type"] == "tool_finished").collect::<Vec<_>>();
+    assert_eq!(finished[0]["success"], true);
+    assert_eq!(finished[0]["failed_in_pipe"], json!([{"program": "sh", "status": 3}]));
 }

@@ -43,6 +43,7 @@ impl Renderer {
                 id,
                 tool,
                 success,
+                failed_in_pipe,
                 bytes,
                 elapsed,
                 printed,
@@ -52,6 +53,7 @@ impl Renderer {
             } => {
                 let answer = Answered {
                     success: *success,
+                    failed_in_pipe,
                     bytes: *bytes,
                     elapsed: *elapsed,
                     printed,

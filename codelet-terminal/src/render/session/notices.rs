@@ -31,6 +31,8 @@ impl Renderer {
         if std::mem::take(&mut self.has_said) {
             let words = self.look.pick("… cut off here; retrying", "... cut off here; retrying");
             out.push(self.one_line(words, Role::Warning));
+            // The answer starts over.
+            self.last = Some(Topic::Notices);
         }
         self.done.said = 0;
         out
