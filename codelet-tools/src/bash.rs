@@ -500,7 +500,7 @@ fn ran(
     let script = program.arguments.first().cloned().unwrap_or_default();
     // A command that runs outside the sandbox by exception still uses the directory of sandboxed commands.
     let is_shut_in = permission != Permission::All;
-    let sandbox = program.sandbox.clone().filter(|_| permission == Permission::Edit);
+    let sandbox = program.sandbox.clone();
     // While a job of an earlier command runs, anything may change during a read-only command.
     let has_jobs = !left.families().is_empty();
     let may_change = has_jobs || !program.sandbox.as_ref().is_some_and(Sandbox::only_looks);
@@ -547,12 +547,19 @@ fn ran(
     let success = ended.end == End::Exited(0);
     // A command before the last pipe has its own exit status.
     let has_failed = matches!(ended.end, End::Exited(status) if status != 0 || pipe.iter().any(|status| *status != 0));
-    let has_network = sandbox.as_ref().is_some_and(Sandbox::has_network);
-    let lack = sandbox
-        .filter(|_| has_failed)
-        .and_then(|sandbox| lack::of(context, &sandbox, &text));
     let earlier = left.earlier(&ended.left);
-    let mut notes = ending::notes(context, &ended, timeout, (&text, has_network), moved, &pipe, &earlier);
+    let mut notes = ending::notes(
+        context,
+        &ended,
+        timeout,
+        (&text, sandbox.as_ref()),
+        moved,
+        &pipe,
+        &earlier,
+    );
+    let lack = sandbox
+        .filter(|_| has_failed && permission == Permission::Edit)
+        .and_then(|sandbox| lack::of(context, &sandbox, &text));
     // A read-only command changes nothing, and changes that the user makes meanwhile are found before the next command.
     let during = match may_change {
         true => left.look(context, is_shut_in),

@@ -6,7 +6,7 @@ use crate::git::{entries, text};
 use std::path::{Path, PathBuf};
 
 /// Paths outside the workspace that commands may write to in order to commit.
-#[derive(Default, Debug, PartialEq, Eq)]
+#[derive(Clone, Default, Debug, PartialEq, Eq)]
 pub(crate) struct Committed {
     pub writable: Vec<PathBuf>,
     /// True if other files are in the repository's folder, so that only the paths that hold and name commits are

@@ -4,23 +4,23 @@ use crate::cwd::Stands;
 use crate::process::{End, FinishedProcess};
 use crate::process_tree::Member;
 use crate::run_blocking::INTERRUPTED;
-use crate::sandbox::Sandboxing;
+use crate::sandbox::{Sandbox, Sandboxing};
 use crate::text::counted;
 use crate::tool_context::ToolContext;
 use codelet_context::message::BROKEN_PIPE;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Jobs that are listed by name.
 const NAMED: usize = 5;
 
-/// Returns the notes to append to this output of a command that did or did not have network access: one line each, in
-/// brackets; nothing after a quick success with output. `earlier` are jobs of other commands.
+/// Returns the notes to append to this output of a command that ran in this sandbox: one line each, in brackets;
+/// nothing after a quick success with output. `earlier` are jobs of other commands.
 pub(crate) fn notes(
     context: &ToolContext,
     ended: &FinishedProcess,
     timeout: Duration,
-    (text, has_network): (&str, bool),
+    (text, sandbox): (&str, Option<&Sandbox>),
     moved: Option<String>,
     pipe: &[u8],
     earlier: &[Member],
@@ -30,8 +30,9 @@ pub(crate) fn notes(
     notes.extend(moved);
     notes.extend(left(ended));
     notes.extend(out_of_reach(ended, text, earlier));
-    if matches!(ended.end, End::Exited(status) if status != 0) && ended.sandboxing.is_some() && may_be_sandbox(text) {
-        notes.push(sandbox(context, has_network));
+    let has_failed = matches!(ended.end, End::Exited(status) if status != 0);
+    if let Some(sandbox) = sandbox.filter(|_| has_failed && may_be_sandbox(text)) {
+        notes.push(limits(context, sandbox));
     }
     notes.into_iter().map(|note| format!("[{note}]\n")).collect()
 }
@@ -129,28 +130,44 @@ fn named(members: &[Member]) -> String {
     names.join(", ") + more
 }
 
-fn sandbox(context: &ToolContext, has_network: bool) -> String {
-    let network = if has_network { "" } else { "no network and " };
-    let within = match context.owned.parts_workspace() {
-        true => "what is there already and is neither a dot file nor a setting in ",
-        false => "",
+/// What a command can do in this sandbox.
+fn limits(context: &ToolContext, sandbox: &Sandbox) -> String {
+    let network = if sandbox.has_network() { "" } else { "no network and " };
+    let is_home = |folder: &Path| context.owned.holds_home() && folder == context.paths.root();
+    let written = |folder: &PathBuf| match sandbox.writes(folder) {
+        true => Some(folder.display().to_string()),
+        false if !sandbox.writes_below(folder) => None,
+        false if is_home(folder) => Some(format!(
+            "what is there already and is neither a dot file nor a setting in {}",
+            folder.display()
+        )),
+        false => Some(format!(
+            "what is there already and not protected in {}",
+            folder.display()
+        )),
     };
-    let roots: Vec<String> = context.paths.roots().map(|root| root.display().to_string()).collect();
+    let folders = context.paths.roots().chain([&context.options.temporary]);
+    let mut folders: Vec<String> = folders.filter_map(written).collect();
+    let last = folders.pop();
+    let written = match (last, folders.as_slice()) {
+        (None, _) => "nothing".to_owned(),
+        (Some(last), []) => format!("only in {last}"),
+        (Some(last), others) => format!("only in {} and {last}", others.join(", ")),
+    };
     format!(
-        "commands run in a sandbox: they write only in {within}{} and {}, use no terminal, and reach {network}no other program's socket (Docker, D-Bus, agents for keys)",
-        roots.join(", "),
-        context.options.temporary.display()
+        "commands run in a sandbox: they write {written}, use no terminal, and reach {network}no other program's socket (Docker, D-Bus, agents for keys)"
     )
 }
 
 /// Returns whether a failure reads as if the sandbox caused it. It only decides whether a hint is added.
 fn may_be_sandbox(text: &str) -> bool {
-    const SIGNS: [&str; 6] = [
+    const SIGNS: [&str; 7] = [
         "ermission denied",
         "EACCES",
         "not permitted",
         "resolve host",
         "name resolution",
+        "Name or service not known",
         "os error 13",
     ];
     SIGNS.iter().any(|sign| tail(text).contains(sign))

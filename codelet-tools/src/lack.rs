@@ -18,9 +18,11 @@ const MOST: usize = 20;
 /// Parts of a line that indicate a refusal; paths count only on such a line.
 const REFUSED: [&str; 4] = ["ermission denied", "EACCES", "os error 13", "not permitted"];
 /// Parts of a text that indicate that there is no network, or that listening is not allowed.
-const UNREACHED: [&str; 17] = [
+const UNREACHED: [&str; 18] = [
     "resolve host",
     "name resolution",
+    // glibc and Python, such as pip.
+    "Name or service not known",
     "EAI_AGAIN",
     "ENOTFOUND",
     "etwork is unreachable",

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 const LOOKED_AT: usize = 200_000;
 
 /// Decides to whom a path belongs.
+#[derive(Clone)]
 pub(crate) struct Owned {
     root: PathBuf,
     /// Folders that may be changed like the workspace.
@@ -56,6 +57,12 @@ impl Owned {
             self.settings.extend(on_the_way(path));
         }
         self
+    }
+
+    /// The same rules with the workspace protected, too: it may lie in a folder that commands can otherwise write to.
+    pub(crate) fn without_workspace(&self) -> Self {
+        let workspace: Vec<PathBuf> = self.committed.writable.iter().chain(self.roots()).cloned().collect();
+        self.clone().keeping(&workspace)
     }
 
     /// Lets these folders, whose paths have no links, be changed like the workspace, with the same exceptions.
@@ -163,11 +170,6 @@ impl Owned {
                 leads_there.then_some(owner)
             })
         })
-    }
-
-    /// Returns whether part of the workspace is protected from commands.
-    pub(crate) fn parts_workspace(&self) -> bool {
-        self.is_parted(&self.root)
     }
 
     /// The parts of the workspace that commands may write to: all of it or, if something in it is protected, everything
@@ -455,7 +457,7 @@ mod tests {
         let notes = home.join("notes");
         let owned = Owned::new(&notes, Some(&home), &settings);
         assert_eq!(owned.owner(&notes.join(".hidden/a")), None);
-        assert!(!owned.parts_workspace());
+        assert!(!owned.is_parted(&notes));
         assert_eq!(owned.writable(), [notes]);
         let config = home.join(".config");
         let owned = Owned::new(&config, Some(&home), &settings);
@@ -463,7 +465,7 @@ mod tests {
         assert_eq!(owned.owner(&config.join("codelet/new.toml")), Some(Owner::Codelet));
         assert_eq!(names(owned.writable(), &config), ["nvim"]);
         let owned = Owned::new(&settings[0], Some(&home), &settings);
-        assert!(owned.parts_workspace());
+        assert!(owned.is_parted(&settings[0]));
         assert_eq!(owned.writable(), [] as [PathBuf; 0]);
     }
 

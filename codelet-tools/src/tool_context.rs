@@ -186,7 +186,7 @@ impl ToolContext {
         match permission {
             Permission::All => None,
             Permission::Edit => Some(self.widest().with_network(self.options.has_network)),
-            Permission::Plan | Permission::Read => Some(Sandbox::new(self.beside())),
+            Permission::Plan | Permission::Read => Some(Sandbox::new(self.beside(&self.owned.without_workspace()))),
         }
     }
 
@@ -205,14 +205,14 @@ impl ToolContext {
 
     /// The sandbox with the most writable folders.
     pub(crate) fn widest(&self) -> Sandbox {
-        Sandbox::new(self.owned.writable().into_iter().chain(self.beside()))
+        Sandbox::new(self.owned.writable().into_iter().chain(self.beside(&self.owned)))
     }
 
-    /// The folders outside the workspace that any command may write to.
-    fn beside(&self) -> impl Iterator<Item = PathBuf> {
+    /// The folders outside the workspace that any command may write to, as far as these rules protect nothing in them.
+    fn beside(&self, owned: &Owned) -> impl Iterator<Item = PathBuf> {
         let folders = self.options.writable.iter().chain([&self.options.temporary]);
         let caches = self.caches.get().cloned().flatten();
-        folders.flat_map(|folder| self.owned.writable_of(folder)).chain(caches)
+        folders.flat_map(|folder| owned.writable_of(folder)).chain(caches)
     }
 
     /// The folders of `PATH`, with links resolved, into which no command in this sandbox can write programs.

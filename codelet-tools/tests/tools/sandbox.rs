@@ -241,6 +241,71 @@ fn a_command_writes_in_the_workspace_and_nowhere_else() {
 }
 
 #[test]
+fn a_failure_says_where_this_command_can_write() {
+    if !is_there() {
+        return;
+    }
+    let shared = tempfile::tempdir().unwrap();
+    let temporary = shared.path().canonicalize().unwrap();
+    std::fs::create_dir_all(temporary.join("home/.config/codelet")).unwrap();
+    std::fs::create_dir(temporary.join("job")).unwrap();
+    let trial = Trial::with(Permission::Edit, |options| {
+        options.temporary = temporary.clone();
+        options.settings = vec![temporary.join("home/.config/codelet")];
+    });
+    let shown = temporary.display();
+    trial.done(
+        "Bash",
+        json!({"command": format!("echo x > here; echo x > {shown}/job/new")}),
+    );
+    let workspace = trial.workspace.display();
+    let told = format!("they write only in {workspace} and what is there already and not protected in {shown}, use");
+    for place in ["new", "home/.config/codelet/settings.toml"] {
+        let text = trial.failed("Bash", json!({"command": format!("touch {shown}/{place}")}));
+        assert!(text.contains(&told), "{text}");
+    }
+    let trial = Trial::with(Permission::Read, |options| {
+        options.temporary = temporary.join("job");
+    });
+    let text = trial.permitted_call("Bash", json!({"command": "touch here"})).text;
+    let told = format!("they write only in {shown}/job, use");
+    assert!(text.as_str().contains(&told), "{text}");
+}
+
+#[test]
+fn under_read_no_command_changes_a_workspace_in_the_folder_for_temporary_files() {
+    if !is_there() {
+        return;
+    }
+    let shared = tempfile::tempdir().unwrap();
+    let temporary = shared.path().canonicalize().unwrap();
+    let within = |permission| {
+        Trial::with(permission, |options| {
+            options.temporary = temporary.clone();
+            options.workspace = temporary.join("project");
+            std::fs::create_dir_all(temporary.join("project/src")).unwrap();
+            std::fs::create_dir_all(temporary.join("job")).unwrap();
+        })
+    };
+    let shown = temporary.display();
+    let write = |place: &str| json!({"command": format!("echo x > {shown}/{place}")});
+    within(Permission::Edit).done("Bash", write("project/src/new"));
+    for permission in [Permission::Read, Permission::Plan] {
+        let trial = within(permission);
+        assert!(trial.permitted_call("Bash", write("job/new")).success);
+        for place in ["project/src/new", "project/new"] {
+            let output = trial.permitted_call("Bash", write(place));
+            let told = format!("they write only in what is there already and not protected in {shown}, use");
+            assert!(
+                !output.success && output.text.as_str().contains(&told),
+                "{}",
+                output.text
+            );
+        }
+    }
+}
+
+#[test]
 fn in_a_home_neither_calls_nor_commands_change_what_programs_obey() {
     let trial = Trial::with(Permission::Edit, |options| {
         let home = &options.workspace;
@@ -785,6 +850,15 @@ fn what_a_command_lacked_is_the_network_or_a_socket_that_the_user_may_use() {
         (
             "printf 'import socket\\nsocket.socket().bind((\"127.0.0.1\", 0))\\n' > serve.py && python3 serve.py"
                 .to_owned(),
+            Some(Lack::Network),
+        ),
+        // As `pip` and others look a host up, with the words of this machine's C library.
+        (
+            "python3 -c 'import socket; socket.getaddrinfo(\"example.com\", 443)'".to_owned(),
+            Some(Lack::Network),
+        ),
+        (
+            "echo \"Failed to establish a new connection: [Errno -2] Name or service not known')\"; exit 1".to_owned(),
             Some(Lack::Network),
         ),
         (
