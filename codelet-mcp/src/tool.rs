@@ -106,12 +106,16 @@ impl Tool for RemoteTool {
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
-        let (server, tool) = (&self.remote.server.name, one_line(&self.defined.tool, 60));
         let parameters = parameters.json();
         // Only the beginning of a long one is shown, so the rest is not copied.
         let head = &parameters.as_str()[..parameters.as_str().floor_char_boundary(DESCRIPTION * 16)];
         let shown = self.remote.secrets.hide(head.to_owned());
-        one_line(&format!("{server}: {tool} {shown}"), DESCRIPTION)
+        let (server, tool) = (&self.remote.server.name, &self.defined.tool);
+        // A name that was changed for the provider does not tell the server's own.
+        match *self.defined.spec.name == format!("{server}__{tool}") {
+            true => one_line(&shown, DESCRIPTION),
+            false => one_line(&format!("{server}: {} {shown}", one_line(tool, 60)), DESCRIPTION),
+        }
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {

@@ -141,13 +141,13 @@ fn an_interrupted_call_ends_at_once_and_the_server_is_told() {
 }
 
 #[test]
-fn a_person_is_shown_server_tool_and_parameters_and_no_secret() {
+fn a_person_is_shown_parameters_beside_the_name_and_no_secret() {
     let bench = Bench::new();
     run(async {
         let connected = connected(vec![bench.server("s", Manner::Good)]).await;
         let tool = find(&connected, "s__echo");
         let asked = parameters(json!({"text": "a\nb sk-secret-0123456789"}));
-        assert_eq!(tool.describe(&asked), "s: echo {\"text\":\"a\\nb [secret]\"}");
+        assert_eq!(tool.describe(&asked), "{\"text\":\"a\\nb [secret]\"}");
         let needs = tool.needs(&asked).unwrap();
         let [
             Need::Call {
