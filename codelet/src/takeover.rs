@@ -133,7 +133,12 @@ pub fn go_on(session: &mut Session, recorded: Recording, place: &Place) -> Taken
     }
     messages.retain(|message| !message.parts.is_empty());
     let end = end(&messages);
-    let files = files(&messages, written, place);
+    let folder = folder.filter(|folder| !is_here(folder, place));
+    let mut files = files(&messages, written, place);
+    // None of them was ever here, if it was recorded in another project: nothing is gone.
+    if folder.is_some() && files.iter().all(|(_, stands)| *stands == Stands::Gone) {
+        files.clear();
+    }
     let prompts = messages.iter().filter(|message| message.is_prompt()).count();
     let calls: usize = messages.iter().map(|message| message.calls().count()).sum();
     // The description's parenthesis is about the file format.
@@ -144,7 +149,6 @@ pub fn go_on(session: &mut Session, recorded: Recording, place: &Place) -> Taken
     let spent = spent(note.as_ref());
     let names = told_files(&files);
     let shown = |path: &Path| clean(&place::shown(path, place.home.as_deref()));
-    let folder = folder.filter(|folder| !is_here(folder, place));
     let elsewhere = folder.as_ref().map(|folder| {
         format!(
             "this conversation was recorded in {}; this session works in {}",

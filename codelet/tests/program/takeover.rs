@@ -132,6 +132,29 @@ fn a_session_goes_on_from_one_of_any_agent_with_any_vendor() {
 }
 
 #[test]
+fn files_of_another_project_are_not_gone() {
+    let command = r#""name":"bash","arguments":{"command":"pytest -q"}"#;
+    let recorded = pi().replace(command, r#""name":"read","arguments":{"path":"src/date.py"}"#);
+    assert_ne!(recorded, pi());
+    // With one of its files here it is the same project, and another one is gone.
+    for is_same in [false, true] {
+        let bench = Bench::new();
+        if is_same {
+            bench.file("date.py", "year = 2030\n");
+        }
+        bench.file("session.jsonl", &recorded);
+        let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("I go on.")]));
+        let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go on.", "--from", "session.jsonl"]);
+        ended(&output, 0);
+        let texts = server.record().exchanges[0].request.user_texts().join("\n");
+        assert!(stderr(&output).contains("was recorded in /w;"));
+        for told in [stderr(&output), texts] {
+            assert_eq!(told.contains("gone"), is_same, "{told}");
+        }
+    }
+}
+
+#[test]
 fn what_is_no_conversation_is_told_before_anything_begins() {
     let bench = Bench::new();
     bench.file("note.txt", "Not a conversation.\n");
