@@ -14,6 +14,7 @@ use super::wrap::{Breaking, Wrap, clip, clip_line, rows};
 use codelet_agent::bill::Bill;
 use codelet_agent::event::Event;
 use codelet_agent::permission::Permission;
+use codelet_agent::tool::Need;
 use codelet_context::body::Body;
 use codelet_context::tracker::TokenState;
 use ratatui::text::{Line, Span};
