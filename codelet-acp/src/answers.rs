@@ -35,7 +35,7 @@ impl Seat {
                 return None;
             }
             self.editor.say(&format!(
-                "`/{word}` works in a terminal only, where `codelet` is started without `acp`."
+                "`/{word}` works only in a terminal session (`codelet` without `acp`)."
             ));
             return Some(Ok(StopReason::EndTurn));
         }
@@ -226,7 +226,7 @@ impl Seat {
         self.editor.update(todo(&self.session));
         self.tell_usage();
         self.editor
-            .say("Conversation cleared; the model knows nothing of what stands above. /undo restores it.");
+            .say("Conversation cleared; the model no longer sees anything above. /undo restores it.");
     }
 
     fn pin(&mut self, sentence: &str) {

@@ -50,7 +50,7 @@ pub(crate) async fn read(room: &Semaphore, announced: Option<usize>, mut body: I
     }
     let late = (
         StatusCode::REQUEST_TIMEOUT,
-        "the request's body did not come to its end in time",
+        "the request body did not arrive completely in time",
     );
     let end = Instant::now() + LONGEST;
     let mut whole = BytesMut::new();
@@ -59,7 +59,7 @@ pub(crate) async fn read(room: &Semaphore, announced: Option<usize>, mut body: I
         let frame = timeout_at(end.min(Instant::now() + PAUSE), body.frame()).await;
         match frame.map_err(|_| late)? {
             None => return Ok(Read::Whole(whole.freeze())),
-            Some(Err(_)) => return Err((StatusCode::BAD_REQUEST, "the request's body is broken")),
+            Some(Err(_)) => return Err((StatusCode::BAD_REQUEST, "the request body is invalid")),
             Some(Ok(frame)) => {
                 if let Some(data) = frame.data_ref() {
                     whole.extend_from_slice(data);

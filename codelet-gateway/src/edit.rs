@@ -25,7 +25,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
 /// Why a conversation stays as it is that is not as its interface has it. What exactly is wrong would be told in words of the conversation.
-const UNREAD: &str = "the conversation is not in the form of its interface";
+const UNREAD: &str = "the conversation does not have the format of its interface";
 /// A refused conversation is edited for a window this much smaller, or for the same again until it fits.
 const SHRINK: f64 = 0.9;
 
@@ -156,7 +156,7 @@ pub trait Edit: Send + Sync + 'static {
 impl Edit for Editor {
     fn edit(&self, asked: &Asked, body: &Bytes) -> Edited {
         let Some(listed) = Listed::of(body, asked.api.format()) else {
-            return Facts::default().pass("it is no conversation");
+            return Facts::default().pass("it is not a conversation");
         };
         let request = Request::new(self, asked, body, &listed);
         let shrinks = self.memory.shrinks(&request.hashes);

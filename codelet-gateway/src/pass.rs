@@ -43,7 +43,8 @@ pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request
 /// The provider that a request is for; otherwise why it goes to none.
 fn provider(shared: &Shared, path: &PathAndQuery, headers: &HeaderMap) -> Result<Provider, (StatusCode, String)> {
     if Upstream::leads_upwards(path.path()) {
-        let words = "the path of the request leads upwards (..); the Codelet gateway passes on only what is below the provider's address";
+        let words =
+            "the request path contains `..`; the Codelet gateway forwards only paths below the provider's address";
         return Err((StatusCode::BAD_REQUEST, words.to_owned()));
     }
     let provider = match Provider::of(path, headers) {
@@ -57,8 +58,7 @@ fn provider(shared: &Shared, path: &PathAndQuery, headers: &HeaderMap) -> Result
     if headers::came_through(headers).contains(&&*shared.number) {
         let (address, name) = (shared.address, provider.name());
         let words = format!(
-            "the request has come back to the Codelet gateway at {address}: the address of {name} leads here. Start it with the \
-             provider's own: --upstream {name}=ADDRESS"
+            "the request came back to the Codelet gateway at {address}, because the address of {name} leads here. Start the gateway with the provider's own address: --upstream {name}=ADDRESS"
         );
         return Err((StatusCode::LOOP_DETECTED, words));
     }
@@ -313,7 +313,7 @@ fn written(edited: &mut Edited, asked: &Asked) -> Result<Option<Bytes>, &'static
     let body = Bytes::from(slices.concat());
     match Listed::of(&body, asked.api.format()).is_some_and(|listed| !listed.items.is_empty()) {
         true => Ok(Some(body)),
-        false => Err("the edit is no request"),
+        false => Err("the edit did not give a valid request"),
     }
 }
 

@@ -105,8 +105,7 @@ fn vendor_of(key: &str) -> Option<&'static str> {
 /// A request whose key is one vendor's, and whose path, or other key, is another's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "the request has a key of {} and is one for {}; the Codelet gateway sends a key to nobody but its own vendor. Check which key \
-     and which base URL the agent uses, or name where such requests go: --upstream {}=ADDRESS", .key, .meant.name(), .meant.name()
+    "the request has an API key of {}, but goes to {}; the Codelet gateway sends a key only to its own vendor. Check the agent's key and base URL, or name the address for such requests: --upstream {}=ADDRESS", .key, .meant.name(), .meant.name()
 )]
 pub(crate) struct Contradiction {
     /// Whose the key is, by name.

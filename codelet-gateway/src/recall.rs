@@ -16,7 +16,7 @@ pub async fn recall(gateway: &str, handle: &str, token: Option<&str>) -> Result<
     let handle = handle.trim_matches(['[', ']', '`', ' ']);
     if handle.is_empty() || !handle.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Err(format!(
-            "{handle:?} is no handle: it has letters and digits, as in `recall k3f9a2`"
+            "{handle:?} is not a handle; a handle has letters and digits, as in `recall k3f9a2`"
         ));
     }
     let url = format!("{}/{handle}", gateway.trim_end_matches('/'));
@@ -39,18 +39,18 @@ pub async fn recall(gateway: &str, handle: &str, token: Option<&str>) -> Result<
         unreachable(if error.is_timeout() {
             "it took too long"
         } else {
-            "it cannot be reached"
+            "it could not be reached"
         })
     })?;
     let status = answer.status();
-    let text = answer.text().await.map_err(|_| unreachable("its answer broke off"))?;
+    let text = answer.text().await.map_err(|_| unreachable("its answer was cut off"))?;
     match status.as_u16() {
         200 => Ok(text),
         404 => Err(format!(
-            "nothing is remembered under {handle}; after the next request of the conversation it may be"
+            "the gateway has no text {handle} now; try again after the conversation's next request"
         )),
         401 => Err(format!(
-            "the gateway at {place} asks for its token, in CODELET_GATEWAY_TOKEN"
+            "the gateway at {place} requires its token: set CODELET_GATEWAY_TOKEN"
         )),
         other => Err(unreachable(&format!("status {other}"))),
     }

@@ -236,7 +236,7 @@ async fn whole_answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> An
         Err((status, words)) => return error(status, words),
     };
     if request.method() == Method::CONNECT {
-        let words = "the Codelet gateway is no proxy; set it as the agent's base URL";
+        let words = "the Codelet gateway is not a proxy; set it as the agent's base URL";
         return error(StatusCode::METHOD_NOT_ALLOWED, words);
     }
     if matches!(*request.method(), Method::GET | Method::HEAD)
@@ -247,12 +247,12 @@ async fn whole_answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> An
     // The secret is nobody's to see, in whatever way the path leads back here.
     let (own, secret) = (path.path(), &*shared.secret);
     if own == "/codelet" || own.starts_with("/codelet/") || path.as_str().contains(secret) {
-        return error(StatusCode::NOT_FOUND, "the Codelet gateway has nothing there");
+        return error(StatusCode::NOT_FOUND, "the Codelet gateway has no such page");
     }
     if request.headers().contains_key(UPGRADE) && !request.headers().contains_key("http2-settings") {
         return error(
             StatusCode::UPGRADE_REQUIRED,
-            "WebSockets do not go through the Codelet gateway; use the provider's HTTP interface",
+            "the Codelet gateway does not support WebSockets; use the provider's HTTP interface",
         );
     }
     pass::on(shared, path, request).await
@@ -281,10 +281,7 @@ impl Shared {
             .map(|origin| origin.to_str().unwrap_or("null"));
         let is_page = |origin: &str| origin == "null" || origin.starts_with("http") && !is_this_machine(origin);
         if origin.is_some_and(is_page) {
-            return Err((
-                StatusCode::FORBIDDEN,
-                "pages of other sites may not use the Codelet gateway",
-            ));
+            return Err((StatusCode::FORBIDDEN, "other websites may not use the Codelet gateway"));
         }
         let Some(token) = &self.options.token else {
             let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
@@ -294,7 +291,7 @@ impl Shared {
                 true => Ok(path),
                 false => Err((
                     StatusCode::FORBIDDEN,
-                    "the Codelet gateway answers only to the names of this machine, such as 127.0.0.1 and localhost",
+                    "the Codelet gateway can be reached only by names of this machine, such as 127.0.0.1 and localhost",
                 )),
             };
         };
@@ -315,7 +312,7 @@ impl Shared {
         };
         path.ok_or((
             StatusCode::UNAUTHORIZED,
-            "this Codelet gateway asks for its token: the header x-codelet-token, or /t/TOKEN before the path",
+            "this Codelet gateway requires its token, in the header x-codelet-token or as /t/TOKEN before the path",
         ))
     }
 
@@ -331,12 +328,11 @@ impl Shared {
                 if !is_same(secret.as_bytes(), self.secret.as_bytes()) {
                     return Some(error(
                         StatusCode::NOT_FOUND,
-                        "this is not where the gateway reads back what it has removed",
+                        "this is not the gateway's address for removed texts",
                     ));
                 }
                 let Some(text) = self.options.editor.recall(handle) else {
-                    let words =
-                        "nothing is remembered under this handle; after the next request of its conversation it may be";
+                    let words = "the gateway has no text under this handle now; try again after the conversation's next request";
                     return Some(error(StatusCode::NOT_FOUND, words));
                 };
                 ("text/plain; charset=utf-8", text)

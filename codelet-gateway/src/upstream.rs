@@ -28,7 +28,7 @@ pub enum UpstreamError {
     Network(#[from] NetworkError),
     /// It has something that the addresses of requests cannot begin with.
     #[error(
-        "the address has a part beginning with {0:?}, which cannot stand before the path of a request; the agent's base URL may have one"
+        "the address must not contain {0:?}, since the request's path is appended to it; put that part into the agent's base URL"
     )]
     Behind(char),
     /// The client cannot be set up.

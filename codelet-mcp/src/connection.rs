@@ -220,12 +220,12 @@ impl Connection {
                 };
                 let (program, ends) = Program::start(&start, told).map_err(|error| {
                     let why = match error.kind() {
-                        std::io::ErrorKind::NotFound => "there is no such program".to_owned(),
+                        std::io::ErrorKind::NotFound => "no such program".to_owned(),
                         _ => http::cause(&error),
                     };
                     // Arguments in the command may contain a key.
                     let program = command.split(" -").next().unwrap_or_default();
-                    Trouble::Unreachable(format!("{} could not be started: {why}", one_line(program, 100)))
+                    Trouble::Unreachable(format!("could not start {}: {why}", one_line(program, 100)))
                 })?;
                 let pipe = Pipe::new(ends, changes.clone(), told.clone());
                 match serve_client_with_lifecycle(ears, pipe, mode).await {
@@ -518,7 +518,7 @@ pub(crate) fn defined(server: &Server, list: List, secrets: &Secrets) -> (Vec<De
         ));
     }
     if list.is_endless {
-        notices.push("its list of tools never ends; the first part of it is used".to_owned());
+        notices.push("its list of tools does not end; only the first part is used".to_owned());
     }
     (defined, notices)
 }

@@ -111,7 +111,7 @@ pub(crate) fn trouble_of(server: &Server, error: &(dyn Error + 'static)) -> Stri
         Some(Refused::Status(status)) => login_words(server, status),
         Some(Refused::Renewal(why)) => {
             format!(
-                "its login could not be renewed: {why}; if that stays so, log in again with `codelet mcp login {name}`"
+                "its login could not be renewed: {why}; if this continues, log in again with `codelet mcp login {name}`"
             )
         }
         None => cause(error),

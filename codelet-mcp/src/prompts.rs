@@ -66,7 +66,7 @@ pub(crate) fn all(server: &str, list: List, secrets: &Secrets) -> (Vec<RemotePro
     tell(telling, "their names, or those of arguments, hold a key");
     tell(over, &format!("the limit is {MOST_PROMPTS}"));
     if list.is_endless {
-        notices.push("its list of prompts never ends; the first part of it is used".to_owned());
+        notices.push("its list of prompts does not end; only the first part is used".to_owned());
     }
     (found, notices)
 }

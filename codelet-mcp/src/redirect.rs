@@ -28,10 +28,10 @@ type Events = BoxStream<'static, Result<Sse, SseError>>;
 /// Reasons why a request was not answered at its URL.
 #[derive(Debug, thiserror::Error)]
 enum Redirected {
-    #[error("it redirects each request to another of its own addresses, and that again")]
+    #[error("it redirects requests to another of its own addresses, which redirects again")]
     Here(Url),
     #[error(
-        "it redirects to another server, {0}, which is sent nothing; if that is the right one, name its address as `url`"
+        "it redirects to another server, {0}, which gets no requests; if that is the right one, set its address as `url`"
     )]
     Elsewhere(String),
 }

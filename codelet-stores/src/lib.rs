@@ -73,7 +73,7 @@ pub enum StoreError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// Nothing identifies the agent.
-    #[error("is an SQLite database, but of no agent whose tables are known (of Cursor the transcripts are read)")]
+    #[error("is an SQLite database of an unknown agent (for Cursor, use its transcripts)")]
     Unknown,
     /// Its writer has locked it, or wrote to it while it was read.
     #[error("is being written to by another program; try again")]
@@ -82,18 +82,18 @@ pub enum StoreError {
     #[error("is a damaged SQLite database ({0})")]
     Damaged(String),
     /// A conversation, or a copy of the whole, exceeds the size limit.
-    #[error("holds more than can be read at once")]
+    #[error("contains more than can be read at once")]
     TooLarge,
     /// A query took longer than any legitimate database needs.
     #[error("takes too long to search; it may be damaged")]
     TooSlow,
     /// This crate was built without the feature `sqlite`.
     #[error(
-        "is an SQLite database, which this build does not read: export the conversation (OpenCode: opencode export ID; \
+        "is an SQLite database, which this build cannot read: export the conversation (OpenCode: opencode export ID; \
          Goose: goose session export --session-id ID --format json)"
     )]
     NotBuilt,
     /// It has no session with this id.
-    #[error("holds no session with the id {0:?}")]
+    #[error("contains no session with the id {0:?}")]
     NoSession(String),
 }

@@ -57,7 +57,7 @@ fn sessions_are_listed_and_handed_over_and_nothing_is_left_beside_them() {
             assert!(whole.is_object());
         }
         let none = store.conversation("none").unwrap_err();
-        assert_eq!(none.to_string(), "holds no session with the id \"none\"");
+        assert_eq!(none.to_string(), "contains no session with the id \"none\"");
         drop(store);
         assert_eq!(lies_in(folder.path()), before, "{}", made.agent);
     }

@@ -288,9 +288,7 @@ pub fn summary(look: &Look, session: &Session, words: &str) -> Result<Vec<Line<'
             messages.len() == said.len() && messages.iter().zip(said).all(|(shown, said)| shown.parts == said.parts);
         let told = match is_whole {
             true => "There is no summary: nothing was compacted, and the model sees the whole conversation.",
-            false => {
-                "There is no summary: old outputs were trimmed or removed, and the rest stands as it was. /context shows which."
-            }
+            false => "There is no summary: only old outputs were trimmed or removed. /context shows which.",
         };
         return Ok(say(look, Role::Text, told));
     }

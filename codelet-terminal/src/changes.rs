@@ -47,7 +47,7 @@ pub(crate) fn lines(look: &Look, told: &Uncommitted, asked: Option<&str>) -> Vec
         left -= diff.rows().min(shown);
     }
     if !told.untracked.is_empty() {
-        lines.extend(say(look, Role::Strong, "Not known to git:"));
+        lines.extend(say(look, Role::Strong, "Untracked files:"));
         let names = told.untracked.iter().take(NAMED);
         lines.extend(names.flat_map(|name| say(look, Role::Text, &format!("  {}", clean(name, 1)))));
         let more = told.untracked.len().saturating_sub(NAMED);
@@ -63,13 +63,13 @@ pub(crate) fn lines(look: &Look, told: &Uncommitted, asked: Option<&str>) -> Vec
         lines.extend(say(
             look,
             Role::Warning,
-            "There is more than is shown; /diff FILE shows one file.",
+            "Not everything is shown; /diff FILE shows one file.",
         ));
     }
     if lines.is_empty() {
         let words = match asked {
             Some(file) => format!("{} has no changes since the last commit.", clean(file, 1)),
-            None => "Nothing is changed since the last commit.".to_owned(),
+            None => "Nothing has changed since the last commit.".to_owned(),
         };
         lines = say(look, Role::Text, &words);
     }
@@ -157,7 +157,7 @@ mod tests {
             "gone +0 −1\n",
             "to +1 −0 (new file mode 120000)",
             "pic.png is not text",
-            "Not known to git:",
+            "Untracked files:",
         ] {
             assert!(shown.contains(words), "{words}: {shown}");
         }

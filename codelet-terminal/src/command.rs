@@ -113,7 +113,7 @@ pub const COMMANDS: [Entry; 26] = [
         Name::Pin,
         "pin",
         "[#MESSAGE | @FILE | SENTENCE]",
-        "keep a message, a file or a sentence through every compaction; without argument: list pins",
+        "keep a message, a file or a sentence through every compaction; without arguments: list pins",
     ),
     entry(Name::Unpin, "unpin", "NUMBER | @FILE | all", "remove a pin"),
     entry(
@@ -133,19 +133,19 @@ pub const COMMANDS: [Entry; 26] = [
         Name::Model,
         "model",
         "[PROVIDER/NAME]",
-        "switch to another model; without argument: show the current one",
+        "switch to another model; without arguments: show the current one",
     ),
     entry(
         Name::Effort,
         "effort",
         "[LEVEL]",
-        "set how much the model thinks, such as low or high; without argument: show the levels",
+        "set how much the model thinks, such as low or high; without arguments: show the levels",
     ),
     entry(
         Name::Permission,
         "permission",
         "[plan | read | edit | all]",
-        "set what runs without asking; without argument: show it",
+        "set what runs without asking; without arguments: show it",
     ),
     entry(
         Name::Plan,

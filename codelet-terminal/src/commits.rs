@@ -17,8 +17,8 @@ const PRINTED: usize = 20;
 
 /// The instructions when the message is prefilled in the input, and when it is not.
 pub(crate) const FILLED: &str =
-    "Enter commits with the message below; change it first if you like; Esc leaves it. Nothing is pushed.";
-pub(crate) const LISTED: &str = "/commit accept commits with this message; /commit accept MESSAGE with yours; anything else leaves it. Nothing is pushed.";
+    "Enter commits with the message below, which you can edit; Esc cancels. Nothing is pushed.";
+pub(crate) const LISTED: &str = "/commit accept commits with this message; /commit accept MESSAGE with yours; anything else cancels. Nothing is pushed.";
 
 /// The heading for files that no tool of the session has written.
 const OTHERS: &str =
@@ -114,11 +114,7 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
     };
     let left_out = [
         without("Left out, not staged", &commit.left_out, ""),
-        without(
-            "Left out, not known to git",
-            &commit.untracked,
-            " (`! git add` takes them in)",
-        ),
+        without("Left out, untracked", &commit.untracked, " (`! git add` adds them)"),
     ];
     for told in left_out.into_iter().flatten() {
         lines.extend(say(look, Role::Dim, &told));
@@ -184,7 +180,7 @@ pub(crate) fn committed(look: &Look, commit: &Committable, made: &Made, message:
             .map(|name| clean(name, 1))
             .collect();
         let told = format!(
-            "Hooks have changed what was committed. It holds: {}{}",
+            "Hooks changed the commit. It contains: {}{}",
             names.join(", "),
             if made.files.len() > LISTED_FILES { ", …" } else { "" }
         );

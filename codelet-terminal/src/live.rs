@@ -477,7 +477,7 @@ impl Live {
             _ = self.signals.size.recv() => LiveEvent::Size,
             _ = self.signals.go_on.recv() => LiveEvent::GoOn,
             files = answer(&mut self.files) => LiveEvent::Files(files),
-            text = answer(&mut self.edited) => LiveEvent::Edited(text.unwrap_or_else(|| Err("the editor could not be waited for".to_owned()))),
+            text = answer(&mut self.edited) => LiveEvent::Edited(text.unwrap_or_else(|| Err("the editor ended in an unknown way".to_owned()))),
             () = until(self.escape) => LiveEvent::Escape,
             () = until(self.over) => LiveEvent::Pasted,
             () = until(self.suspended) => LiveEvent::Awake,

@@ -27,7 +27,7 @@ pub fn change(session: &mut Session, words: &str) -> Result<String, String> {
 fn add(session: &mut Session, sentence: &str) -> Result<String, String> {
     let sentence = session.hidden(sentence);
     if !session.conversation_mut().pin(Pin::Text(sentence.clone())) {
-        return Err("That is noted already.".to_owned());
+        return Err("This note exists already.".to_owned());
     }
     session.tell_pinned(&sentence);
     Ok("Noted; sent with your next prompt and kept by every compaction.".to_owned())

@@ -530,7 +530,7 @@ impl Front for Plain {
                 self.say(&format!("kept: {}", named(&hide(said))));
             }
             if unread > 0 {
-                self.say(&format!("not kept: {unread} more"));
+                self.say(&format!("not kept: {unread} more prompts"));
             }
             self.say("Press Enter on an empty line to run them anyway.");
             self.offered.extend(lost);

@@ -73,7 +73,7 @@ impl Worktree {
     pub fn enter(options: &Options, name: &str) -> Result<Worktree, String> {
         let context = ToolContext::new(options.clone());
         let directory = context.paths.directory().to_owned();
-        let repository = Repository::of(&directory).ok_or("--worktree needs a git repository, and this is none")?;
+        let repository = Repository::of(&directory).ok_or("--worktree needs a git repository, and this is not one")?;
         if !repository.is_of_its_tree() {
             return Err("the repository of this folder does not name it as its working tree".to_owned());
         }
@@ -89,7 +89,7 @@ impl Worktree {
         };
         maker.check_name(name)?;
         let base = maker.asked(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
-        let base = base.ok_or("this repository has no commit yet, so it has nothing for a working tree")?;
+        let base = base.ok_or("this repository has no commits yet; commit something first")?;
         let trees = maker.trees()?;
         let path = place(&trees, name).ok_or("the repository's folder has no name")?;
         // The tree's folder and those of the components of its name.
@@ -154,7 +154,8 @@ impl Worktree {
         }
         if self.path.join(".gitmodules").is_file() && !self.is_reused {
             told.push(
-                "submodules are not filled in a new working tree; `! git submodule update --init` does that".to_owned(),
+                "submodules are not checked out in a new working tree; `! git submodule update --init` does that"
+                    .to_owned(),
             );
         }
         let writable = crate::committed::Committed::of(&self.path, context.options.home.as_deref());
@@ -253,7 +254,7 @@ impl Maker<'_> {
         if is_odd || name.contains('\0') || self.asked(&["check-ref-format", &full])?.is_none() {
             let shown: String = on_one_line(name).take(100).collect();
             return Err(format!(
-                "{shown:?} is no name for a branch; names have no spaces, no .. and none of ~ ^ : ? * [ \\, such as fix-parser or ada/fix-parser"
+                "{shown:?} is not a valid branch name; names have no spaces, no .. and none of ~ ^ : ? * [ \\, such as fix-parser or ada/fix-parser"
             ));
         }
         Ok(())
@@ -274,12 +275,17 @@ impl Maker<'_> {
         let trees = trees.ok_or("there is no room for a working tree")?;
         if path.symlink_metadata().is_ok() {
             return Err(format!(
-                "{} exists and is no working tree of this repository",
+                "{} exists and is not a working tree of this repository",
                 path.display()
             ));
         }
-        std::fs::create_dir_all(trees)
-            .map_err(|error| format!("{} cannot be made: {}", trees.display(), crate::files::reason(&error)))?;
+        std::fs::create_dir_all(trees).map_err(|error| {
+            format!(
+                "{} cannot be created: {}",
+                trees.display(),
+                crate::files::reason(&error)
+            )
+        })?;
         let shown = path
             .to_str()
             .ok_or("the folder for working trees has a name that is no text")?;
@@ -289,7 +295,7 @@ impl Maker<'_> {
             || (self.context.permission() != Permission::All).then(|| Sandbox::new([trees.to_owned(), common.clone()]));
         let run = |git: &RealGit<'_>, arguments: &[&str]| {
             let made = git.run(&[&QUIET, arguments].concat(), None, None, sandbox())?;
-            made.succeeded("git could not make the working tree").map(|_| ())
+            made.succeeded("git could not create the working tree").map(|_| ())
         };
         let mut add = vec!["worktree", "add", "--quiet", "--no-checkout"];
         // Git still knows a tree whose folder is gone.

@@ -46,10 +46,10 @@ pub enum ReadError {
         expected: &'static str,
     },
     /// Nothing in the structure identifies the format.
-    #[error("line 1: not a known conversation format, expected one of the forms that are read")]
+    #[error("expected a conversation in a supported format")]
     UnknownFormat,
     /// The file cannot be read in the specified format, or most of it has no content in that format.
-    #[error("line 1: this is not {asked}: it looks like {found}")]
+    #[error("this is not {asked}; it looks like {found}")]
     OtherForm {
         /// The specified format.
         asked: Format,
@@ -57,15 +57,13 @@ pub enum ReadError {
         found: Format,
     },
     /// Nothing in the file has the specified format.
-    #[error("line 1: this file is not in the format {0}, expected one of the forms that are read")]
+    #[error("not in the format {0}")]
     NothingFound(Format),
     /// There are entries, but none of them has content in the format that the file seems to have.
-    #[error("line 1: this looks like {0}, but nothing in it can be read, expected one of the forms that are read")]
+    #[error("this looks like {0}, but nothing in it can be read")]
     NothingRead(Format),
     /// More entries could not be read than there are messages.
-    #[error(
-        "line 1: this looks like {format}, but most of what is said in it cannot be read ({unread} entries), expected one of the forms that are read"
-    )]
+    #[error("this looks like {format}, but most of its content cannot be read ({unread} entries)")]
     MostUnread {
         /// The format that the file seems to have.
         format: Format,
@@ -73,7 +71,7 @@ pub enum ReadError {
         unread: usize,
     },
     /// Less than nine tenths of the content was understood, by bytes.
-    #[error("this looks like {format}, but {missed} of {all} bytes of what is said in it could not be read")]
+    #[error("this looks like {format}, but {missed} of {all} bytes of its content could not be read")]
     TooLittle {
         /// The format that the file seems to have.
         format: Format,
@@ -83,13 +81,13 @@ pub enum ReadError {
         all: usize,
     },
     /// The messages have the format of a program or provider that is not supported.
-    #[error("line 1: the messages are those of {of}, which are not read, expected one of the forms that are read")]
+    #[error("the messages have the format of {of}, which is not supported")]
     Foreign {
         /// The program or provider.
         of: &'static str,
     },
     /// The format is for people and cannot be read.
-    #[error("{0} is written only, expected one of the forms that are read")]
+    #[error("{0} can be written, but not read")]
     NotReadable(Format),
 }
 
@@ -98,7 +96,7 @@ pub enum ReadError {
 #[non_exhaustive]
 pub enum WriteError {
     /// The format is read-only.
-    #[error("{0} is read only, expected {forms}", forms = OneOf(Format::is_written))]
+    #[error("{0} can be read, but not written; expected {forms}", forms = OneOf(Format::is_written))]
     NotWritable(Format),
 }
 
@@ -141,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_name_the_forms_and_no_option_of_any_program() {
+    fn errors_of_the_form_name_no_option_of_any_program() {
         let form = Format::Codex;
         let (found, of) = (Format::Pi, "somebody");
         let errors = [
@@ -159,14 +157,12 @@ mod tests {
         for error in &errors {
             let said = error.to_string();
             assert!(!said.contains("--") && !said.contains('`'), "{said}");
-            let names =
-                matches!(error, ReadError::OtherForm { .. }) || said.ends_with("one of the forms that are read");
-            assert!(names && error.is_of_form(), "{said}");
+            assert!(error.is_of_form(), "{said}");
         }
         let said = WriteError::NotWritable(form).to_string();
         assert_eq!(
             said,
-            "codex is read only, expected one of anthropic, openai, responses, gemini, atif, shape"
+            "codex can be read, but not written; expected one of anthropic, openai, responses, gemini, atif, shape"
         );
     }
 }

@@ -326,7 +326,7 @@ mod tests {
         let error = read(b"{\"b\":}\n{\"c\":\n[1]\n").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "line 1, column 6: expected value, expected a session entry as one JSON object a line"
+            "line 1, column 6: not JSON, expected a session entry as one JSON object a line"
         );
         let error = read(b"[1]\n[2]\n").unwrap_err();
         assert!(error.to_string().starts_with("line 1: the entry is a list"), "{error}");

@@ -109,6 +109,7 @@ impl<'a> Source<'a> {
             let problem = text.split(" at line ").next().unwrap_or(&text);
             let problem = match problem.strip_prefix("EOF while parsing") {
                 Some(what) => format!("unexpected end of file in{what}"),
+                None if problem.starts_with("expected ") => "not JSON".to_owned(),
                 None => problem.to_owned(),
             };
             let expected = match error.classify() {

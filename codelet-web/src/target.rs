@@ -48,7 +48,7 @@ impl Target {
             return Err(format!("this address is too long; the limit is {most} bytes"));
         }
         if text.chars().any(|c| c.is_control() || hides(c)) {
-            return Err("this address contains characters that nobody sees; write it without them".to_owned());
+            return Err("this address contains invisible characters; write it without them".to_owned());
         }
         let url =
             Url::parse(text).map_err(|error| format!("this is not a URL ({error}); write it from https:// on"))?;

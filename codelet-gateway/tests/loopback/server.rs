@@ -255,7 +255,10 @@ async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
         ("the edit took longer than ", Arc::new(Failing(hangs))),
     ];
     for bytes in ["", "{}", "{\"messages\":[]}", "{\"messages\":[{\"role\"", "\u{0}\u{1}"] {
-        editors.push(("the edit is no request", Arc::new(Failing(move || rubbish(bytes)))));
+        editors.push((
+            "the edit did not give a valid request",
+            Arc::new(Failing(move || rubbish(bytes))),
+        ));
     }
     for (why, editor) in editors {
         let provider = Provider::answering(streamed).await;
@@ -517,7 +520,7 @@ async fn what_was_removed_is_read_back_only_by_who_knows_where() {
         codelet_gateway::recall(&recalls, "nothing", None)
             .await
             .unwrap_err()
-            .contains("nothing is remembered")
+            .contains("the gateway has no text")
     );
     let elsewhere = format!("{address}/codelet/recall/guess");
     assert!(codelet_gateway::recall(&elsewhere, &handle, None).await.is_err());
@@ -627,7 +630,7 @@ async fn a_ring_of_gateways_is_told_to_whoever_asks() {
             .unwrap();
         let (status, said) = (answer.status().as_u16(), answer.text().await.unwrap());
         assert!(
-            status == 508 && said.contains(&format!("has come back to the Codelet gateway at {first}")),
+            status == 508 && said.contains(&format!("came back to the Codelet gateway at {first}")),
             "{said}"
         );
     }

@@ -46,7 +46,7 @@ impl Callback {
         let (tell, mut told) = mpsc::channel(1);
         loop {
             tokio::select! {
-                brought = told.recv() => return brought.ok_or_else(|| io::Error::other("nobody is waited for")),
+                brought = told.recv() => return brought.ok_or_else(|| io::Error::other("no login is expected")),
                 stream = self.listener.accept() => {
                     let Ok((stream, _)) = stream else { continue };
                     let (state, tell) = (state.to_owned(), tell.clone());

@@ -109,8 +109,7 @@ async fn obtained(
         }
         None if metadata.registration_endpoint.is_none() => {
             return Err(format!(
-                "{} registers no clients by itself: register Codelet there, with http://127.0.0.1/callback on any port as its \
-                 redirect address, and name what it is given as `client_id` in the settings of the server",
+                "{} does not register clients automatically: register Codelet there, with http://127.0.0.1/callback on any port as its redirect address, and set the `client_id` that you get in the settings of the server",
                 token.origin().ascii_serialization()
             ));
         }
@@ -151,7 +150,7 @@ async fn obtained(
 
 /// Parses a URL that a server names, if requests may be sent there.
 fn checked(named: &str, courier: &LoginClient) -> Result<Url, String> {
-    let url = Url::parse(named).map_err(|_| "its authorization server names an address that is none".to_owned())?;
+    let url = Url::parse(named).map_err(|_| "its authorization server names an invalid address".to_owned())?;
     match courier.refusal(&url) {
         None => Ok(url),
         Some(why) => Err(format!("its authorization server cannot be used: {why}")),

@@ -245,7 +245,7 @@ fn what_is_odd_about_a_login_ends_it_and_nothing_is_kept() {
             "its authorization server cannot be used: http://other.test is not encrypted",
         ),
         (Oddity::Redirects, "OAuth token exchange failed"),
-        (Oddity::NoRegistration, "registers no clients by itself"),
+        (Oddity::NoRegistration, "does not register clients automatically"),
         (Oddity::PlainProof, "PKCE"),
         (Oddity::Refusal, "the login was refused (access_denied)"),
         (Oddity::Nothing, "it names no authorization server"),

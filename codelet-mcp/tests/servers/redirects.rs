@@ -39,7 +39,7 @@ fn another_origin_gets_nothing_and_is_named() {
             assert_eq!(names(&connected), [""; 0]);
             let origin = other.at("");
             let told = format!(
-                "MCP server s: it redirects to another server, {}, which is sent nothing; if that is the right one, name its address as `url`",
+                "MCP server s: it redirects to another server, {}, which gets no requests; if that is the right one, set its address as `url`",
                 origin.trim_end_matches('/')
             );
             match status {
@@ -57,7 +57,7 @@ fn redirects_without_end_are_given_up() {
         let http = Http::start(Manner::Good, false);
         let rounds = "redirect/307/".repeat(9);
         let connected = connected(vec![at(&http, &format!("{rounds}mcp"))]).await;
-        let told = "MCP server s: it redirects each request to another of its own addresses, and that again";
+        let told = "MCP server s: it redirects requests to another of its own addresses, which redirects again";
         assert_eq!(connected.notices, [told]);
         assert_eq!(http.seen().len(), 6);
     });

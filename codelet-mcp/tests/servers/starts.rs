@@ -121,10 +121,7 @@ fn a_broken_server_is_a_notice_and_the_others_work() {
             ("endless", &["it sent a message that is too long"]),
             ("foreign", &["it speaks the version 1999-12-31"]),
             ("foreign-web", &["it speaks the version 1999-12-31"]),
-            (
-                "missing",
-                &["/no/such/program could not be started: there is no such program"],
-            ),
+            ("missing", &["could not start /no/such/program: no such program"]),
             ("silent", &["it was not ready within 0.3 s"]),
             ("unheard", &["onnection refused"]),
         ] {
@@ -210,7 +207,7 @@ fn a_list_that_leads_in_a_circle_is_left_at_once_and_told_of_once() {
         let connected = connected(vec![bench.server("s", Manner::Pages)]).await;
         assert_eq!(names(&connected).len(), 10);
         assert_eq!(bench.log("s").iter().filter(|line| *line == "tools/list").count(), 2);
-        let told = "MCP server s: its list of tools never ends; the first part of it is used";
+        let told = "MCP server s: its list of tools does not end; only the first part is used";
         assert_eq!(connected.notices, [told]);
     });
 }

@@ -91,7 +91,7 @@ impl<F: Front> Chat<F> {
             Some(None) if !asked.was_interrupted => {
                 self.refuse(
                     Role::Warning,
-                    "Git gives no answer: this is no repository, git is missing, or it takes too long.",
+                    "Git gave no answer: this is not a repository, git is missing, or it took too long.",
                 );
             }
             _ => {}
@@ -154,7 +154,7 @@ impl<F: Front> Chat<F> {
         let text = text.trim_end();
         if text.len() > copied::MOST {
             let most = figures::number(copied::MOST as u64);
-            return self.refuse(Role::Warning, &format!("Too long for a terminal's clipboard (at most {most} bytes); /export writes the conversation to a file."));
+            return self.refuse(Role::Warning, &format!("Too long for the terminal's clipboard (at most {most} bytes); /export writes the conversation to a file."));
         }
         match self.front.copy(text) {
             true => self.say(

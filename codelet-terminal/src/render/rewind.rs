@@ -78,7 +78,7 @@ pub fn preview(number: usize, preview: &Preview, look: &Look) -> Vec<Line<'stati
     }
     if preview.restores.is_empty() {
         lines.extend(paragraph(
-            "Edit and Write have changed no file since.",
+            "Edit and Write have not changed any file since.",
             Role::Text,
             look,
         ));

@@ -114,7 +114,7 @@ impl World {
             TIME,
             stop_too(stop),
         );
-        let git = git.ok_or("Git is missing, or there is no sandbox in which it could be asked.")?;
+        let git = git.ok_or("Git is missing, or there is no sandbox to run it in.")?;
         let root = repository.root().to_owned();
         let mut commit = self.changes(&git, &root, made)?;
         let real = RealGit {
@@ -129,7 +129,7 @@ impl World {
 
     /// The changes, from a git that obeys no settings of the repository.
     fn changes(&self, git: &Git, root: &Path, made: &[PathBuf]) -> Result<Committable, String> {
-        const SILENT: &str = "Git gives no answer, or takes too long.";
+        const SILENT: &str = "Git gave no answer, or took too long.";
         let named = |more: &[&'static str]| {
             let all = [
                 "diff",
@@ -176,15 +176,15 @@ impl World {
                 commit.left_out = names(files(changed));
             }
             false if !knows_changed => {
-                return Err("More files are changed than can be listed; `git add` those that are to go in.".to_owned());
+                return Err("Too many files have changed to list; `git add` the ones to commit.".to_owned());
             }
             false => commit.files = [files(changed), is_ours.clone()].concat(),
         }
         if commit.files.is_empty() {
             return Err(match commit.untracked.is_empty() {
-                true => "Nothing is changed since the last commit.".to_owned(),
+                true => "Nothing has changed since the last commit.".to_owned(),
                 false => format!(
-                    "Nothing to commit: no file that git knows is changed. Not known to git: {}; `! git add` takes them in.",
+                    "Nothing to commit: no tracked file has changed. Untracked: {}; `! git add` adds them.",
                     commit.untracked.iter().take(5).cloned().collect::<Vec<_>>().join(", ")
                 ),
             });
@@ -403,11 +403,11 @@ impl World {
     /// Adds git's view of the commit: the author, the hooks and other programs that it starts.
     fn tell(&self, real: &RealGit<'_>, commit: &mut Committable) -> Result<(), String> {
         let hooks = real.ask(&["rev-parse", "--git-path", "hooks"])?;
-        let hooks = hooks.succeeded("Git does not take this for a repository")?;
+        let hooks = hooks.succeeded("Git does not recognize this repository")?;
         let author = real.ask(&["var", "GIT_AUTHOR_IDENT"])?;
         if author.end != End::Exited(0) {
             return Err(
-                "Git does not know who you are: set it by `! git config --global user.name \"Your Name\"` and `! git config --global user.email you@example.com`."
+                "Git does not know who you are: set it with `! git config --global user.name \"Your Name\"` and `! git config --global user.email you@example.com`."
                     .to_owned(),
             );
         }

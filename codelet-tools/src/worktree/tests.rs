@@ -131,19 +131,19 @@ fn why_there_can_be_none_is_told() {
         "a\u{202e}b",
         "a/../b",
     ] {
-        assert!(refused("app", name).contains("is no name for a branch"), "{name:?}");
+        assert!(refused("app", name).contains("is not a valid branch name"), "{name:?}");
     }
     assert!(refused("app", "main").starts_with("branch main is checked out at "));
     fs::create_dir_all(scene.path("plain")).unwrap();
     assert_eq!(
         refused("plain", "x"),
-        "--worktree needs a git repository, and this is none"
+        "--worktree needs a git repository, and this is not one"
     );
     fs::create_dir_all(scene.path("app.worktrees/taken")).unwrap();
-    assert!(refused("app", "taken").ends_with("exists and is no working tree of this repository"));
+    assert!(refused("app", "taken").ends_with("exists and is not a working tree of this repository"));
     fs::create_dir_all(scene.path("empty")).unwrap();
     git(&scene.path("empty"), &["init", "-q"]);
-    assert!(refused("empty", "x").starts_with("this repository has no commit yet"));
+    assert!(refused("empty", "x").starts_with("this repository has no commits yet"));
     assert!(!scene.path("empty.worktrees").exists());
     // An existing branch that is checked out nowhere is used.
     git(&scene.path("app"), &["branch", "free"]);

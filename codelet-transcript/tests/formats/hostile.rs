@@ -50,7 +50,7 @@ fn a_cut_document_says_where_it_breaks_off() {
 #[test]
 fn a_file_of_no_known_form_says_what_is_wrong_with_it() {
     let said = |bytes: &[u8]| read(bytes, None).unwrap_err().to_string();
-    assert!(said(b"hello\nworld").starts_with("line 1, column 1: expected value"));
+    assert!(said(b"hello\nworld").starts_with("line 1, column 1: not JSON, expected a JSON object or a list"));
     assert!(
         said(b"{\n\"a\": [1,").starts_with("line 2, column 8: unexpected end of file in a value"),
         "{}",

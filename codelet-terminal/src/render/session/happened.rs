@@ -65,8 +65,7 @@ impl Renderer {
             }
             Event::Compacted { notice, .. } => self.window_compacted(notice),
             Event::TakenBack(turn) => self.notice(&format!(
-                "The provider would refuse this prompt again, so it was removed with everything after it: your next prompt \
-                 is sent without it. /recall {} shows it; if prompts are still refused, /clear starts over.",
+                "The provider would refuse this prompt again, so it and everything after it were removed from the conversation. /recall {} shows it; if prompts are still refused, /clear starts over.",
                 turn.handle
             )),
             Event::Notice(text) => self.notice(text),

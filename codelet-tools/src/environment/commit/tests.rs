@@ -261,13 +261,13 @@ fn why_nothing_can_be_committed_is_told() {
     let (_folder, path) = repository();
     assert_eq!(
         look(&path, &[]).unwrap_err(),
-        "Nothing is changed since the last commit."
+        "Nothing has changed since the last commit."
     );
     fs::write(path.join("new"), "").unwrap();
     assert!(
         look(&path, &[])
             .unwrap_err()
-            .starts_with("Nothing to commit: no file that git knows is changed. Not known to git: new;")
+            .starts_with("Nothing to commit: no tracked file has changed. Untracked: new;")
     );
     fs::write(path.join("a.txt"), "two\n").unwrap();
     git(&path, &["config", "--unset", "user.email"]);

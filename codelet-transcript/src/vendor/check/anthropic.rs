@@ -26,11 +26,11 @@ pub(super) fn check(request: &Value, messages: &[Value], faults: &mut Faults) {
             "user" => check.user(at, content, blocks, faults),
             "assistant" => check.assistant(at, blocks, faults),
             "system" => check.system(at, message, faults),
-            other => faults.add(format!("{at}.role"), format!("No message has the role {other:?}.")),
+            other => faults.add(format!("{at}.role"), format!("There is no role {other:?}.")),
         }
         for (number, block) in blocks.iter().enumerate() {
             if text(block, "type") == "text" && is_blank(block.get("text")) {
-                faults.add(format!("{at}.content.{number}"), "A text is blank.");
+                faults.add(format!("{at}.content.{number}"), "A text is empty or only white space.");
             }
         }
     }
@@ -80,20 +80,20 @@ impl<'a> AnthropicCheck<'a> {
         if self.system.take().is_some() {
             faults.add(
                 at.to_string(),
-                "A system message stands before this message of the user.",
+                "A system message cannot come directly before a user message.",
             );
         }
         let others = blocks.iter().any(|block| text(block, "type") != "tool_result");
         let speaks = content.is_some_and(Value::is_string) || others;
         if self.is_program && speaks {
-            let sentence = "A program waits for these results, and something else stands beside them.";
+            let sentence = "A program waits for these results, so the message may hold nothing else.";
             faults.add(at.to_string(), sentence);
         }
         if speaks {
             for (_, id) in std::mem::take(&mut self.running) {
                 faults.add(
                     at.to_string(),
-                    format!("The vendor has begun {id:?} and not finished it before this."),
+                    format!("The vendor's own call {id:?} has no result before this message."),
                 );
             }
             self.server.clear();
@@ -113,7 +113,7 @@ impl<'a> AnthropicCheck<'a> {
                 ),
             }
             if self.has_spoken {
-                faults.add(&place, "A result follows something else.");
+                faults.add(&place, "Results have to come first in a message.");
             }
         }
         self.has_spoken |= content.is_some_and(Value::is_string);
@@ -122,7 +122,7 @@ impl<'a> AnthropicCheck<'a> {
 
     fn assistant(&mut self, at: usize, blocks: &'a [Value], faults: &mut Faults) {
         if self.last.is_empty() {
-            faults.add(at.to_string(), "The conversation begins with the assistant.");
+            faults.add(at.to_string(), "The conversation has to begin with a user message.");
         }
         // Two consecutive replies are one.
         if self.last == "user" {
@@ -143,7 +143,7 @@ impl<'a> AnthropicCheck<'a> {
                     let id = text(block, "tool_use_id");
                     self.running.retain(|(_, running)| *running != id);
                     if !self.server.contains(id) {
-                        faults.add(&place, format!("The {kind} answers no call of this reply: {id:?}."));
+                        faults.add(&place, format!("The {kind} has no call in this reply: {id:?}."));
                     }
                 }
                 "thinking" if text(block, "signature").is_empty() => faults.add(&place, "Thinking has no signature."),
@@ -154,13 +154,16 @@ impl<'a> AnthropicCheck<'a> {
 
     fn call(&mut self, place: &str, id: &'a str, block: &'a Value, faults: &mut Faults) {
         if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
-            faults.add(place, format!("No call may have the id {id:?}."));
+            faults.add(
+                place,
+                format!("The id {id:?} has characters that are not allowed, or is empty."),
+            );
         }
         if !self.ids.insert(id) {
             faults.add(place, format!("The id {id:?} was used before."));
         }
         if !block.get("input").is_some_and(Value::is_object) {
-            faults.add(place, "The input is no object.");
+            faults.add(place, "The input is not an object.");
         }
         self.open.push(id);
         let caller = block

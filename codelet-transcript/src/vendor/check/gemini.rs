@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(super) fn check(_: &Value, contents: &[Value], faults: &mut Faults) {
     let mut calls = 0;
     if text(&contents[0], "role") == "model" {
-        faults.add("0", "The conversation begins with the model.");
+        faults.add("0", "The conversation has to begin with a user message.");
     }
     for (at, content) in contents.iter().enumerate() {
         let parts = content

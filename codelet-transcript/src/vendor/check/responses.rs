@@ -30,14 +30,14 @@ pub(super) fn check(request: &Value, items: &[Value], faults: &mut Faults) {
             let next = items.get(at + 1);
             let leads = next.is_some_and(|next| text(next, "role") != "user" && !kind(next).ends_with("_output"));
             if !leads {
-                faults.add(at.to_string(), "Reasoning stands without the item that it led to.");
+                faults.add(at.to_string(), "The item that should follow this reasoning is missing.");
             }
         }
     }
     let mut open: Vec<(&usize, &&str)> = check.open.iter().map(|(id, (_, at))| (at, id)).collect();
     open.sort_unstable();
     for (at, id) in open {
-        faults.add(at.to_string(), format!("Nothing answers call {id:?}."));
+        faults.add(at.to_string(), format!("Call {id:?} has no output."));
     }
 }
 
@@ -66,10 +66,7 @@ impl<'a> ResponsesCheck<'a> {
             "message" => message(at, item, faults),
             "program" => drop(self.programs.insert(id)),
             "program_output" if !self.programs.contains(id) && !self.is_apart => {
-                faults.add(
-                    at.to_string(),
-                    format!("The output belongs to no program before it: {id:?}."),
-                );
+                faults.add(at.to_string(), format!("The output has no program before it: {id:?}."));
             }
             _ if is_server_search => {}
             _ if CALLS.contains(&kind) => {
@@ -88,7 +85,7 @@ impl<'a> ResponsesCheck<'a> {
         if !caller.is_empty() && !self.programs.contains(caller) && !self.is_apart {
             faults.add(
                 at.to_string(),
-                format!("The program that calls here is missing: {caller:?}."),
+                format!("The program that made this call is missing: {caller:?}."),
             );
         }
     }
@@ -97,11 +94,14 @@ impl<'a> ResponsesCheck<'a> {
         let stem = kind.trim_end_matches("_output").trim_end_matches("_call");
         match self.open.remove(id) {
             Some((call, _)) if call.trim_end_matches("_call") != stem => {
-                faults.add(at.to_string(), format!("A {kind} answers a {call}: {id:?}."));
+                faults.add(
+                    at.to_string(),
+                    format!("A {kind} cannot be the output of a {call}: {id:?}."),
+                );
             }
             Some(_) => {}
             None if self.is_apart => {}
-            None => faults.add(at.to_string(), format!("The output answers no call before it: {id:?}.")),
+            None => faults.add(at.to_string(), format!("The output has no call before it: {id:?}.")),
         }
     }
 }
@@ -109,7 +109,7 @@ impl<'a> ResponsesCheck<'a> {
 fn message(at: usize, item: &Value, faults: &mut Faults) {
     let role = text(item, "role");
     if !matches!(role, "user" | "assistant" | "system" | "developer") {
-        faults.add(format!("{at}.role"), format!("No message has the role {role:?}."));
+        faults.add(format!("{at}.role"), format!("There is no role {role:?}."));
     }
     let parts = item
         .get("content")

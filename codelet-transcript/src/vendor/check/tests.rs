@@ -100,11 +100,11 @@ fn calls_and_results_that_are_no_pair_are_named_with_their_places() {
     assert_eq!(
         faults(Format::Responses, "input", items)[..],
         [
-            "input.0: The output answers no call before it: \"x\".",
-            "input.1: The output belongs to no program before it: \"p\".",
-            "input.3: A function_call_output answers a shell_call: \"s\".",
-            "input.5: Reasoning stands without the item that it led to.",
-            "input.4: Nothing answers call \"o\".",
+            "input.0: The output has no call before it: \"x\".",
+            "input.1: The output has no program before it: \"p\".",
+            "input.3: A function_call_output cannot be the output of a shell_call: \"s\".",
+            "input.5: The item that should follow this reasoning is missing.",
+            "input.4: Call \"o\" has no output.",
         ]
     );
 }
@@ -122,15 +122,15 @@ fn what_a_waiting_program_gets_beside_its_results_is_a_fault_and_so_is_a_result_
     assert_eq!(
         found[..],
         [
-            "messages.2: A program waits for these results, and something else stands beside them.",
-            "messages.2: The vendor has begun \"s1\" and not finished it before this.",
+            "messages.2: A program waits for these results, so the message may hold nothing else.",
+            "messages.2: The vendor's own call \"s1\" has no result before this message.",
         ]
     );
     let orphan = json!([{"type": "web_search_tool_result", "tool_use_id": "s9", "content": []}]);
     let found = anthropic(json!([user("find"), reply(orphan), user("go on")]));
     assert_eq!(
         found[..],
-        ["messages.1.content.0: The web_search_tool_result answers no call of this reply: \"s9\"."]
+        ["messages.1.content.0: The web_search_tool_result has no call in this reply: \"s9\"."]
     );
 }
 
@@ -148,9 +148,9 @@ fn a_system_message_stands_behind_the_user_and_before_a_reply() {
     assert_eq!(
         found[..],
         [
-            "messages.2: A system message stands before this message of the user.",
+            "messages.2: A system message cannot come directly before a user message.",
             "messages.4: A system message has to follow a user message.",
-            "messages.5: A system message stands before this message of the user.",
+            "messages.5: A system message cannot come directly before a user message.",
         ]
     );
 }
@@ -165,7 +165,7 @@ fn empty_messages_blank_texts_and_too_many_marks_are_faults() {
         found[..],
         [
             "messages: 5 blocks have cache_control; 4 may.",
-            "messages.1.content.0: A text is blank.",
+            "messages.1.content.0: A text is empty or only white space.",
             "messages.2.content: The message is empty.",
         ]
     );
@@ -178,7 +178,7 @@ fn empty_messages_blank_texts_and_too_many_marks_are_faults() {
     assert_eq!(
         found[..],
         [
-            "contents.0: The conversation begins with the model.",
+            "contents.0: The conversation has to begin with a user message.",
             "contents.1.parts.0: A part is empty.",
             "contents.1: 1 calls stand before this, and 0 answers in it.",
         ]
