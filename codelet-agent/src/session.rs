@@ -186,7 +186,7 @@ impl Session {
         let specs: Arc<[ToolSpec]> = parts.tools.iter().map(|tool| tool.spec().clone()).collect();
         let profile = parts.model.profile();
         let config = config(profile, settings.compact_at);
-        let economics = economics(&*parts.model, settings.economics);
+        let economics = economics(&*parts.model, settings.policy);
         let mut conversation = Conversation::new(config, weight(&specs)).under(economics);
         let own_tools = parts.tools.len();
         let system = match &settings.append_system {

@@ -101,8 +101,9 @@ pub(crate) fn given(text: &str) -> Result<(Url, Vec<String>), ConnectError> {
 
 /// Creates the error for an invalid address.
 pub(crate) fn wrong(text: &str, why: &str) -> ConnectError {
+    let is_url = text.contains("://");
     ConnectError::BaseUrl {
-        url: shown(text),
+        url: is_url.then(|| format!(" {}", shown(text))).unwrap_or_default(),
         why: why.to_owned(),
     }
 }

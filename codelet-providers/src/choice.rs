@@ -65,11 +65,10 @@ pub struct Choice {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
     /// No vendor has this name, and no base URL is given.
-    #[error("unknown provider in {model:?}; {advice}")]
+    #[error("unknown provider in the model's name; {advice}")]
     UnknownVendor {
-        /// The given model.
-        model: String,
-        /// The model that is probably meant, or else the possible providers.
+        /// The model that is probably meant, or else the possible providers. The given name is not repeated: it may be
+        /// a misplaced key.
         advice: String,
     },
     /// The vendor's key is missing.
@@ -95,9 +94,9 @@ pub enum ConnectError {
         why: String,
     },
     /// The base URL is invalid.
-    #[error("invalid API base URL {url:?}: {why}")]
+    #[error("invalid API base URL{url}: {why}")]
     BaseUrl {
-        /// The given URL, without a password.
+        /// The given URL after a space, without a password; empty for a text without `://`, which may be a misplaced key.
         url: String,
         /// The reason.
         why: String,
@@ -353,7 +352,6 @@ fn split(choice: &Choice) -> Result<(&'static Vendor, &str), ConnectError> {
         Some((vendor, model)) if !model.is_empty() => Ok((vendor, model)),
         None if choice.base_url.is_some() && !choice.model.is_empty() => Ok((COMPATIBLE, &choice.model)),
         _ => Err(ConnectError::UnknownVendor {
-            model: choice.model.clone(),
             advice: meant(&choice.model).map_or_else(providers, |meant| format!("did you mean {meant}?")),
         }),
     }
@@ -382,7 +380,7 @@ fn meant(model: &str) -> Option<String> {
 fn providers() -> String {
     let names: Vec<&str> = vendor::vendors().map(|vendor| vendor.name).collect();
     let names = names.join(", ");
-    format!("write PROVIDER/NAME with one of {names}, or give an API base URL")
+    format!("write PROVIDER/NAME, with one of {names}, or set an API base URL")
 }
 
 /// Returns vendor and model as the catalogue names them, for any wire and host.

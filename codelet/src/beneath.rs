@@ -194,7 +194,7 @@ fn look_into(folder: &OwnedFd, at: &Path, depth: usize, is_wanted: &dyn Fn(&OsSt
                 let path = at.join(name);
                 let opened = match depth < DEEPEST {
                     true => rustix::fs::openat(folder, name, FOLDER, Mode::empty()).map_err(io::Error::from),
-                    false => Err(io::Error::other(format!("lies deeper than {DEEPEST} folders"))),
+                    false => Err(io::Error::other(format!("is nested more than {DEEPEST} folders deep"))),
                 };
                 match opened {
                     Ok(within) => look_into(&within, &path, depth + 1, is_wanted, listed),

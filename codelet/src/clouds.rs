@@ -86,7 +86,7 @@ fn profile_name(variable: &LookUp<'_>) -> String {
 fn missing(name: &str, profile: &Profile, is_named: bool) -> String {
     match profile {
         Profile { elsewhere: Some(from), .. } => format!(
-            "the AWS profile {name} gets its keys by {from}, which is not done here: first run \
+            "the AWS profile {name} gets its keys from {from}, which Codelet does not support; first run \
              eval \"$(aws configure export-credentials --profile {name} --format env)\""
         ),
         Profile { is_there: true, .. } => format!("the AWS profile {name} has no keys"),

@@ -30,7 +30,7 @@ impl Standby {
         };
         let there = settings_for(settings, name);
         let connected = match *name == settings.model.value {
-            true => Err(Failure::Told(format!("{name} is the model itself"))),
+            true => Err(Failure::Told(format!("{name} is also the model"))),
             false => world::model(&there, told).await,
         };
         match connected {
@@ -44,7 +44,7 @@ impl Standby {
             Err(Failure::Told(why)) => Ok(Standby {
                 model: None,
                 notice: Some(format!(
-                    "there is no fallback (fallback, {}): {why}",
+                    "the fallback cannot be used: {why} (fallback, {})",
                     settings.fallback.from
                 )),
             }),

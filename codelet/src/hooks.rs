@@ -137,7 +137,7 @@ impl FoundHooks {
         for hook in written.hooks.iter_mut().filter(|hook| is_shut_in && hook.wants_freedom) {
             hook.wants_freedom = false;
             self.notices.push(format!(
-                "{}: a hook of {} has `sandbox = false`, which only your own settings can say; it runs in the sandbox",
+                "{}: a hook of {} has `sandbox = false`, which only your own settings may set; it runs in the sandbox",
                 file.display(),
                 hook.event
             ));
@@ -187,7 +187,10 @@ fn unusable(file: &Path, why: &str) -> String {
 }
 
 fn linked(file: &Path) -> String {
-    format!("{}: it is reached by a link; its hooks are not run", file.display())
+    format!(
+        "{}: it is reached through a link; its hooks are not run",
+        file.display()
+    )
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ impl Input {
         let sessions = store.sessions().map_err(failed)?;
         let held = Held { store, sessions };
         match &held.sessions[..] {
-            [] => Err(Failure::at(&name, "is a store without any session")),
+            [] => Err(Failure::at(&name, "is a database without sessions")),
             [one] => held.conversation(&name, one),
             _ => Ok(Input {
                 held: Some(held),
@@ -236,13 +236,13 @@ impl Input {
     pub fn several(&self) -> String {
         match &self.held {
             Some(held) => format!(
-                "is a store with {}, expected one: choose it with --index N, or as FILE#ID (`codelet inspect FILE` lists them)",
+                "contains {}; choose one with --index N, or as FILE#ID (`codelet inspect FILE` lists them)",
                 count(held.sessions.len(), "session")
             ),
             None => {
                 let all = codelet_transcript::conversations(&self.bytes).unwrap_or_default();
                 let held = count(all.len(), "conversation");
-                format!("holds {held}, expected one: choose it with --index N")
+                format!("contains {held}; choose one with --index N")
             }
         }
     }
@@ -418,7 +418,7 @@ pub fn file_of(path: &Path) -> PathBuf {
 fn none_with(at: usize, held: usize) -> String {
     let held = count(held, "conversation");
     match at {
-        usize::MAX => format!("contains {held}, numbered from 0; none has such an id"),
+        usize::MAX => format!("contains {held}; none has this id"),
         _ => format!("contains {held}, numbered from 0; there is no number {at}"),
     }
 }
@@ -473,7 +473,7 @@ pub fn regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 fn too_large(name: &str) -> Failure {
     let limit = paint::bytes(MAX_BYTES);
-    Failure::at(name, format!("is larger than {limit}, expected one conversation"))
+    Failure::at(name, format!("is larger than {limit}, too large for one conversation"))
 }
 
 /// Returns the first byte after white space and zeros.
@@ -489,9 +489,11 @@ fn foreign(head: &[u8]) -> Option<String> {
         [0x1f, 0x8b, ..] => "is compressed with gzip; unpack it first (gunzip)",
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "is compressed with zstd; unpack it first (unzstd)",
         [b'P', b'K', 3, 4, ..] => "is a ZIP archive; unpack it first (unzip)",
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "is encoded in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8)",
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            "is encoded in UTF-16; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)"
+        }
         b"SQLite format 3\0" | [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => {
-            "is an SQLite database, which is read from its file: name that"
+            "is an SQLite database; pass its file name instead of piping it in"
         }
         // Zeros among entries are the remains of a crash; the reader reports what is lost.
         _ if matches!(begins(head), Some(b'{' | b'[')) => return None,
@@ -507,7 +509,7 @@ fn foreign(head: &[u8]) -> Option<String> {
 /// Explains why a conversation could not be read, and suggests a remedy.
 fn unread(error: &ReadError) -> String {
     match error {
-        ReadError::OtherForm { found, .. } => format!("{error}, expected --from {found}"),
+        ReadError::OtherForm { found, .. } => format!("{error}; use --from {found}"),
         error if error.is_of_form() => format!("{error} (see `codelet formats`)"),
         error => error.to_string(),
     }

@@ -74,7 +74,7 @@ fn mistake(words: &[String]) -> Option<String> {
     let names = names();
     if names.contains(&first.as_str()) {
         return Some(format!(
-            "`{shown}` is a command and comes first; options of a session do not go before it: codelet {shown} --help"
+            "`{shown}` is a command and must come first, without session options before it: codelet {shown} --help"
         ));
     }
     let meant = near::nearest(first, names.iter().copied().filter(|name| name.len() > 3));
@@ -86,7 +86,7 @@ fn mistake(words: &[String]) -> Option<String> {
     match (meant, words.len()) {
         (Some(meant), _) => Some(format!("unknown command `{shown}`; did you mean `{meant}`?")),
         (None, 1) => Some(format!(
-            "unknown command `{shown}`; `codelet --help` lists the commands, and a prompt of one word needs -- before it"
+            "unknown command `{shown}`; `codelet --help` lists the commands"
         )),
         (None, _) => None,
     }

@@ -235,7 +235,7 @@ fn pick(all: Vec<Recorded>, name: &str) -> Result<PathBuf, String> {
     {
         let place = number.checked_sub(1).and_then(|place| all.get(place));
         let there_are = || match all.len() {
-            0 => format!("there is no session @{number}: no session is recorded on this machine"),
+            0 => format!("there is no session @{number}: no recorded sessions were found on this machine"),
             some => format!("there is no session @{number}, only {}; {hint}", count(some, "session")),
         };
         return place.map(|found| found.file.clone()).ok_or_else(there_are);

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 pub use values::{
-    HooksFrom, NotifyBy, background, co_author, compact_at, economics, effort, hooks_from, network, notify, permission,
+    HooksFrom, NotifyBy, background, co_author, compact_at, effort, hooks_from, network, notify, permission, policy,
     summary,
 };
 use vendors::usual_model;
@@ -124,8 +124,8 @@ pub struct Settings {
     pub window_is_bound: bool,
     /// The method of writing summaries.
     pub summary: Set<SummaryBy>,
-    /// The preset for editing sent history to save money.
-    pub economics: Set<Preset>,
+    /// The policy of trimming old outputs to save money.
+    pub policy: Set<Preset>,
     /// The condition for automatic compaction.
     pub compact_at: Set<CompactAt>,
     /// Price cards that override the built-in ones.
@@ -235,7 +235,7 @@ impl Default for Settings {
             window: Set::default(None),
             window_is_bound: false,
             summary: Set::default(SummaryBy::default()),
-            economics: Set::default(Preset::default()),
+            policy: Set::default(Preset::default()),
             compact_at: Set::default(CompactAt::default()),
             prices: Set::default(Vec::new()),
             keep_alive: Set::default(0),

@@ -199,7 +199,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     let from = &From::CommandLine;
     settings.fallback.take(chat.fallback.clone().map(Some), from);
     settings.summary.take(chat.summary, from);
-    settings.economics.take(chat.economics, from);
+    settings.policy.take(chat.policy, from);
     settings.compact_at.take(chat.compact_at, from);
     settings.append_system.take(chat.append_system.clone().map(Some), from);
     Ok(settings)
@@ -242,7 +242,7 @@ pub fn session_settings(settings: &Settings, skills: bool) -> codelet_agent::ses
             },
         },
         summary: settings.summary.value,
-        economics: settings.economics.value,
+        policy: settings.policy.value,
         compact_at: settings.compact_at.value,
         keep_alive: settings.keep_alive.value,
         append_system: settings.append_system.value.clone(),

@@ -46,18 +46,18 @@ impl Outfit {
         let refused = |why: &str| {
             let shown: String = codelet_text::short::on_one_line(name).take(80).collect();
             Err(format!(
-                "the model {shown} of its definition {why}; the session's is asked"
+                "the model {shown} of its definition {why}; it uses the session's model"
             ))
         };
         if !known(&whole) {
             return refused("is not known");
         }
         if author == Author::Project && vendor_of(&whole) != vendor_of(current) {
-            return refused("is another provider's, which a project does not choose");
+            return refused("is another provider's, which a project must not choose");
         }
         // A user who set a base URL may not want requests to go anywhere else.
         if self.settings.base_url.value.is_some() && vendor_of(&whole) != vendor_of(&self.settings.model.value) {
-            return refused("is not served at the address that is set (base_url)");
+            return refused("is not available at your base_url");
         }
         let mut settings = self.settings.clone();
         settings.model.take(Some(whole), &From::CommandLine);
@@ -86,8 +86,12 @@ impl Outfitter for Outfit {
             let settings = self.settings_for(name, author, current)?;
             let asked = world::model(&settings, &mut |_| {}).await;
             asked.map(Arc::from).map_err(|failure| match failure {
-                Failure::Told(why) => format!("the model of its definition cannot be asked: {why}; the session's is"),
-                Failure::PipeClosed => "the model of its definition cannot be asked; the session's is".to_owned(),
+                Failure::Told(why) => {
+                    format!("the model of its definition cannot be used: {why}; it uses the session's model")
+                }
+                Failure::PipeClosed => {
+                    "the model of its definition cannot be used; it uses the session's model".to_owned()
+                }
             })
         })
     }

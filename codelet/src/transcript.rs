@@ -172,7 +172,7 @@ impl Transcript {
         if pinned.has_content() && !goes_on {
             let file = spell(path.as_os_str());
             return Err(Failure::Told(format!(
-                "{file} already exists, and --transcript writes a new file; to continue a session that it holds, add --from {file}"
+                "{file} already exists, and --transcript writes a new file; to continue the session in it, add --from {file}"
             )));
         }
         Ok(Transcript::of(path.to_owned(), pinned, None, place))
@@ -407,10 +407,10 @@ impl Keep for TranscriptFile {
         }
         Some(match &self.to.folder {
             Some(folder) => format!(
-                "this session is not saved in {}: {why}; it is tried once more at the end",
+                "this session is not saved in {}: {why}; Codelet tries again at the end",
                 folder.display()
             ),
-            None => format!("cannot write the transcript: {why}; it is tried once more at the end"),
+            None => format!("cannot write the transcript: {why}; Codelet tries again at the end"),
         })
     }
 }

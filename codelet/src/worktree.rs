@@ -56,7 +56,7 @@ impl Entered {
         let shown = |path: &Path| spell(path.as_os_str());
         let (path, branch) = (shown(&self.tree.path), &self.tree.branch);
         let holds = self.tree.holds(&self.options);
-        let held = holds.map_or("git does not say what it holds".to_owned(), held);
+        let held = holds.map_or("its changes are unknown".to_owned(), held);
         let mut told = format!("Working tree: {path}, branch {branch}: {held}\n");
         // The other lines are shell commands.
         let from = shown(&self.tree.from);

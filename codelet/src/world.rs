@@ -54,7 +54,7 @@ pub async fn model(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)) 
                     .map_or("the settings".to_owned(), |path| path.display().to_string())
             ),
             codelet_providers::ConnectError::UnknownVendor { .. } => {
-                format!("{error} (`codelet models --search WORDS` finds models; --base-url asks another server)")
+                format!("{error} (model from: {}; `codelet models --search WORDS` finds models, --base-url uses another server)", settings.model.from)
             }
             codelet_providers::ConnectError::BaseUrl { .. } => format!("{error} ({})", settings.base_url.from),
             error => error.to_string(),
@@ -386,7 +386,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
             }
             Sandboxing::Partial(_) => {}
             Sandboxing::None(why) => notices.push(format!(
-                "commands cannot run under this permission, because there is no sandbox here: {why}; `--permission all` runs them without one"
+                "commands cannot run, because there is no sandbox here: {why}; `--permission all` runs them without one"
             )),
         }
     }
@@ -403,7 +403,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     notices.extend(agents.notices);
     let outfit = Outfit::new(settings, reach.clone(), shared);
     // Tasks lack these tools: a task is short, and its conversation ends with it.
-    if settings.compact_at.value != CompactAt::Never && settings.economics.value != Preset::Off {
+    if settings.compact_at.value != CompactAt::Never && settings.policy.value != Preset::Off {
         tools.push(Arc::new(Compact::new()));
     }
     tools.push(Arc::new(Task::new(Arc::new(outfit), agents.definitions)));

@@ -359,7 +359,7 @@ impl Workspace {
                 "anthropic/bench",
             ])
             .args(["--window", window, "--base-url", base.as_str()])
-            .args(["--economics", economics])
+            .args(["--policy", economics])
             .current_dir(&self.work)
             .env_clear()
             .env("HOME", &self.home)

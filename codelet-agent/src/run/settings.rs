@@ -12,7 +12,7 @@ pub struct Settings {
     /// The author of the summary in a compaction.
     pub summary: SummaryBy,
     /// The readiness to edit history that was already sent, to save money.
-    pub economics: Preset,
+    pub policy: Preset,
     /// The threshold for automatic compaction.
     pub compact_at: CompactAt,
     /// The maximum number of consecutive keep-alive requests that keep the cache from expiring; zero disables them.

@@ -21,7 +21,7 @@ impl Session {
         let profile = model.profile();
         self.conversation.configure(config(profile, self.settings.compact_at));
         self.conversation
-            .set_economics(economics(&*model, self.settings.economics));
+            .set_economics(economics(&*model, self.settings.policy));
         let earlier = std::mem::replace(&mut self.parts.model, model);
         // Another model has its own cache.
         (self.sent, self.asked) = (None, None);

@@ -9,9 +9,9 @@ pub const ANSWERED: &str = "Plan mode: /plan accept carries it out, /plan edit l
 /// The usage of `/plan`.
 pub const USAGE: &str = "Usage: /plan, /plan accept, /plan edit or /plan off. Nothing was done.";
 /// The reply to accepting or leaving outside plan mode.
-pub const NOT_NOW: &str = "This is not plan mode; /plan enters it.";
+pub const NOT_NOW: &str = "Not in plan mode; /plan enters it.";
 /// The reply to accepting a plan that does not exist.
-pub const NONE_YET: &str = "There is no plan yet: the last thing that was said is not an answer.";
+pub const NONE_YET: &str = "There is no plan yet: the last message is not an answer.";
 /// The prompt that accepts the last answer.
 const ACCEPTED: &str = "I accept this plan. Carry it out.";
 /// The start of the prompt that accepts a plan written by the user, which follows it.

@@ -47,7 +47,7 @@ fn with_summaries(
     let settings = Settings {
         summary: SummaryBy::Model,
         // Old outputs are not removed to save money: each compaction has a summary.
-        economics: Preset::Off,
+        policy: Preset::Off,
         ..Settings::default()
     };
     Stage::of(model, settings)
@@ -324,7 +324,7 @@ async fn no_further_summary_is_asked_for_once_the_limit_of_costs_is_passed() {
     });
     let settings = Settings {
         summary: SummaryBy::Model,
-        economics: Preset::Off,
+        policy: Preset::Off,
         limits: Limits {
             max_cost: Some(1.5),
             ..Limits::default()

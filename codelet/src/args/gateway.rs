@@ -26,15 +26,16 @@ Examples:
 /// Options of a gateway between an agent and its provider.
 #[derive(Args, Debug)]
 pub struct Behind {
-    /// Address of a provider, with or without /v1: `anthropic`, `openai` or `gemini` [default: as set for agents, else the vendor's]
+    /// Address of a provider (anthropic, openai or gemini), such as openai=https://openrouter.ai/api/v1. Can be repeated [default: from OPENAI_BASE_URL and the like, else the vendor's]
     #[arg(long = "upstream", value_name = "NAME=URL", value_parser = upstream)]
     pub upstreams: Vec<(Provider, String)>,
 
-    /// How eagerly to trim old tool outputs to save money; off: only when the context window is full
-    #[arg(long, value_name = "P", default_value = "faithful", value_parser = named(PRESETS, crate::commands::gateway::policy))]
+    /// How eagerly to trim old tool outputs to save money: keep a tenth (faithful), a twentieth (balanced) or a fiftieth
+    /// (thrifty) of them; off: trim only when the context window is full
+    #[arg(long, value_name = "POLICY", default_value = "faithful", value_parser = named(Preset::ALL.map(Preset::name), crate::settings::policy), hide_possible_values = true)]
     pub policy: Preset,
 
-    /// Context window [default: the model's]
+    /// Context window in tokens (200000, 200k, 1M) [default: the model's]
     #[arg(long, value_name = "TOKENS", value_parser = window)]
     pub window: Option<u64>,
 
@@ -46,7 +47,7 @@ pub struct Behind {
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
 
-    /// Compute and show edits, and send the original requests
+    /// Only show which edits there would be; send the original requests
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -64,8 +65,6 @@ impl Switch {
         self == Switch::On
     }
 }
-
-const PRESETS: [&str; 4] = ["faithful", "balanced", "thrifty", "off"];
 
 #[derive(Args, Debug)]
 #[command(after_help = GATEWAY_HELP)]

@@ -14,14 +14,16 @@ Examples:
 
 Policies (all compact when a request would not fit in the context window):
   never           edit nothing until the context window is full
-  seven           apply all seven strategies before every request
+  seven           apply the seven rewrites of a compaction before every request
   mask-10         mask all tool outputs but the last ten
   clear-100k      above 100k tokens, clear all tool outputs but the last three
   clear-100k-20k  the same, if that removes at least 20k tokens
   protect-40k     clear tool outputs before the newest 40k tokens once they exceed 20k
   faithful, balanced, thrifty, off
-                  codelet's presets; off runs only if named
-  wishes          faithful, and the model asks for a compaction whenever work is done; only if named
+                  as --policy of a session; off runs only if named
+  wishes          faithful, and the model asks for a compaction when a piece of work is done; only if named
+
+Columns: share is the cost compared with `never`, with its 95 % interval and p95, the 95th percentile of the sessions; hits, the prompt tokens read from the cache; broken and cold, the cache misses after edits and after the cache expired; recall, how much of what later replies refer to was still in the context window.
 
 If a recording has no times, the cache is assumed to stay warm. Files that cannot be read are reported and skipped.";
 
@@ -94,7 +96,7 @@ pub struct Report {
     #[command(flatten)]
     pub reading: Reading,
 
-    /// Of data sets and agents' databases, the conversation with this number, from 0
+    /// Number of the conversation in a data set or an agent's database, from 0
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
 

@@ -27,7 +27,7 @@ pub struct Chat {
     #[command(flatten)]
     pub overrides: Overrides,
 
-    /// Model to ask for the rest of a prompt if the provider stays overloaded
+    /// Model that takes over for the rest of a prompt if the provider stays overloaded
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub fallback: Option<String>,
 
@@ -79,10 +79,10 @@ pub struct Chat {
     #[arg(long, value_name = "METHOD", value_parser = named(["template", "model"], crate::settings::summary), hide_possible_values = true)]
     pub summary: Option<SummaryBy>,
 
-    /// Trim unused tool outputs when that saves money, keeping a tenth (faithful), a twentieth (balanced) or a fiftieth
-    /// (thrifty) of them; off: only when the context window is full [default: faithful]
-    #[arg(long, value_name = "PRESET", value_parser = named(Preset::ALL.map(Preset::name), crate::settings::economics), hide_possible_values = true)]
-    pub economics: Option<Preset>,
+    /// How eagerly to trim old tool outputs to save money: keep a tenth (faithful), a twentieth (balanced) or a fiftieth
+    /// (thrifty) of them; off: trim only when the context window is full [default: faithful]
+    #[arg(long, value_name = "POLICY", value_parser = named(Preset::ALL.map(Preset::name), crate::settings::policy), hide_possible_values = true)]
+    pub policy: Option<Preset>,
 
     /// Compact at this share of the context window at the latest, from 0.1 to 0.95, or only on /compact (off) [default: when it is full]
     #[arg(long, value_name = "SHARE", value_parser = crate::settings::compact_at)]
@@ -108,7 +108,7 @@ pub struct Chat {
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<PathBuf>,
 
-    /// Do not save this session, whatever the setting `transcripts` says
+    /// Do not save this session, even if `transcripts` is set
     #[arg(long, conflicts_with = "transcript")]
     pub no_transcript: bool,
 

@@ -253,7 +253,7 @@ fn commands() -> Vec<Command> {
                 _ => entry.arguments.to_owned(),
             },
             help: match entry.word {
-                "pin" => "keep a sentence through every compaction; without argument: list pins".to_owned(),
+                "pin" => "keep a sentence through every compaction; without arguments: list pins".to_owned(),
                 _ => entry.help.to_owned(),
             },
         })

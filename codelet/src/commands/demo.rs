@@ -63,7 +63,7 @@ const FILES: [(&str, &str); 10] = [
 /// The recorded replies of the model, in order.
 const REPLIES: &str = include_str!("../../demo/replies.json");
 /// The prompt.
-const PROMPT: &str = "Some orders come out too low. Find out why, mend it, and make `sh test.sh` pass.";
+const PROMPT: &str = "Some orders come out too low. Find out why, fix it, and make `sh test.sh` pass.";
 /// A context window too small for the task.
 const WINDOW: u64 = 16_000;
 /// Lines of the long file.

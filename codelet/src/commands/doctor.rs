@@ -138,7 +138,7 @@ fn files(settings: &Settings, place: &Place) -> Point {
     };
     let text = match there.as_slice() {
         [] => format!(
-            "the defaults; there is no {}",
+            "defaults; there is no {}",
             listed(&missing).replace(" and ", " and no ")
         ),
         there => listed(there),
@@ -171,7 +171,7 @@ fn model(settings: &Settings) -> Point {
             "model",
             State::Warning,
             format!(
-                "{name} ({from}) is not a listed model: its window and prices are not known unless its server tells them or you set them"
+                "{name} ({from}) is not a listed model; its context window and prices are unknown unless its server reports them or you set them"
             ),
         ),
     }
@@ -193,7 +193,7 @@ fn key(settings: &Settings) -> Point {
         .vendor()
         .map(|vendor| (vendor, world::let_in(settings, vendor)))
     {
-        None => Point::new("key", State::Warning, "not checked: the provider is not a known one"),
+        None => Point::new("key", State::Warning, "not checked: unknown provider"),
         Some((vendor, Some(from))) => Point::new("key", State::Fine, format!("{from} (for {})", vendor.name)),
         Some((vendor, None)) if vendor.host.is_some() => cloud(vendor),
         Some((_, None)) => Point::new("key", State::Fine, "none is needed"),
@@ -252,9 +252,7 @@ fn provider(settings: &Settings) -> Result<Point, Failure> {
         // The server responds but may have no list of models.
         Ok(Err(error)) => point(
             State::Warning,
-            format!(
-                "{at} answered in {took} ms, but without a list of models, so that the key was not checked: {error}"
-            ),
+            format!("{at} answered in {took} ms, but without a list of models, so the key was not checked: {error}"),
         ),
     })
 }
@@ -265,7 +263,7 @@ fn sandbox() -> Point {
         Sandboxing::Partial(what) => (State::Warning, format!("incomplete: {what}")),
         Sandboxing::None(why) => (
             State::Problem,
-            format!("none, so commands run only with --permission all: {why}"),
+            format!("none; commands run only with --permission all: {why}"),
         ),
     };
     Point::new("sandbox", state, text)
@@ -290,7 +288,7 @@ fn git(settings: &Settings, place: &Place) -> Point {
         (None, true) => Point::new(
             "git",
             State::Warning,
-            "not found, though this is a repository: the model is not told of its branch and changes",
+            "not found; the model does not learn about this repository's branch and changes",
         ),
         (None, false) => Point::new("git", State::Fine, "not found, and no repository here"),
     }
@@ -302,7 +300,7 @@ fn sessions(settings: &Settings, place: &Place) -> Option<Point> {
     let name = shown(folder, place.home.as_deref());
     let (state, text) = match saved::check(folder) {
         Ok(true) => (State::Fine, format!("saved in {name}")),
-        Ok(false) => (State::Fine, format!("saved in {name}, which the first one creates")),
+        Ok(false) => (State::Fine, format!("saved in {name}, created with the first session")),
         Err(why) => (State::Warning, format!("not saved: {why}")),
     };
     Some(Point::new("sessions", state, text))
@@ -343,10 +341,10 @@ fn terminal() -> Point {
     let is_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     let look = Look::stdout();
     let (state, text) = match (is_terminal, name.as_deref()) {
-        (false, _) => (State::Fine, "none here, so sessions are plain lines".to_owned()),
+        (false, _) => (State::Fine, "none here; sessions use plain lines".to_owned()),
         (true, None | Some("dumb")) => (
             State::Warning,
-            "$TERM names none that can move its cursor, so sessions are plain lines".to_owned(),
+            "$TERM names no terminal with cursor control; sessions use plain lines".to_owned(),
         ),
         (true, Some(name)) => {
             let colours = if look.colour { "colours" } else { "no colours" };

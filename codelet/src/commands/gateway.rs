@@ -8,7 +8,6 @@ use crate::exit::{Exit, Failure, words};
 use crate::network;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean};
-use codelet_context::economics::Preset;
 use codelet_context::tokens::Tokens;
 use codelet_gateway::edit::{Editor, Settings};
 use codelet_gateway::{Gateway, Ledger, Options, Provider, Totals, Upstream};
@@ -113,7 +112,7 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
     let (program, rest) = args
         .command
         .split_first()
-        .ok_or_else(|| Failure::Told("no program was named".to_owned()))?;
+        .ok_or_else(|| Failure::Told("no program given".to_owned()))?;
     let known = agents::of(Path::new(program));
     let extension = known.extension(&variable, address);
     let extension = extension.map_err(|error| Failure::io(&std::env::temp_dir(), &error))?;
@@ -131,9 +130,13 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
         .stdin(Stdio::inherit());
     // Must precede the start of the program, so that no signal for it is missed.
     let mut ends = runtime.block_on(async { ends() })?;
-    let mut child = command
-        .spawn()
-        .map_err(|error| Failure::at(clean(&program.to_string_lossy()), words(&error)))?;
+    let mut child = command.spawn().map_err(|error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::NotFound => "no such program".to_owned(),
+            _ => words(&error),
+        };
+        Failure::at(clean(&program.to_string_lossy()), why)
+    })?;
     let id = child.id();
     let status = runtime.block_on(async {
         let mut ended = tokio::task::spawn_blocking(move || child.wait());
@@ -218,12 +221,7 @@ fn sum_up(look: &Look, totals: &Totals) {
 /// Opens the ledger file and creates it if missing. A pipe or a device is rejected: it may stop accepting data, and the
 /// losses would go unnoticed.
 fn ledger(path: &Path) -> Result<File, Failure> {
-    let refused = || {
-        Failure::at(
-            path.display(),
-            "is not a regular file, which --ledger needs; `tail -f FILE` follows one",
-        )
-    };
+    let refused = || Failure::at(path.display(), "is not a regular file; --ledger needs one");
     if path.metadata().is_ok_and(|there| !there.is_file()) {
         return Err(refused());
     }
@@ -271,7 +269,8 @@ fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<S
     };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~+=".contains(c);
     if token.as_ref().is_some_and(|token| !token.chars().all(is_plain)) {
-        let words = format!("{TOKEN} may hold letters, digits and -._~+=, since agents send it in their base URL");
+        let words =
+            format!("{TOKEN} must consist of letters, digits and -._~+=, since agents send it in their base URL");
         return Err(Failure::Told(words));
     }
     let ledger = behind.ledger.as_deref().map(ledger);
@@ -293,7 +292,7 @@ fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<S
     let bound = runtime.block_on(Gateway::bind(listen, options));
     bound.map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied if !listen.ip().is_loopback() => Failure::Told(format!(
-            "{listen} can be reached from other machines: set {TOKEN} to a secret that agents have to show"
+            "other machines can reach {listen}: set {TOKEN} to a secret that agents must send"
         )),
         std::io::ErrorKind::AddrInUse => Failure::Told(format!(
             "{listen} is in use, perhaps by another gateway; choose another with --listen"
@@ -328,9 +327,4 @@ pub fn recall(args: &Recall) -> Result<(), Failure> {
         variable(TOKEN).as_deref(),
     ));
     restore::print(&text.map_err(|problem| Failure::Told(clean(&problem)))?)
-}
-
-/// Parses the name of a gateway's policy.
-pub fn policy(name: &str) -> Result<Preset, String> {
-    Preset::from_name(name).ok_or_else(|| "no such policy".to_owned())
 }

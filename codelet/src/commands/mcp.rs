@@ -90,8 +90,8 @@ fn of_name<'a>(settings: &'a Settings, name: &str) -> Result<&'a ServerFile, Fai
     settings.mcp.get(name).ok_or_else(|| {
         let names: Vec<&str> = settings.mcp.keys().map(String::as_str).collect();
         let known = match names.as_slice() {
-            [] => "it has none".to_owned(),
-            names => format!("it has {}", names.join(", ")),
+            [] => "none is configured".to_owned(),
+            names => format!("configured: {}", names.join(", ")),
         };
         let meant = near::hint(name, names.iter().copied());
         let (name, file) = (clean(name), file(settings));

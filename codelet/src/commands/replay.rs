@@ -80,7 +80,8 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
         warn(&Look::stderr(), &words);
         return Err(Failure::Told(match files.len() {
             0 => "no files to replay".to_owned(),
-            all => format!("none of {} could be replayed", count(all, "file")),
+            1 => "the file could not be replayed".to_owned(),
+            all => format!("none of {all} files could be replayed"),
         }));
     }
     let outcome = ReplayResult {
@@ -123,7 +124,7 @@ fn take_repeated(played: &mut Vec<Played>) -> Vec<[String; 2]> {
 fn twice(repeated: &[[String; 2]]) -> Option<String> {
     let [file, kept] = repeated.first()?;
     let (holds, first) = match repeated.len() {
-        1 => ("1 file repeats a conversation of another one".to_owned(), ""),
+        1 => ("1 file repeats the conversation of another".to_owned(), ""),
         all => (
             format!("{} repeat conversations of others", count(all, "file")),
             "the first is ",
@@ -144,7 +145,7 @@ fn doubts(played: &[Played]) -> Vec<String> {
         let sessions = played.iter().filter(|session| session.false_bills > 0);
         let (sessions, first) = (sessions.clone().count(), sessions.map(|session| &session.file).next());
         words.push(format!(
-            "{} in {} ignored (the first in {}): more tokens than a conversation of that length can have",
+            "{} in {} ignored (the first in {}): more tokens than the conversation can have",
             count(bills, "bill"),
             count(sessions, "file"),
             clean(first.map_or("", |file| file)),
@@ -164,7 +165,7 @@ fn doubts(played: &[Played]) -> Vec<String> {
     if let Some((policy, _)) = thinned.first() {
         let requests = thinned.iter().map(|(_, sums)| sums.left_out).sum::<u64>();
         words.push(format!(
-            "{} skipped its edits before {}: they take too long in sessions of this length",
+            "{} made no edits before {}: they take too long in a session of this length",
             policy.name(),
             count(usize::try_from(requests).unwrap_or(usize::MAX), "request"),
         ));
@@ -188,7 +189,7 @@ fn doubts(played: &[Played]) -> Vec<String> {
             String::new()
         };
         words.push(format!(
-            "the price of {named}{more} is unknown, so its requests are left out of the check"
+            "the price of {named}{more} is unknown; the check leaves out its requests"
         ));
     }
     words

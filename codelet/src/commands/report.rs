@@ -60,7 +60,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
         Vec::new()
     } else {
         let each = policies.iter().copied().inspect(|policy| {
-            progress.tell(&format!("playing {} under {}", clean(&session.name), policy.name()));
+            progress.tell(&format!("simulating {} under {}", clean(&session.name), policy.name()));
         });
         play_all(&session, each, &settings).collect()
     };
@@ -88,10 +88,9 @@ pub fn run(args: &Report) -> Result<(), Failure> {
             }
         }
         if !skipped.is_empty() {
-            report.notes.push(format!(
-                "Of the files, {} could not be read.",
-                count(skipped.len(), "file")
-            ));
+            report
+                .notes
+                .push(format!("{} could not be read.", count(skipped.len(), "file")));
         }
         report.together = Some((all.len(), totals(&all)));
     }

@@ -69,9 +69,9 @@ fn as_json(at: usize, found: &Recorded, peek: Peek) -> Value {
 fn none(agent: Option<&str>) -> &'static str {
     match agent {
         Some(saved::AGENT) => {
-            "No saved sessions were found: Codelet saves them where the setting `transcripts` names a directory.\n"
+            "No saved sessions found. To save sessions, set `transcripts` in your settings to a directory.\n"
         }
-        _ => "No recorded sessions were found where agents keep them (`codelet formats` lists the forms).\n",
+        _ => "No recorded sessions found (`codelet formats` lists the supported agents).\n",
     }
 }
 
@@ -130,7 +130,7 @@ pub fn list_store(sessions: &[Session], json: bool) -> Result<(), Failure> {
         let rows: Vec<[String; 7]> = sessions.iter().enumerate().map(row).collect();
         let heads = ["", "id", "when", "tokens", "dollars", "project", "title"];
         let mut text = laid_out(&Look::stdout(), heads, rows);
-        text.push_str("\n--index N takes one of them; so does FILE#ID wherever a file stands.\n");
+        text.push_str("\nTo choose one, use --index N, or FILE#ID in place of FILE.\n");
         text
     };
     Output::Stdout.write(|out| out.write_all(text.as_bytes()))

@@ -81,7 +81,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         row(
             "projects.allow",
             &settings.project_allow,
-            patterns("nothing else in this project"),
+            patterns("nothing more in this project"),
         ),
         row("add_dirs", &settings.add_dirs, folders("none")),
         row("write", &settings.write, folders("the workspace and temporary files")),
@@ -101,7 +101,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             };
             name.to_owned()
         }),
-        row("economics", &settings.economics, |preset| preset.name().to_owned()),
+        row("policy", &settings.policy, |preset| preset.name().to_owned()),
         row("compact_at", &settings.compact_at, |at| match at {
             CompactAt::Full => "when the context window is full".to_owned(),
             CompactAt::Share(share) => share.to_string(),
@@ -117,7 +117,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         }),
         row("transcripts", &settings.transcripts, |folder| {
             let folder = folder.as_ref().map(|folder| folder.display().to_string());
-            folder.unwrap_or("no session is saved".to_owned())
+            folder.unwrap_or("sessions are not saved".to_owned())
         }),
         row("append_system", &settings.append_system, or("nothing")),
         row("patience", &settings.patience, |seconds| format!("{seconds} s")),
@@ -132,7 +132,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             name.unwrap_or("detected from the terminal").to_owned()
         }),
         row("notify", &settings.notify, |notify| {
-            notify.map_or("what suits the terminal", NotifyBy::name).to_owned()
+            notify.map_or("depends on the terminal", NotifyBy::name).to_owned()
         }),
         row("co_author", &settings.co_author, |author| {
             author.clone().unwrap_or("off".to_owned())
@@ -208,7 +208,7 @@ fn addresses(settings: &Settings) -> Vec<[String; 3]> {
             .vendor()
             .is_some_and(|asked| asked.base_url_variable == vendor.base_url_variable);
         let value = if is_of_model {
-            format!("{url}, not used: base_url is")
+            format!("{url} (not used, since base_url is set)")
         } else {
             url
         };

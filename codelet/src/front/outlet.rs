@@ -20,7 +20,7 @@ pub struct StoodStill;
 
 impl std::fmt::Display for StoodStill {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("the reader had stopped when the run was interrupted")
+        out.write_str("the reader of the output had stopped when the run was interrupted")
     }
 }
 

@@ -49,8 +49,8 @@ pub fn read(event: &str, ended: &Ended) -> Answer {
         }
         Status::Exited(status) => trouble(format!("failed with status {status}{}", behind(&ended.errors))),
         Status::Killed(signal) => trouble(format!("was ended by signal {signal}{}", behind(&ended.errors))),
-        Status::TimedOut => trouble("took too long and was ended".to_owned()),
-        Status::Unknown => trouble("ended in a way that is not known".to_owned()),
+        Status::TimedOut => trouble("took too long and was stopped".to_owned()),
+        Status::Unknown => trouble("ended with an unknown status".to_owned()),
         Status::Interrupted => Answer::default(),
     }
 }

@@ -35,12 +35,12 @@ pub fn permitted(found: &mut FoundHooks, settings: &Settings, place: &Place, can
     let not_run = format!("{} of this project {are} not run", crate::paint::count(hooks, "hook"));
     let question = question(&found.project, &place.root, settings.hooks_consent.is_some());
     if question.len() > MOST || question.lines().count() > LINES {
-        found.notices.push(format!("{not_run}: too long to be shown"));
+        found.notices.push(format!("{not_run}: they are too long to show"));
         return Ok(false);
     }
     if !can_ask || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         found.notices.push(format!(
-            "{not_run}: nobody has permitted them. Start `codelet` in a terminal here, which shows them and asks"
+            "{not_run}: you have not permitted them. To see them and decide, start `codelet` in a terminal here"
         ));
         return Ok(false);
     }

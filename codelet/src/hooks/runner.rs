@@ -131,7 +131,7 @@ impl Inner {
             said.context.extend(fits);
             said.notices.extend(
                 over.iter()
-                    .map(|_| format!("{name} was not heard: hooks have said too much at once")),
+                    .map(|_| format!("the output of {name} was ignored: hooks printed too much at once")),
             );
             said.notices
                 .extend(answer.message.map(|message| format!("{name} says: {message}")));

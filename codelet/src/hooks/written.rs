@@ -69,7 +69,7 @@ pub fn read(hooks: &Value) -> Result<HookFile, String> {
     }
     match written.hooks.len() {
         0..=MOST => Ok(written),
-        count => Err(format!("there are {count} hooks, and at most {MOST} are taken")),
+        count => Err(format!("there are {count} hooks; the limit is {MOST}")),
     }
 }
 
@@ -105,7 +105,7 @@ fn one(event: &'static str, matcher: &str, hook: &Map<String, Value>) -> Result<
     }
     if command.len() > LINE {
         return Err(format!(
-            "a command has {} bytes, and at most {LINE} are taken: put it into a script",
+            "a command has {} bytes; the limit is {LINE}: put it into a script",
             command.len()
         ));
     }
@@ -171,7 +171,7 @@ impl Matcher {
         }
         Regex::new(written)
             .map(Matcher::Pattern)
-            .map_err(|_| "which is no regular expression")
+            .map_err(|_| "which is not a regular expression")
     }
 
     /// Returns whether a name matches. A pattern that exceeds the matching limit counts as a match: it may guard

@@ -83,7 +83,7 @@ impl Settings {
         self.max_cost.take(written.max_cost.map(Some), from);
         self.window.take(written.window.map(Some), from);
         self.summary.take(written.summary, from);
-        self.economics.take(written.economics, from);
+        self.policy.take(written.policy, from);
         self.compact_at.take(written.compact_at, from);
         let prices = written.prices.map(|file| prices(path, &file)).transpose()?;
         self.prices.take(prices, from);

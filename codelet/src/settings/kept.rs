@@ -71,11 +71,11 @@ fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], kept: &Proje
         made.map_err(|error| Failure::io(folder, &error))?;
     }
     if has_another_name(file) {
-        return Err(Failure::at(file.display(), "it has another name (a hard link)"));
+        return Err(Failure::at(file.display(), "it has a hard link"));
     }
     let pinned = Output::File(file.to_owned()).pin(Access::OwnerOnly, fenced)?;
     if !pinned.is_replaced() {
-        return Err(Failure::at(file.display(), "it cannot be replaced as a whole"));
+        return Err(Failure::at(file.display(), "it is not a regular file"));
     }
     let before = match pinned.text(MOST) {
         Some(text) => text,
@@ -88,7 +88,7 @@ fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], kept: &Proje
     if !kept.is_in(&read, key) {
         return Err(Failure::at(
             file.display(),
-            "what it says of projects is written in a way that takes no more",
+            "its `projects` cannot be extended; write each project under a heading of its own, [projects.\"/FOLDER\"]",
         ));
     }
     pinned.for_owner_only().write(|out| out.write_all(after.as_bytes()))

@@ -1,4 +1,4 @@
-//! Settings with named values, and the errors for unknown names.
+//! Settings with named values, and the errors for unknown names. No error repeats the value, which may be a misplaced key.
 
 use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
@@ -15,7 +15,7 @@ pub fn network(name: &str) -> Result<bool, String> {
     match name {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(format!("unknown network {name:?}, expected off or on")),
+        _ => Err("expected off or on".to_owned()),
     }
 }
 
@@ -24,12 +24,7 @@ pub fn network(name: &str) -> Result<bool, String> {
 /// # Errors
 /// If the name is unknown; the message lists the known ones.
 pub fn effort(name: &str) -> Result<Effort, String> {
-    Effort::from_name(name).ok_or_else(|| {
-        format!(
-            "unknown effort {name:?}, expected one of {}",
-            codelet_agent::effort::names(&Effort::ALL)
-        )
-    })
+    Effort::from_name(name).ok_or_else(|| format!("expected one of {}", codelet_agent::effort::names(&Effort::ALL)))
 }
 
 /// Parses a permission level.
@@ -37,7 +32,7 @@ pub fn effort(name: &str) -> Result<Effort, String> {
 /// # Errors
 /// If the name is unknown; the message lists the known ones.
 pub fn permission(name: &str) -> Result<Permission, String> {
-    Permission::from_name(name).ok_or_else(|| format!("unknown permission {name:?}, expected plan, read, edit or all"))
+    Permission::from_name(name).ok_or_else(|| "expected plan, read, edit or all".to_owned())
 }
 
 /// Parses the method of writing summaries.
@@ -48,7 +43,7 @@ pub fn summary(name: &str) -> Result<SummaryBy, String> {
     match name {
         "template" => Ok(SummaryBy::Template),
         "model" => Ok(SummaryBy::Model),
-        _ => Err(format!("unknown summary {name:?}, expected template or model")),
+        _ => Err("expected template or model".to_owned()),
     }
 }
 
@@ -60,7 +55,7 @@ pub fn background(name: &str) -> Result<Background, String> {
     match name {
         "light" => Ok(Background::Light),
         "dark" => Ok(Background::Dark),
-        _ => Err(format!("unknown background {name:?}, expected light or dark")),
+        _ => Err("expected light or dark".to_owned()),
     }
 }
 
@@ -94,7 +89,7 @@ pub fn notify(name: &str) -> Result<NotifyBy, String> {
     [NotifyBy::Off, NotifyBy::Bell, NotifyBy::Osc9]
         .into_iter()
         .find(|by| by.name() == name)
-        .ok_or_else(|| format!("unknown notify {name:?}, expected off, bell or osc9"))
+        .ok_or_else(|| "expected off, bell or osc9".to_owned())
 }
 
 /// The other agent whose hooks run in addition to Codelet's.
@@ -125,16 +120,15 @@ pub fn hooks_from(name: &str) -> Result<HooksFrom, String> {
     [HooksFrom::Nowhere, HooksFrom::Claude]
         .into_iter()
         .find(|from| from.name() == name)
-        .ok_or_else(|| format!("unknown hooks_from {name:?}, expected off or claude"))
+        .ok_or_else(|| "expected off or claude".to_owned())
 }
 
-/// Parses the preset for editing history.
+/// Parses the policy of trimming old outputs.
 ///
 /// # Errors
-/// If there is no such preset; the message lists the known ones.
-pub fn economics(name: &str) -> Result<Preset, String> {
-    Preset::from_name(name)
-        .ok_or_else(|| format!("unknown economics {name:?}, expected faithful, balanced, thrifty or off"))
+/// If there is no such policy; the message lists the known ones.
+pub fn policy(name: &str) -> Result<Preset, String> {
+    Preset::from_name(name).ok_or_else(|| "expected faithful, balanced, thrifty or off".to_owned())
 }
 
 /// Parses the condition for automatic compaction: a share of the context window, or `off`.
@@ -145,9 +139,7 @@ pub fn compact_at(text: &str) -> Result<CompactAt, String> {
     match text.trim().parse::<f64>() {
         Ok(share) if (0.1..=0.95).contains(&share) => Ok(CompactAt::Share(share)),
         Err(_) if text.trim() == "off" => Ok(CompactAt::Never),
-        _ => Err(format!(
-            "unknown compact_at {text:?}, expected a share of the context window from 0.1 to 0.95, or off"
-        )),
+        _ => Err("expected a share of the context window from 0.1 to 0.95, or off".to_owned()),
     }
 }
 
@@ -167,8 +159,6 @@ pub fn co_author(name: &str) -> Result<Option<String>, String> {
     });
     match is_one {
         true => Ok(Some(name.to_owned())),
-        false => Err(format!(
-            "unknown co_author {name:?}, expected \"Name <address>\" or off"
-        )),
+        false => Err("expected \"Name <address>\" or off".to_owned()),
     }
 }

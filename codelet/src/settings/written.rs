@@ -62,8 +62,8 @@ pub(super) struct SettingsFile {
     pub window: Option<u64>,
     #[serde(deserialize_with = "summary")]
     pub summary: Option<SummaryBy>,
-    #[serde(deserialize_with = "economics")]
-    pub economics: Option<Preset>,
+    #[serde(deserialize_with = "policy")]
+    pub policy: Option<Preset>,
     #[serde(deserialize_with = "compact_at")]
     pub compact_at: Option<CompactAt>,
     #[serde(deserialize_with = "prices")]
@@ -226,8 +226,15 @@ fn plain(message: &str) -> String {
         .strip_prefix("unknown field ")
         .and_then(|it| it.split_once(", expected "))
     {
-        let meant = near::hint(unknown.trim_matches('`'), known.split('`').skip(1).step_by(2));
-        return format!("unknown field {unknown}, expected {known}{meant}");
+        let name = unknown.trim_matches('`');
+        let meant = near::hint(name, known.split('`').skip(1).step_by(2));
+        // A misplaced key has digits or dashes.
+        let is_word = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        let named = if is_word { format!(" {unknown}") } else { String::new() };
+        return match meant.is_empty() {
+            true => format!("unknown setting{named}, expected {known}"),
+            false => format!("unknown setting{named}{meant}"),
+        };
     }
     let unexpected = line
         .strip_prefix("invalid type: ")
@@ -412,11 +419,8 @@ fn projects<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<PathBuf, Proj
     let written = BTreeMap::<String, ProjectFile>::deserialize(from)?;
     let whole = |(name, project): (String, ProjectFile)| {
         let folder = from_home(&name).filter(|folder| folder.is_absolute());
-        let folder = folder.ok_or_else(|| {
-            D::Error::custom(format!(
-                "projects: {name:?} must be a folder that starts with `/` or `~/`"
-            ))
-        })?;
+        let folder =
+            folder.ok_or_else(|| D::Error::custom("projects: expected folders that begin with `/` or `~/`"))?;
         Ok((folder, project))
     };
     written.into_iter().map(whole).collect()
@@ -431,23 +435,27 @@ fn add_dirs<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, 
 }
 
 fn transcripts<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
-    folder("transcripts", &String::deserialize(from)?).map(Some)
+    folder("transcripts: expected", &String::deserialize(from)?).map(Some)
 }
 
 /// Parses folders, given as absolute paths or paths that begin with `~/`.
 fn folders<'de, D: Deserializer<'de>>(setting: &str, from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
     let names = Vec::<String>::deserialize(from)?;
-    let folders: Result<Vec<PathBuf>, D::Error> = names.iter().map(|name| folder(setting, name)).collect();
+    let numbered = names.iter().zip(1..);
+    let folders: Result<Vec<PathBuf>, D::Error> = numbered
+        .map(|(name, number)| folder(&format!("{setting}: entry {number} is not"), name))
+        .collect();
     folders.map(Some)
 }
 
-fn folder<E: Error>(setting: &str, name: &str) -> Result<PathBuf, E> {
+/// Parses a folder; `wrong` begins the error, which does not repeat the text.
+fn folder<E: Error>(wrong: &str, name: &str) -> Result<PathBuf, E> {
     let home = || variable("HOME").map(PathBuf::from);
     let is_wide = |folder: &PathBuf| folder.parent().is_none() || home().is_some_and(|home| home.starts_with(folder));
     let folder = from_home(name).filter(|folder| folder.is_absolute() && !is_wide(folder));
     folder.ok_or_else(|| {
         E::custom(format!(
-            "{setting}: {name:?} must be a folder below `~/` or `/`, and not the home itself"
+            "{wrong} a path that begins with `/` or `~/`, other than your home directory and those above it"
         ))
     })
 }
@@ -467,9 +475,10 @@ fn deny<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Er
 fn web_private<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
     let hosts = patterns("web_private", from)?.unwrap_or_default();
     let is_host = |host: &String| !host.contains(['/', '@', ' ']);
-    match hosts.iter().find(|host| !is_host(host)) {
-        Some(host) => Err(D::Error::custom(format!(
-            "web_private: expected hosts such as \"localhost:3000\" or \"*.corp.example\", not {host:?}"
+    match hosts.iter().position(|host| !is_host(host)) {
+        Some(wrong) => Err(D::Error::custom(format!(
+            "web_private: entry {} is not a host such as \"localhost:3000\" or \"*.corp.example\"",
+            wrong + 1
         ))),
         None => Ok(Some(hosts.iter().map(|host| host.to_ascii_lowercase()).collect())),
     }
@@ -515,7 +524,7 @@ fn compact_at<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CompactAt>, D
     #[derive(Deserialize)]
     #[serde(
         untagged,
-        expecting = "`compact_at` has to be a share of the context window from 0.1 to 0.95, or \"off\""
+        expecting = "compact_at: expected a share of the context window from 0.1 to 0.95, or off"
     )]
     enum Value {
         Share(f64),
@@ -525,14 +534,17 @@ fn compact_at<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CompactAt>, D
         Value::Share(share) => share.to_string(),
         Value::Word(word) => word,
     };
-    super::compact_at(&text).map(Some).map_err(D::Error::custom)
+    let at = super::compact_at(&text);
+    at.map(Some)
+        .map_err(|problem| D::Error::custom(format!("compact_at: {problem}")))
 }
 
 /// Parsers of named values.
 macro_rules! names {
     ($($name:ident: $type:ty;)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<$type>, D::Error> {
-            super::$name(&String::deserialize(from)?).map(Some).map_err(D::Error::custom)
+            let named = super::$name(&String::deserialize(from)?);
+            named.map(Some).map_err(|problem| D::Error::custom(format!(concat!(stringify!($name), ": {}"), problem)))
         }
     )*};
 }
@@ -542,7 +554,7 @@ names! {
     permission: Permission;
     network: bool;
     summary: SummaryBy;
-    economics: Preset;
+    policy: Preset;
     background: Background;
     notify: NotifyBy;
     co_author: Option<String>;

@@ -349,7 +349,10 @@ fn an_address_of_a_variable_is_for_its_vendor_alone_and_gives_way_to_files_and_o
     bench.settings(&format!("model = \"anthropic/a\"\nbase_url = \"{second}\""));
     assert!(setting(&bench, "base_url", &variables).starts_with(&format!("{second} /")));
     let row = setting(&bench, "base_url of anthropic", &variables);
-    assert_eq!(row, format!("{first}, not used: base_url is $ANTHROPIC_BASE_URL"));
+    assert_eq!(
+        row,
+        format!("{first} (not used, since base_url is set) $ANTHROPIC_BASE_URL")
+    );
     let before = anthropic.record().exchanges.len();
     ended(&run(&bench, &["--base-url", &first, "-p", "Hello?"], &variables), 0);
     assert_eq!(anthropic.record().exchanges.len(), before + 1);
@@ -489,6 +492,6 @@ fn a_projects_file_sets_neither_address_nor_proxy_nor_certificates() {
     assert_eq!(server.record().exchanges.len(), 1);
     for name in ["proxy", "http_proxy", "no_proxy", "certificates", "ca"] {
         bench.file(".codelet/settings.toml", &format!("{name} = \"http://evil.test\""));
-        refused(&run(&bench, &["-p", "Hello?"], &variables), &["unknown field"]);
+        refused(&run(&bench, &["-p", "Hello?"], &variables), &["unknown setting"]);
     }
 }

@@ -98,7 +98,7 @@ fn an_effort_is_refused_where_it_was_asked_of_this_model_and_told_where_it_is_a_
     bench.settings("effort = \"hgih\"");
     refused(
         &ask("openai/gpt-5.1", &[]),
-        &["settings.toml:1:10: unknown effort \"hgih\""],
+        &["settings.toml:1:10: effort: expected one of none, minimal"],
     );
 }
 
@@ -317,6 +317,16 @@ fn a_key_in_the_wrong_place_is_not_repeated() {
         bench.settings(settings);
         let output = bench.command(&["settings"]).output().unwrap();
         refused(&output, &["settings.toml:"]);
+        assert!(!stderr(&output).contains("0123456789"), "{}", stderr(&output));
+    }
+    for (setting, told) in [("model", "unknown provider"), ("base_url", "invalid API base URL: ")] {
+        bench.settings(&format!("{setting} = \"sk-0123456789abcdef\"\n"));
+        let output = bench
+            .command(&["-p", "x"])
+            .env("ANTHROPIC_API_KEY", "k")
+            .output()
+            .unwrap();
+        refused(&output, &[told, "settings.toml"]);
         assert!(!stderr(&output).contains("0123456789"), "{}", stderr(&output));
     }
 }

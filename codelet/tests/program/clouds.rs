@@ -180,7 +180,7 @@ fn doctor_tells_whether_bedrock_lets_somebody_in() {
     hidden(&output, &server, &["wrong-secret-0123456789"]);
     let output = run(&bench, &["doctor", "--json"], &[("AWS_PROFILE", "corp")]);
     assert!(
-        point(&output, "key").contains("gets its keys by single sign-on"),
+        point(&output, "key").contains("gets its keys from single sign-on"),
         "{}",
         point(&output, "key")
     );

@@ -546,7 +546,7 @@ fn a_wrong_form_is_an_error_and_overwrites_nothing() {
         assert_eq!(fs::read_to_string(&path).unwrap(), request_text(12), "{form}");
     }
     let output = run(&["compact", &path, "--from", "opencode"]);
-    let told = "it looks like anthropic, expected --from anthropic";
+    let told = "it looks like anthropic; use --from anthropic";
     assert!(stderr(&output).contains(told), "{}", stderr(&output));
     let empty = run_with(&["compact", "--from", "openai"], br#"{"messages":[]}"#);
     ended(&empty, 0);

@@ -105,7 +105,7 @@ fn every_conversation_goes_to_its_name_with_the_bytes_that_it_would_have_alone()
         "{}",
         stderr(&output)
     );
-    assert!(stderr(&output).contains("1 file of another kind\nPassed over 2 links, which were not followed\n"));
+    assert!(stderr(&output).contains("1 file of another kind\nSkipped 2 links, which were not followed\n"));
     let found = tree(&place.to);
     let names: Vec<&str> = found.keys().map(String::as_str).collect();
     let files = [
@@ -305,7 +305,7 @@ fn folders_that_would_get_in_each_others_way_are_refused() {
     ] {
         refused(
             &run(&["compact", &from, "--out", &out]),
-            &["must not lie in", "name another folder"],
+            &["must be neither inside nor above", "name another folder"],
         );
     }
     let one = path(&place.from.join("one.json"));
@@ -325,7 +325,7 @@ fn folders_that_would_get_in_each_others_way_are_refused() {
     // What is there is somebody's.
     fs::create_dir(&place.to).unwrap();
     file(&place.to, "one.json", "mine");
-    refused(&place.run(&[]), &["not of an earlier `codelet compact`"]);
+    refused(&place.run(&[]), &["`codelet compact` did not write"]);
     fs::remove_file(place.to.join("one.json")).unwrap();
     ended(&place.run(&[]), 0);
     refused(&place.run(&["--to", "openai"]), &["other options", "\"budget\":2000"]);

@@ -78,7 +78,7 @@ fn a_fallback_is_checked_at_the_start_and_never_a_projects_choice() {
         &told(&["--fallback", "gemini/x"]),
         &["--fallback: no API key for gemini"],
     );
-    refused(&told(&["--fallback", "anthropic/test-model"]), &["is the model itself"]);
+    refused(&told(&["--fallback", "anthropic/test-model"]), &["is also the model"]);
     assert!(first.record().exchanges.is_empty());
     // A settings file is for every machine.
     bench.settings("patience = 2\nfallback = \"gemini/x\"\n");
@@ -86,7 +86,7 @@ fn a_fallback_is_checked_at_the_start_and_never_a_projects_choice() {
     ended(&output, 3);
     let said = stderr(&output);
     assert!(
-        said.contains("there is no fallback (fallback, ") && said.contains("no API key for gemini"),
+        said.contains("the fallback cannot be used: ") && said.contains("no API key for gemini"),
         "{said}"
     );
     // A repository's file would send the whole conversation elsewhere.

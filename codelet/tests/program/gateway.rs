@@ -126,7 +126,7 @@ fn what_to_set_for_an_agent_has_the_token_where_one_is_asked_for() {
         .unwrap();
     ended(&output, 2);
     assert!(
-        stderr(&output).contains("may hold letters, digits"),
+        stderr(&output).contains("must consist of letters, digits"),
         "{}",
         stderr(&output)
     );

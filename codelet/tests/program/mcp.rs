@@ -162,7 +162,7 @@ fn broken_servers_are_notices_and_the_work_is_done() {
         "MCP server dead: it ended with status 3 (",
         "fatal: out of luck)",
         "MCP server silent: it was not ready within 1 s",
-        "MCP server missing: no-such-program could not be started: there is no such program",
+        "MCP server missing: could not start no-such-program: no such program",
         "MCP server nokey: the variable NONE is not set, so it is not used",
     ] {
         assert!(stderr(&output).contains(told), "{told}: {}", stderr(&output));
@@ -441,7 +441,7 @@ fn servers_are_listed_and_tried_without_a_model() {
     ended(&run(&["mcp", "test", "dead"]), 1);
     ended(&run(&["mcp", "test", "nokey"]), 1);
     let unknown = run(&["mcp", "test", "other"]);
-    refused(&unknown, &["no MCP server other in ", "it has dead, good, nokey"]);
+    refused(&unknown, &["no MCP server other in ", "configured: dead, good, nokey"]);
     for name in ["good", "off", "dead", "author"] {
         all_gone(&bench, name);
     }
@@ -492,7 +492,7 @@ fn a_login_is_asked_for_by_name_kept_for_its_server_and_deleted_by_name() {
     assert!(!kept.exists());
     assert_eq!(
         stdout(&run(&["mcp", "logout", "docs"])),
-        "There is no login for docs.\n"
+        "No login is saved for docs.\n"
     );
     refused(&run(&["mcp", "logout", "../settings"]), &["no server has such a name"]);
     refused(&run(&["mcp", "login", "other"]), &["no MCP server other in "]);
@@ -824,7 +824,7 @@ fn the_settings_are_shown_without_secrets_and_refused_where_they_make_no_sense()
             "mcp.a = { url = \"https://x\" }\nmcp.b = { url = \"ftp://x\" }",
             "settings.toml:2:9: mcp.b: url: expected https://",
         ),
-        ("[mcp.a]\ncommand = \"x\"\nwhere = 1", "unknown field `where`"),
+        ("[mcp.a]\ncommand = \"x\"\nwhere = 1", "unknown setting `where`"),
         ("[mcp.\"a b\"]\ncommand = \"x\"", "expected a name of at most 30"),
     ] {
         crate::common::refused(&settings(&bench, text), &[told]);

@@ -128,7 +128,7 @@ fn nothing_to_play_is_a_mistake_of_the_user() {
     let path = file(&folder, "broken.json", "{");
     refused(
         &run(&["replay", &path]),
-        &["broken.json", "none of 1 file could be replayed"],
+        &["broken.json", "the file could not be replayed"],
     );
     let missing = folder.join("missing.json");
     refused(&run(&["replay", missing.to_str().unwrap()]), &["no such file"]);
@@ -445,7 +445,7 @@ fn a_request_that_does_not_fit_ends_the_run_and_leaves_no_share() {
     ]);
     let told = stdout(&output);
     assert!(
-        told.contains("left out, since a request did not fit") && told.contains("mask-10 1 of 2 sessions"),
+        told.contains("left out, because a request did not fit") && told.contains("mask-10 1 of 2 sessions"),
         "{told}"
     );
 }

@@ -116,7 +116,7 @@ fn a_file_that_is_named_twice_counts_once() {
     ended(&output, 0);
     assert!(stdout(&output).contains("1 conversation "), "{}", stdout(&output));
     assert!(
-        stderr(&output).contains("1 file repeats a conversation"),
+        stderr(&output).contains("1 file repeats the conversation"),
         "{}",
         stderr(&output)
     );

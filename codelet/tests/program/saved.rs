@@ -116,7 +116,7 @@ fn nothing_is_saved_unless_the_user_says_so_and_for_as_long() {
     let output = bench.command(&["sessions", "--agent", "codelet"]).output().unwrap();
     ended(&output, 0);
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("the setting `transcripts`"), "{told}");
+    assert!(told.contains("`transcripts` in your settings"), "{told}");
 
     bench.settings(SETTING);
     let output = ask(&bench, &none, &["--continue", "-p", "And?"]);
@@ -313,7 +313,7 @@ fn a_folder_that_takes_no_file_is_told_and_the_session_goes_on() {
     assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
     bench.settings("transcripts = \"sessions\"\n");
     let output = ask(&bench, &server([]), &["-p", "Hello."]);
-    refused(&output, &["transcripts: \"sessions\" must be a folder below"]);
+    refused(&output, &["transcripts: expected a path that begins with `/` or `~/`"]);
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn every_store_is_listed_and_its_sessions_are_read() {
             let output = run(&args);
             ended(&output, 2);
             assert!(
-                stderr(&output).contains("expected one: choose it with --index N"),
+                stderr(&output).contains("choose one with --index N"),
                 "{}",
                 stderr(&output)
             );
@@ -77,7 +77,7 @@ fn what_is_not_in_a_store_is_told_and_nothing_overwrites_one() {
         ),
         (
             vec!["inspect", &format!("{store}#ses_none")],
-            "holds no session with the id \"ses_none\"",
+            "contains no session with the id \"ses_none\"",
         ),
         (
             vec!["compact", store, "--index", "0", "-o", store],
@@ -102,7 +102,7 @@ fn what_is_not_in_a_store_is_told_and_nothing_overwrites_one() {
     let output = run(&["inspect", other.to_str().unwrap()]);
     ended(&output, 2);
     assert!(
-        stderr(&output).contains("but of no agent whose tables are known"),
+        stderr(&output).contains("an SQLite database of an unknown agent"),
         "{}",
         stderr(&output)
     );
@@ -184,7 +184,7 @@ fn a_report_takes_one_conversation_of_a_data_set() {
     let output = run(&["report", file]);
     ended(&output, 2);
     assert!(
-        stderr(&output).contains("holds 2 conversations, expected one"),
+        stderr(&output).contains("contains 2 conversations; choose one"),
         "{}",
         stderr(&output)
     );

@@ -188,7 +188,7 @@ fn a_session_goes_on_from_one_of_several_in_a_database_or_a_data_set() {
     let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go on.", "--from", "opencode.db"]);
     ended(&output, 2);
     assert!(
-        stderr(&output).contains("is a store with 2 sessions, expected one"),
+        stderr(&output).contains("contains 2 sessions; choose one"),
         "{}",
         stderr(&output)
     );

@@ -75,7 +75,7 @@ fn a_message_is_proposed_beside_the_conversation_and_the_commit_is_made_once_it_
             "Commit on main, by Ada <ada@example.com>",
             "M a.txt +2 ",
             "A b.txt",
-            "not known to git: mine.txt",
+            "untracked: mine.txt",
             "Changed by you or by a command, not by Edit or Write",
         ] {
             assert!(text.contains(words), "{words}: {text}");
@@ -195,7 +195,7 @@ fn nothing_is_committed_unseen_where_one_only_looks_or_where_there_is_nothing() 
         session.wait("This is not a git repository.");
         repository(bench);
         session.say("/commit");
-        session.wait("Nothing is changed since the last commit.");
+        session.wait("Nothing has changed since the last commit.");
         bench.file("a.txt", "one\n");
         session.say("/permission read");
         session.wait("read");
@@ -284,7 +284,7 @@ fn with_p_a_working_tree_is_used_and_told_and_nothing_is_committed_unseen() {
     );
     assert!(!bench.work.join("b.txt").exists());
     for (args, why) in [
-        (&["--worktree", "a b", "-p", "x"][..], "is no name for a branch"),
+        (&["--worktree", "a b", "-p", "x"][..], "is not a valid branch name"),
         (&["--worktree", "main", "-p", "x"], "branch main is checked out at"),
         (&["-p", "/commit mention it"], "needs an interactive session"),
     ] {

@@ -27,20 +27,20 @@ fn what_is_not_committed_is_shown_and_the_model_is_told_nothing_of_it() {
         git(&["add", "."]);
         git(&["commit", "-q", "-m", "first"]);
         session.say("/diff");
-        session.wait("Nothing is changed since the last commit.");
+        session.wait("Nothing has changed since the last commit.");
         bench.file("a.txt", "one\n2\n");
         session.say("Write b.");
         session.wait("Written.");
         session.say("/diff");
-        session.wait("Not known to git:");
+        session.wait("Untracked files:");
         assert!(session.text().contains("a.txt +1 "), "{}", session.text());
         session.say("/diff b.txt");
-        session.wait_for("Not known to git:", 2);
+        session.wait_for("Untracked files:", 2);
         session.say("Go on.");
         session.wait("Seen.");
         leave(session, server);
         let record = server.record();
         let said = record.exchanges[2].request.json()["messages"].to_string();
-        assert!(!said.contains("Not known to git"), "{said}");
+        assert!(!said.contains("Untracked files"), "{said}");
     });
 }

@@ -75,8 +75,8 @@ fn in_lines_prompts_are_listed_and_what_goes_back_is_written() {
         session.wait("2  Make one a digit, too.");
         session.wait("a.txt +1 -1, new/b.txt (new) +1 -0");
         session.say("/rewind 2");
-        session.wait("From the conversation: 1 prompt, 3 answers and 2 tool calls go.");
-        session.wait("It is deleted: there was none then.");
+        session.wait("Removed from the conversation: 1 prompt, 3 answers and 2 tool calls.");
+        session.wait("It is deleted: it did not exist then.");
         session.wait("write /rewind 2 both, /rewind 2 conversation or /rewind 2 files.");
         assert_eq!(bench.read("new/b.txt"), "made\n");
         session.say("/rewind 2 both");
@@ -212,7 +212,7 @@ fn what_a_command_has_changed_is_told_and_overwritten_only_if_the_user_says_so()
     for (letter, told, left) in [
         (
             "k",
-            "Not put back: a.txt (somebody else has changed it since)",
+            "Not restored: a.txt (somebody else has changed it since)",
             "theirs\n",
         ),
         ("o", "Taken back: the conversation and 1 file.", "one\ntwo\n"),
@@ -226,7 +226,7 @@ fn what_a_command_has_changed_is_told_and_overwritten_only_if_the_user_says_so()
             "{shown}"
         );
         assert!(
-            shown.contains("Not covered: what commands changed. Since then ran `echo theirs > a.txt`."),
+            shown.contains("Not covered: changes made by commands. Since then, these ran: `echo theirs > a.txt`."),
             "{shown}"
         );
         terminal.send(b"b");
@@ -325,8 +325,8 @@ fn a_conversation_that_is_gone_on_from_can_be_gone_back_in_and_what_is_known_of_
     terminal.wait("More done.");
     terminal.rest();
     terminal.say("/rewind 2");
-    terminal.wait("From the conversation: 2 prompts, 5 answers and 3 tool calls go.");
-    terminal.wait("What was changed in files before this session began stays");
+    terminal.wait("Removed from the conversation: 2 prompts, 5 answers and 3 tool calls.");
+    terminal.wait("Changes made to files before this session stay");
     terminal.see("[b] both: conversation and files");
     terminal.send(b"b");
     terminal.see("› Make one a digit, too.");

@@ -270,7 +270,7 @@ fn commands_never_reach_codelets_own_folders_in_a_home_below_the_temporary_folde
             );
         }
         let text = stdout(&output);
-        assert_eq!(text.matches("Nothing is changed").count(), 2, "{session}: {text}");
+        assert_eq!(text.matches("Nothing has changed").count(), 2, "{session}: {text}");
     }
 }
 

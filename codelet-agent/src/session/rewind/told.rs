@@ -119,7 +119,7 @@ impl Preview {
     /// Returns what would be removed from the conversation.
     pub fn conversation(&self) -> String {
         format!(
-            "From the conversation: {}, {} and {} go.",
+            "Removed from the conversation: {}, {} and {}.",
             counted(self.prompts, "prompt"),
             counted(self.steps, "answer"),
             counted(self.calls, "tool call")
@@ -128,9 +128,8 @@ impl Preview {
 
     /// Returns a warning that changes from before this session are unknown; `None` if the prompt is from this session.
     pub fn before_the_session(&self) -> Option<&'static str> {
-        self.is_recorded.then_some(
-            "What was changed in files before this session began stays: only this session's changes are known.",
-        )
+        self.is_recorded
+            .then_some("Changes made to files before this session stay: only this session's changes are recorded.")
     }
 
     /// Returns a warning that commands are not covered, with the commands that ran; `None` if none did.
@@ -150,7 +149,7 @@ impl Preview {
         };
         let told = || {
             format!(
-                "Not covered: what commands changed. Since then ran {}{more}.",
+                "Not covered: changes made by commands. Since then, these ran: {}{more}.",
                 named.join(", ")
             )
         };
@@ -174,7 +173,7 @@ impl Preview {
     /// Returns the commands for going back, for front ends without key bindings.
     pub fn how(&self, number: usize) -> String {
         let mut how = match self.covered() + self.changed_since() {
-            0 => format!("To go back, write /rewind {number} conversation. There is no file to put back."),
+            0 => format!("To go back, write /rewind {number} conversation. There are no files to restore."),
             _ => format!(
                 "To go back, write /rewind {number} both, /rewind {number} conversation or /rewind {number} files."
             ),
@@ -191,15 +190,15 @@ impl Preview {
 /// Returns what would become of a file, in a sentence; empty if its diff shows it.
 pub fn fate(restore: &Restore) -> String {
     match (&restore.standing, restore.change) {
-        (Standing::Lost(why), _) => format!("It cannot be put back: {why}."),
+        (Standing::Lost(why), _) => format!("It cannot be restored: {why}."),
         (Standing::ChangedSince, Change::Created) => {
-            "It was deleted since, by a command or somebody else: it comes back only if you say so.".to_owned()
+            "It was deleted since, by a command or somebody else: it is restored only if you say so.".to_owned()
         }
         (Standing::ChangedSince, _) => {
             "It was changed since, by a command or somebody else: it is overwritten only if you say so.".to_owned()
         }
         (Standing::AsLeft, Change::Created) => "It comes back.".to_owned(),
-        (Standing::AsLeft, Change::Deleted) => "It is deleted: there was none then.".to_owned(),
+        (Standing::AsLeft, Change::Deleted) => "It is deleted: it did not exist then.".to_owned(),
         (Standing::AsLeft, Change::Altered) => String::new(),
     }
 }
@@ -218,14 +217,14 @@ impl Rewound {
             (false, _, _) => format!("{files}; the conversation goes on, and the model is told"),
         };
         let told = match (&self.prompt, done, self.conversation) {
-            (Some(_), 0, false) => "No file was changed.".to_owned(),
+            (Some(_), 0, false) => "No files were changed.".to_owned(),
             (Some(_), ..) => format!("Taken back: {what}. /undo undoes it."),
             (None, ..) => format!("Undone: restored {what}. /undo again redoes it."),
         };
         let failed = all.filter_map(|file| {
             let Restored { name, done, .. } = file;
             let why = done.as_ref().err()?;
-            Some(format!("Not put back: {name} ({why})."))
+            Some(format!("Not restored: {name} ({why})."))
         });
         (told, failed.collect())
     }

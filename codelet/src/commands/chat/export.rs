@@ -115,8 +115,7 @@ pub fn export(words: &str, place: &Place, session: &Session, page: &Page) -> Res
     let end = end.as_deref().unwrap_or_default();
     if OTHERS.contains(&end) {
         return Err(format!(
-            "Cannot export as .{end}; nothing was written. Use .html for a report to read, or .json for the \
-             whole conversation as it is sent."
+            "Cannot export as .{end}; nothing was written. Use .html for a report, or .json for the whole conversation."
         ));
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

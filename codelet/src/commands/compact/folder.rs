@@ -62,7 +62,9 @@ enum FileOutcome {
 /// If a folder cannot be used, or nothing more can be written.
 pub fn run(args: &Compact, out: &Path) -> Result<Exit, Failure> {
     let folder = args.file.as_deref().filter(|path| *path != Path::new("-"));
-    let folder = folder.ok_or_else(|| Failure::Told("--out needs a folder of conversations: name it".to_owned()))?;
+    let folder = folder.ok_or_else(|| {
+        Failure::Told("--out needs a folder of conversations: codelet compact FOLDER --out DIR".to_owned())
+    })?;
     let progress = Progress::start("looking for files");
     let from = Beneath::open(folder).map_err(|error| match error.kind() {
         ErrorKind::NotADirectory => Failure::at(
@@ -107,7 +109,7 @@ fn apart(folder: &Path, out: &Path) -> Result<(), Failure> {
     let (from, to) = (real(folder)?, real(out)?);
     if to.starts_with(&from) || from.starts_with(&to) {
         let folder = clean(&folder.display().to_string());
-        let problem = format!("must not lie in {folder}, which is only read, nor above it; name another folder");
+        let problem = format!("must be neither inside nor above {folder}; name another folder");
         return Err(Failure::at(out.display(), problem));
     }
     Ok(())
@@ -291,11 +293,11 @@ impl Work<'_> {
         };
         match error.kind() {
             ErrorKind::AlreadyExists => {
-                let problem = "cannot be written: something else has its name in the output folder";
+                let problem = "cannot be written: the output folder has something else under this name";
                 self.bad(file, problem.to_owned())
             }
             ErrorKind::NotADirectory => {
-                let problem = "cannot be written: a file or a link is where its folder would be in the output folder";
+                let problem = "cannot be written: the output folder has a file or link in place of its folder";
                 self.bad(file, problem.to_owned())
             }
             // The next file would fail too.

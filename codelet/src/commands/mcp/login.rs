@@ -80,8 +80,8 @@ pub fn log_out(args: &McpServer) -> Result<Exit, Failure> {
         }
     };
     let told = match removed {
-        true => format!("Logged out of {name}. The server may take the old tokens until they expire."),
-        false => format!("There is no login for {name}."),
+        true => format!("Logged out of {name}. The server may accept the old tokens until they expire."),
+        false => format!("No login is saved for {name}."),
     };
     Output::Stdout.write(|out| writeln!(out, "{told}"))?;
     Ok(Exit::Done)
@@ -95,7 +95,7 @@ fn print(name: &str, invitation: &Invitation) -> Result<(), Failure> {
             "To log in to {name}, open this address of {authority} in a browser on this machine:"
         )?;
         writeln!(out, "\n{url}\n")?;
-        writeln!(out, "Waiting until you have logged in there; Ctrl-C gives up.")?;
+        writeln!(out, "Waiting for your login there; Ctrl-C cancels.")?;
         out.flush()
     })
 }

@@ -42,10 +42,14 @@ impl Passed {
             (self.links, "link to a folder", "links to folders"),
             (
                 self.again,
-                "link to a file that is played anyway",
-                "links to files that are played anyway",
+                "link to a file that is replayed anyway",
+                "links to files that are replayed anyway",
             ),
-            (self.deep, "folder that lies too deep", "folders that lie too deep"),
+            (
+                self.deep,
+                "folder that is nested too deeply",
+                "folders that are nested too deeply",
+            ),
         ];
         let parts = parts.into_iter().filter(|(all, ..)| *all > 0);
         parts

@@ -19,7 +19,7 @@ pub(super) fn table(look: &Look, outcome: &ReplayResult) -> String {
     policies(&mut text, look, &all);
     let refused: Vec<String> = all.iter().filter_map(|total| ended(total, played)).collect();
     if !refused.is_empty() {
-        note(&mut text, look, "left out, since a request did not fit:", refused);
+        note(&mut text, look, "left out, because a request did not fit:", refused);
     }
     let sources = by_source(played);
     if sources.len() > 1 {
@@ -27,7 +27,7 @@ pub(super) fn table(look: &Look, outcome: &ReplayResult) -> String {
             &mut text,
             look,
             "By source",
-            "share of the cost of never editing, and where it lies (95 %)",
+            "cost compared with never editing, and its 95 % interval",
         );
         for (name, (sessions, totals)) in &sources {
             let of = format!("{} ({sessions})", clip(&clean(name), 24));
@@ -40,7 +40,7 @@ pub(super) fn table(look: &Look, outcome: &ReplayResult) -> String {
         }
     }
     if played.len() > 1 && played.len() <= LISTED {
-        heading(&mut text, look, "By file", "share of the cost of never editing");
+        heading(&mut text, look, "By file", "cost compared with never editing");
         for (session, name) in played.iter().zip(&outcome.names) {
             let name = paint::clip_path(&clean(name), 40);
             let sums = session.sums.iter();
@@ -87,7 +87,7 @@ fn head(text: &mut String, look: &Look, outcome: &ReplayResult) {
     }
     let partly = played.iter().filter(|session| session.is_partly_read).count();
     if partly > 0 {
-        let words = format!("cut off or damaged, the rest was read: {partly}");
+        let words = format!("damaged or cut off, and read in part: {partly}");
         note(text, look, "", vec![words]);
     }
     let untimed = played.iter().filter(|session| !session.is_timed).count();

@@ -330,7 +330,7 @@ fn a_plan_is_changed_and_accepted() {
     assert!(
         editor
             .texts("agent_message_chunk")
-            .ends_with("There is no plan yet: the last thing that was said is not an answer.")
+            .ends_with("There is no plan yet: the last message is not an answer.")
     );
     assert_eq!(editor.said(&id, "Make it."), "end_turn");
     assert!(!bench.work.join("made").exists());
@@ -364,7 +364,7 @@ fn a_plan_is_changed_and_accepted() {
     editor.said(&id, "/plan off");
     let texts = editor.texts("agent_message_chunk");
     assert!(
-        texts.starts_with("This is not plan mode; /plan enters it.") && texts.ends_with("Permission edit."),
+        texts.starts_with("Not in plan mode; /plan enters it.") && texts.ends_with("Permission edit."),
         "{texts}"
     );
     let modes: Vec<&Value> = editor

@@ -70,13 +70,7 @@ pub fn find<'a>(from: &Beneath, to: &'a Beneath, args: &Compact) -> Result<Folde
         files,
         closed: bad,
         passed: passed
-            .map(|(all, one, many)| {
-                format!(
-                    "Passed over {} {}",
-                    number(all as u64),
-                    if all == 1 { one } else { many }
-                )
-            })
+            .map(|(all, one, many)| format!("Skipped {} {}", number(all as u64), if all == 1 { one } else { many }))
             .collect(),
         side,
     })

@@ -70,12 +70,12 @@ impl Bad {
 pub fn hold(to: &Beneath, args: &Compact) -> Result<File, String> {
     let is_new = to.is_empty_but_for(&[HELD]).map_err(|error| words(&error))?;
     if !is_new && to.read(Path::new(HELD)).is_err() {
-        return Err("holds files that are not of an earlier `codelet compact`; name a new folder".to_owned());
+        return Err("contains files that `codelet compact` did not write; name a new folder".to_owned());
     }
     let mut held = to.own(HELD).map_err(|error| format!("{HELD}: {}", words(&error)))?;
     // Not every file system supports locks.
     if flock(&held, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
-        return Err("is in use by another `codelet compact`; wait for its end".to_owned());
+        return Err("is in use by another `codelet compact`; wait until it ends".to_owned());
     }
     let how = json!({
         "budget": args.budget,
@@ -102,7 +102,7 @@ pub fn hold(to: &Beneath, args: &Compact) -> Result<File, String> {
         }
         Err(_) => {
             return Err(format!(
-                "{HELD} in it is not what `codelet compact` has written; name a new folder"
+                "its {HELD} was not written by `codelet compact`; name a new folder"
             ));
         }
     }
