@@ -148,7 +148,7 @@ fn files_of_another_project_are_not_gone() {
         ended(&output, 0);
         let texts = server.record().exchanges[0].request.user_texts().join("\n");
         assert!(stderr(&output).contains("was recorded in /w;"));
-        for told in [stderr(&output), texts] {
+        for told in [stderr(&output), &texts] {
             assert_eq!(told.contains("gone"), is_same, "{told}");
         }
     }
