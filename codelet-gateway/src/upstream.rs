@@ -182,7 +182,7 @@ mod tests {
         for address in ["https://a.example/?key=hidden", "https://a.example/#hidden"] {
             let said = Upstream::new(address, &Network::default()).unwrap_err().to_string();
             assert!(
-                said.contains("cannot stand before") && !said.contains("hidden"),
+                said.contains("is appended to it") && !said.contains("hidden"),
                 "{said}"
             );
         }
