@@ -262,7 +262,12 @@ impl Record<'_> {
         for (at, &(unit, number, segments)) in blocks.iter().enumerate() {
             let block = &index.blocks[number as usize];
             let its_turn = index.blocks[unit as usize].turn;
-            if turn.replace(its_turn) != Some(its_turn) {
+            let before = turn.replace(its_turn);
+            if before != Some(its_turn) {
+                // The prompt on what was quoted tells what became of it.
+                if let Some(answer) = before.map(|turn| turn + 1).filter(|&answer| answer < its_turn) {
+                    out.push_str(self.turn(answer));
+                }
                 out.push_str(self.turn(its_turn));
             }
             self.head(&mut out, number, segments, &mut called);
