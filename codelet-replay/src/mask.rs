@@ -13,8 +13,8 @@ use std::sync::Arc;
 const MARKER: &str = "[Old tool result content cleared]";
 
 /// The strategies examine every message, so running them before every request takes quadratic time. On more messages
-/// than this, they run only when what is sent has grown by one in [`GROWTH`].
-const MANY: usize = 1_000;
+/// than this, which a window of a million tokens holds, they run only when what is sent has grown by one in [`GROWTH`].
+const MANY: usize = 2_500;
 const GROWTH: usize = 50;
 
 /// The results that are masked, and when.

@@ -15,8 +15,6 @@ use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
 use crate::scratch::Scratch;
 use crate::tool_context::{ToolContext, program_folders};
-use grep_matcher::Matcher as _;
-use grep_regex::RegexMatcher;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
@@ -33,9 +31,6 @@ const POINTER: u64 = 8192;
 pub(crate) const ENTRIES: usize = 1024;
 const FOLDERS: usize = 1024;
 const VALUES: usize = 64;
-/// Repository settings that are copied if their values are harmless: the comparison of files, and the upstreams of
-/// branches.
-const TAKEN: &str = r"^(core\.(filemode|ignorecase|symlinks|autocrlf|eol|precomposeunicode)|extensions\.(objectformat|refstorage)|branch\..*\.(remote|merge)|remote\..*\.fetch)$";
 /// The user's own settings that are copied.
 const OWN: &str = r"^core\.(autocrlf|eol|excludesfile)$";
 
@@ -355,8 +350,8 @@ impl Git {
             OWN,
         ]);
         let file = repository.common.join("config");
-        let mut of_repository: Vec<&OsStr> = words(&["config", "--no-includes", "-z", "--file"]);
-        of_repository.extend([file.as_os_str(), OsStr::new("--get-regexp"), OsStr::new(TAKEN)]);
+        let mut of_repository: Vec<&OsStr> = words(&["config", "--no-includes", "-z", "--list", "--file"]);
+        of_repository.push(file.as_os_str());
         // Starting git only to read a file takes as long as all its other work.
         let plain = plain_settings(&file);
         let answers = match (self.has_own_settings(), plain.is_none() && file.is_file()) {
@@ -365,12 +360,11 @@ impl Git {
             (false, true) => [None, self.ask(&of_repository)],
             (false, false) => [None, None],
         };
-        let mut values: Vec<(String, String)> = answers
-            .iter()
-            .flatten()
-            .flat_map(|(answer, _)| values(answer))
-            .chain(plain.unwrap_or_default())
-            .collect();
+        let [of_user, of_repository] =
+            answers.map(|answer| answer.map_or_else(Vec::new, |(answer, _)| values(&answer)));
+        let mut of_repository = plain.unwrap_or(of_repository);
+        of_repository.retain(|(name, _)| is_taken(name));
+        let mut values = [of_user, of_repository].concat();
         // Only the current branch's settings are copied; there may be thousands of others.
         let branch = repository.branch();
         let of_branch = branch.map(|branch| ["remote", "merge"].map(|what| format!("branch.{branch}.{what}")));
@@ -496,12 +490,31 @@ fn around(
     around
 }
 
-/// Returns the settings that are copied from a repository's settings file, if it is as plain as git writes it: without quotes, escapes or
+/// Returns whether a setting of a repository is copied: one about the comparison of files, or the upstreams of branches.
+/// None of them can name a program.
+fn is_taken(name: &str) -> bool {
+    const CORE: [&str; 6] = [
+        "filemode",
+        "ignorecase",
+        "symlinks",
+        "autocrlf",
+        "eol",
+        "precomposeunicode",
+    ];
+    match (name.split_once('.'), name.rsplit_once('.')) {
+        (Some(("core", key)), _) => CORE.contains(&key),
+        (Some(("extensions", key)), _) => matches!(key, "objectformat" | "refstorage"),
+        (Some(("branch", _)), Some((section, "remote" | "merge"))) => section != "branch",
+        (Some(("remote", _)), Some((section, "fetch"))) => section != "remote",
+        _ => false,
+    }
+}
+
+/// Returns the settings in a repository's settings file, if it is as plain as git writes it: without quotes, escapes or
 /// comments in values. `None` for any other file, and for a missing one.
 fn plain_settings(file: &Path) -> Option<Vec<(String, String)>> {
     const BLANKS: [char; 2] = [' ', '\t'];
     let text = text(file).filter(|text| text.len() < POINTER as usize && !text.contains(['\r', '\0']))?;
-    let taken = RegexMatcher::new(TAKEN).ok()?;
     let name = |name: &str| {
         let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         is_name.then(|| name.to_ascii_lowercase())
@@ -528,10 +541,7 @@ fn plain_settings(file: &Path) -> Option<Vec<(String, String)>> {
         if value.contains(['"', '\\', '#', ';', '\t']) {
             return None;
         }
-        let setting = format!("{}.{key}", section.as_ref()?);
-        if taken.is_match(setting.as_bytes()).ok()? {
-            settings.push((setting, value.to_owned()));
-        }
+        settings.push((format!("{}.{key}", section.as_ref()?), value.to_owned()));
     }
     Some(settings)
 }
@@ -651,6 +661,23 @@ mod tests {
     }
 
     #[test]
+    fn only_settings_that_name_no_program_are_taken_over() {
+        for (name, expected) in [
+            ("core.filemode", true),
+            ("core.x.filemode", false),
+            ("core.fsmonitor", false),
+            ("extensions.refstorage", true),
+            ("branch.a.b.remote", true),
+            ("branch.remote", false),
+            ("remote.o.fetch", true),
+            ("remote.o.uploadpack", false),
+            ("remote.fetch", false),
+        ] {
+            assert_eq!(is_taken(name), expected, "{name}");
+        }
+    }
+
+    #[test]
     fn a_plain_settings_file_is_read_as_git_reads_it() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config");
@@ -684,7 +711,7 @@ mod tests {
             let plain = plain_settings(&file);
             assert_eq!(plain.is_some(), is_plain, "{text}");
             let asked = std::process::Command::new("git")
-                .args(["config", "--no-includes", "-z", "--get-regexp", TAKEN, "--file"])
+                .args(["config", "--no-includes", "-z", "--list", "--file"])
                 .arg(&file)
                 .output()
                 .unwrap();
