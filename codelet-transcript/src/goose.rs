@@ -192,7 +192,7 @@ mod tests {
             json!({"id": null, "role": "assistant", "created": 1_795_514_409_u64, "content": [{"type": "text", "text": "It fails."}]}),
         ];
         let entries: Vec<String> = entries.iter().map(ToString::to_string).collect();
-        let told = "user: Build it.\ncall a: developer__shell {\"command\":\"make\"}\nresult a: no rule\nassistant: It fails.\n";
+        let told = "user: Build it.\ncall a: developer__shell {\"command\":\"make\"}\nresult a unknown: no rule\nassistant: It fails.\n";
         let novelty = crate::Warning::UnknownEntry {
             line: 3,
             kind: "novelty".to_owned(),

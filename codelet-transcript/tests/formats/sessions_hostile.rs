@@ -9,11 +9,25 @@ use proptest::sample::Index;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
+/// The forms of one entry a line, which are read while they are written.
+const LISTS: &[Format] = &[Format::ClaudeCode, Format::Codex, Format::Pi, Format::Copilot];
+
 /// The forms of JSON: Aider's is no text of entries.
 fn formats() -> Vec<Format> {
     let is_json = |format: &Format| format.is_read() && *format != Format::Aider;
     Format::ALL.iter().copied().filter(is_json).collect()
 }
+
+/// Those with a session of everything.
+const FORMATS: &[Format] = &[
+    Format::ClaudeCode,
+    Format::Codex,
+    Format::Opencode,
+    Format::Pi,
+    Format::Copilot,
+    Format::MiniSweAgent,
+    Format::SweAgent,
+];
 
 /// The small session in this format from which the table of formats is made, and whether it has one entry a line.
 fn small_session(format: Format) -> (String, bool) {
@@ -229,14 +243,14 @@ proptest! {
 
     #[test]
     fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        for format in formats() {
-            read_well(&bytes, format)?;
+        for format in FORMATS {
+            read_well(&bytes, *format)?;
         }
     }
 
     #[test]
     fn any_value_in_any_place_is_answered(
-        format in prop::sample::select(formats()),
+        format in prop::sample::select(FORMATS),
         edits in prop::collection::vec((any::<Index>(), any::<usize>(), any_json()), 1..6),
         order in prop::collection::vec(any::<Index>(), 0..4),
     ) {
@@ -254,7 +268,7 @@ proptest! {
 
     #[test]
     fn any_damage_to_the_bytes_is_answered(
-        format in prop::sample::select(formats()),
+        format in prop::sample::select(FORMATS),
         damage in prop::collection::vec((any::<Index>(), any::<Index>(), prop::option::of(any::<u8>())), 1..4),
     ) {
         let mut bytes = text(&entries(format));
@@ -270,9 +284,8 @@ proptest! {
     }
 
     #[test]
-    fn a_session_that_is_still_being_written_is_read_up_to_there(format in prop::sample::select(formats()), cut in any::<Index>()) {
+    fn a_session_that_is_still_being_written_is_read_up_to_there(format in prop::sample::select(LISTS), cut in any::<Index>()) {
         let entries = entries(format);
-        prop_assume!(entries.len() > 1);
         let whole = text(&entries);
         let document = read(&whole[..1 + cut.index(whole.len() - 1)], Some(format));
         prop_assert!(document.is_ok(), "{:?}", document.err());
