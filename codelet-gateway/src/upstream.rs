@@ -181,10 +181,7 @@ mod tests {
         }
         for address in ["https://a.example/?key=hidden", "https://a.example/#hidden"] {
             let said = Upstream::new(address, &Network::default()).unwrap_err().to_string();
-            assert!(
-                said.contains("is appended to it") && !said.contains("hidden"),
-                "{said}"
-            );
+            assert!(said.contains("is appended to it") && !said.contains("hidden"), "{said}");
         }
         let said = Upstream::new("ftp://user:hidden@example.com", &Network::default())
             .unwrap_err()

@@ -228,6 +228,27 @@ fn a_turn_is_named_by_its_prompt_and_the_kept_steps_by_their_turn() {
 }
 
 #[test]
+fn the_prompt_that_answers_what_is_quoted_stands_behind_it_though_nothing_of_its_turn_is_quoted() {
+    let summary = Talk::default()
+        .asks("How can the walnut press be made faster?")
+        .says("A longer belt of leather makes the walnut press turn twice as fast as it does.")
+        .asks("No, no leather.")
+        .asks("What else?")
+        .says("A wider wheel of iron makes the walnut press turn faster, by a third of what it does.")
+        .asks("Take that.")
+        .works()
+        .works()
+        .summary(2_000);
+    let lines: Vec<&str> = summary.lines().filter(|line| line.starts_with("# ")).collect();
+    let expected = [
+        "# Turn 1: How can the walnut press be made…",
+        "# Turn 2: No, no leather.",
+        "# Turn 3: What else?",
+    ];
+    assert_eq!(lines[..3], expected, "{summary}");
+}
+
+#[test]
 fn what_comes_next_is_the_newest_prompt_and_the_last_words() {
     let long = "Move the parser into a crate of its own, with its tests, and keep the old paths as re-exports.";
     let talk = || Talk::default().asks(long).works().asks("Yes, go on").works();
