@@ -502,12 +502,28 @@ fn what_is_no_conversation_or_kept_by_the_provider_goes_on_as_it_came() {
         let edited = one.edit(&Api::Responses.into(), &Bytes::copy_from_slice(body));
         assert!(edited.body.is_none() && edited.facts.passed.is_some(), "{edited:?}");
     }
-    let summary = json!({"role": "user", "content": "Your task is to create a detailed summary of the conversation so far, please."});
-    let mut asked: Value = serde_json::from_slice(&requests(Api::Anthropic, 20).pop().unwrap()).unwrap();
-    asked["messages"].as_array_mut().unwrap().push(summary);
-    let asked = Bytes::from(serde_json::to_vec(&asked).unwrap());
-    let edited = editor(64_000).edit(&Api::Anthropic.into(), &asked);
-    assert!(edited.body.is_none() && edited.facts.passed.is_some(), "{edited:?}");
+    // As Claude Code 2.1.332 asks for a summary of everything, of what came last, and of what came first, and Codex 0.171.0 its provider.
+    let prompt = |of: &str| {
+        let words = format!("CRITICAL: Respond with TEXT ONLY.\n\nYour task is to create a detailed summary of {of}");
+        (Api::Anthropic, said(Api::Anthropic, &words))
+    };
+    for (api, last) in [
+        prompt("the conversation so far, paying close attention to"),
+        prompt("the RECENT portion of the conversation"),
+        prompt("this conversation. This summary will be placed at the start of a continuing session"),
+        (Api::Responses, json!({"type": "compaction_trigger"})),
+    ] {
+        let mut asked: Value = serde_json::from_slice(&requests(api, 20).pop().unwrap()).unwrap();
+        let items = asked[vendor::list_of(api.format())].as_array_mut().unwrap();
+        items.push(last);
+        let asked = Bytes::from(serde_json::to_vec(&asked).unwrap());
+        let edited = editor(64_000).edit(&api.into(), &asked);
+        let why = edited.facts.passed;
+        assert!(
+            edited.body.is_none() && why == Some("the agent compacts by itself"),
+            "{edited:?}"
+        );
+    }
 }
 
 #[test]
