@@ -16,8 +16,7 @@ const LEFT_OUT: usize = 8;
 const PRINTED: usize = 20;
 
 /// The instructions when the message is prefilled in the input, and when it is not.
-pub(crate) const FILLED: &str =
-    "Enter commits with the message below, which you can edit; Esc cancels. Nothing is pushed.";
+pub(crate) const FILLED: &str = "Edit the message; Enter commits, Esc cancels. Nothing is pushed.";
 pub(crate) const LISTED: &str = "/commit accept commits with this message; /commit accept MESSAGE with yours; anything else cancels. Nothing is pushed.";
 
 /// The heading for files that no tool of the session has written.

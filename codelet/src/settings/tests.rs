@@ -24,7 +24,10 @@ fn within(folder: &Path, user: &str, project: &str) -> Result<Settings, Failure>
 
 fn told(done: Result<Settings, Failure>) -> String {
     match done {
-        Err(Failure::Told(words)) => words.rsplit('/').next().unwrap().to_owned(),
+        Err(Failure::Told(words)) => {
+            let file = words.find("settings.toml").or_else(|| Some(words.rfind('/')? + 1));
+            words[file.unwrap_or(0)..].to_owned()
+        }
         other => panic!("{other:?}"),
     }
 }

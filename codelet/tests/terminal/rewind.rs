@@ -226,7 +226,7 @@ fn what_a_command_has_changed_is_told_and_overwritten_only_if_the_user_says_so()
             "{shown}"
         );
         assert!(
-            shown.contains("Not covered: changes made by commands. Since then, these ran: `echo theirs > a.txt`."),
+            shown.contains("Not covered: changes by commands. These ran since: `echo theirs > a.txt`."),
             "{shown}"
         );
         terminal.send(b"b");

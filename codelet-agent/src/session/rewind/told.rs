@@ -149,7 +149,7 @@ impl Preview {
         };
         let told = || {
             format!(
-                "Not covered: changes made by commands. Since then, these ran: {}{more}.",
+                "Not covered: changes by commands. These ran since: {}{more}.",
                 named.join(", ")
             )
         };
