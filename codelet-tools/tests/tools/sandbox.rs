@@ -283,6 +283,7 @@ fn under_read_no_command_changes_a_workspace_in_the_folder_for_temporary_files()
         Trial::with(permission, |options| {
             options.temporary = temporary.clone();
             options.workspace = temporary.join("project");
+            options.directory = options.workspace.clone();
             std::fs::create_dir_all(temporary.join("project/src")).unwrap();
             std::fs::create_dir_all(temporary.join("job")).unwrap();
         })
