@@ -240,10 +240,7 @@ mod tests {
         assert!(!told("Mend it", &["a.txt"]).contains("Hooks"));
         for (subject, files) in [("Mend it", &["a.txt", "b.txt"][..]), ("Other", &["a.txt"])] {
             let told = told(subject, files);
-            assert!(
-                told.contains("Hooks have changed what was committed. It holds: a.txt"),
-                "{told}"
-            );
+            assert!(told.contains("Hooks changed the commit. It contains: a.txt"), "{told}");
         }
     }
 }

@@ -241,12 +241,11 @@ fn broken_json(
         let offset = start + offset;
         return ReadError::Binary { line, offset };
     }
-    let text = problem.to_string();
     ReadError::Json {
         line,
         column: problem.column().max(1),
         // The parser counts lines within its input, so its own line numbers are misleading.
-        problem: String::from(text.rsplit_once(" at line ").map_or(text.as_str(), |(words, _)| words)),
+        problem: source::problem_of(problem),
         expected,
     }
 }

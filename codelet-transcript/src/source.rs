@@ -105,12 +105,10 @@ impl<'a> Source<'a> {
             self.warnings.push(Warning::HalfCharacter { offset: *offset });
         }
         parsed.map(|(value, _)| value).map_err(|error| {
-            let text = error.to_string();
-            let problem = text.split(" at line ").next().unwrap_or(&text);
+            let problem = problem_of(&error);
             let problem = match problem.strip_prefix("EOF while parsing") {
                 Some(what) => format!("unexpected end of file in{what}"),
-                None if problem.starts_with("expected ") => "not JSON".to_owned(),
-                None => problem.to_owned(),
+                None => problem,
             };
             let expected = match error.classify() {
                 serde_json::error::Category::Eof => "the rest of the document",
@@ -177,6 +175,19 @@ pub(crate) fn parse(text: &str) -> Result<(Value, Option<usize>), serde_json::Er
 }
 
 const TOO_MANY: &str = "too many values";
+
+/// What the parser says of a text, without the place: what it expected, a value or a comma, tells a reader less than that
+/// the text is not JSON.
+pub(crate) fn problem_of(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let words = text.rsplit_once(" at line ").map_or(text.as_str(), |(words, _)| words);
+    if words.starts_with("expected ") {
+        "not JSON"
+    } else {
+        words
+    }
+    .to_owned()
+}
 
 /// Parses JSON in a string, such as a program's output; `None` if it is not JSON, or has too many values.
 pub(crate) fn embedded(text: &str) -> Option<Value> {

@@ -191,9 +191,9 @@ mod tests {
             ("https://docs.rs:0/", "no server"),
             ("https://docs.rs:99999/", "not a URL"),
             ("https://1.2.3.4.5/", "not a URL"),
-            ("https://do\ncs.rs/", "nobody sees"),
-            ("https://docs.rs/\u{202e}x", "nobody sees"),
-            ("https://docs\u{ad}.rs/", "nobody sees"),
+            ("https://do\ncs.rs/", "invisible characters"),
+            ("https://docs.rs/\u{202e}x", "invisible characters"),
+            ("https://docs\u{ad}.rs/", "invisible characters"),
         ] {
             let error = Target::parse(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

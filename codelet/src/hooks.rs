@@ -262,7 +262,7 @@ mod tests {
             [".claude/settings.json", "app/.claude/settings.local.json"].map(PathBuf::from)
         );
         assert!(
-            notices.len() == 1 && notices[0].contains("app/.claude/settings.json: it is reached by a link"),
+            notices.len() == 1 && notices[0].contains("app/.claude/settings.json: it is reached through a link"),
             "{notices:?}"
         );
         let (_, project, notices) = files(&place(&root, "linked", "home"), &Settings::default());

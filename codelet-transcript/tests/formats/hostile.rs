@@ -151,7 +151,12 @@ fn shape_is_not_read_and_sessions_are_not_written() {
     );
     let document = read(br#"{"messages":[]}"#, Some(Format::Anthropic)).unwrap();
     for format in Format::ALL.iter().filter(|format| !format.is_written()) {
-        assert!(write(&document, *format).unwrap_err().to_string().contains("read only"));
+        assert!(
+            write(&document, *format)
+                .unwrap_err()
+                .to_string()
+                .contains("not written")
+        );
     }
 }
 

@@ -421,7 +421,7 @@ fn a_command_that_needs_a_terminal_is_said_to_and_is_no_prompt() {
     }
     let texts = editor.texts("agent_message_chunk");
     assert!(
-        texts.contains("`/commit` works in a terminal only") && texts.contains("`/diff` works in a terminal only"),
+        texts.contains("`/commit` works only in a terminal") && texts.contains("`/diff` works only in a terminal"),
         "{texts}"
     );
     assert_eq!(server.record().exchanges.len(), 0);
