@@ -101,9 +101,13 @@ pub(crate) fn given(text: &str) -> Result<(Url, Vec<String>), ConnectError> {
 
 /// Creates the error for an invalid address.
 pub(crate) fn wrong(text: &str, why: &str) -> ConnectError {
-    let is_url = text.contains("://");
+    // What is no address may be a key in the wrong place.
+    let url = match text.contains("://") {
+        true => format!(" {}", shown(text)),
+        false => String::new(),
+    };
     ConnectError::BaseUrl {
-        url: is_url.then(|| format!(" {}", shown(text))).unwrap_or_default(),
+        url,
         why: why.to_owned(),
     }
 }
