@@ -536,10 +536,11 @@ impl RankingIndex {
         let flagged = segments.filter(|&segment| self.holds(block, segment, look::is_flag));
         let flagged = look::decisive(flagged.collect(), |segment| self.text_of(block, segment));
         let mut found = look::first_and_last(flagged, most);
-        found.extend_from_within(..);
-        for flagged in found.iter_mut().take(most) {
-            *flagged = self.place_of(block, *flagged).unwrap_or(*flagged);
-        }
+        let places: Vec<u32> = found
+            .iter()
+            .filter_map(|&flagged| self.place_of(block, flagged))
+            .collect();
+        found.extend(places);
         found.sort_unstable();
         found.dedup();
         found
