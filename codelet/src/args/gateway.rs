@@ -26,7 +26,7 @@ Examples:
 /// Options of a gateway between an agent and its provider.
 #[derive(Args, Debug)]
 pub struct Behind {
-    /// Address of a provider (anthropic, openai or gemini), such as openai=https://openrouter.ai/api/v1. Can be repeated [default: from OPENAI_BASE_URL and the like, else the vendor's]
+    /// Address of a provider (anthropic, openai or gemini), such as `openai=https://openrouter.ai/api/v1`. Can be repeated [default: from OPENAI_BASE_URL and the like, else the vendor's]
     #[arg(long = "upstream", value_name = "NAME=URL", value_parser = upstream)]
     pub upstreams: Vec<(Provider, String)>,
 

@@ -8,7 +8,7 @@ use codelet_testkit::server::{
     Behaviour, Billed, End, Fault, Frame, Gate, Part, Refusal, Reply, RetryAfter, Server, Speaker, Wire, block_on,
 };
 use serde_json::{Value, json};
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -409,23 +409,27 @@ fn a_reader_who_reads_gets_every_line_of_an_interrupted_run() {
     let bench = Bench::new();
     let server = Server::start(Wire::Anthropic, Behaviour::replies([reply]));
     let args = ["-p", "Run.", "--permission", "all", "--output", "stream-json"];
-    let child = bench.start(&server, Wire::Anthropic, &args);
-    let pid = child.id();
-    let output = std::thread::scope(|scope| {
-        let read = scope.spawn(|| child.wait_with_output().unwrap());
-        let began = Instant::now();
-        while bench.pids().is_empty() {
-            assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
-            std::thread::yield_now();
+    let mut child = bench.start(&server, Wire::Anthropic, &args);
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    // The call stands behind the whole answer.
+    loop {
+        let begins = said.len();
+        assert_ne!(reader.read_line(&mut said).unwrap(), 0, "{}", said.len());
+        if said[begins..].contains("\"tool_started\"") {
+            break;
         }
-        signal(pid, "-INT");
-        read.join().unwrap()
-    });
+    }
+    let began = Instant::now();
+    while bench.pids().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
+        std::thread::yield_now();
+    }
+    signal(child.id(), "-INT");
+    reader.read_to_string(&mut said).unwrap();
+    let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    let lines: Vec<Value> = stdout(&output)
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let texts = lines.iter().filter(|line| line["type"] == "text");
     let text: String = texts.filter_map(|line| line["text"].as_str()).collect();
     assert_eq!(text, long);
