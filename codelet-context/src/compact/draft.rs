@@ -364,7 +364,8 @@ pub(crate) fn opaque_marker(opaque: &Opaque, why: &str, reason: &'static str, ar
 
 /// Shortens the long strings of a call's parameters in the middle; they stay an object of the same shape.
 fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
-    if call.parameters.json().len() <= bytes {
+    // So few have no string that could be cut, and are not replaced by a marker.
+    if call.parameters.json().len() <= bytes.max(SHORT_STRING.min(FEWEST_BYTES)) {
         return;
     }
     // Parameters that were cut before are cut again from the whole.
