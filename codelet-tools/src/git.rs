@@ -31,6 +31,9 @@ const POINTER: u64 = 8192;
 pub(crate) const ENTRIES: usize = 1024;
 const FOLDERS: usize = 1024;
 const VALUES: usize = 64;
+/// Repository settings that are copied if their values are harmless: the comparison of files, and the upstreams of
+/// branches.
+const TAKEN: &str = r"^(core\.(filemode|ignorecase|symlinks|autocrlf|eol|precomposeunicode)|extensions\.(objectformat|refstorage)|branch\..*\.(remote|merge)|remote\..*\.fetch)$";
 /// The user's own settings that are copied.
 const OWN: &str = r"^core\.(autocrlf|eol|excludesfile)$";
 
@@ -350,21 +353,19 @@ impl Git {
             OWN,
         ]);
         let file = repository.common.join("config");
-        let mut of_repository: Vec<&OsStr> = words(&["config", "--no-includes", "-z", "--list", "--file"]);
-        of_repository.push(file.as_os_str());
-        // Starting git only to read a file takes as long as all its other work.
-        let plain = plain_settings(&file);
-        let answers = match (self.has_own_settings(), plain.is_none() && file.is_file()) {
+        let mut of_repository: Vec<&OsStr> = words(&["config", "--no-includes", "-z", "--file"]);
+        of_repository.extend([file.as_os_str(), OsStr::new("--get-regexp"), OsStr::new(TAKEN)]);
+        let answers = match (self.has_own_settings(), file.is_file()) {
             (true, true) => self.ask_both(&of_user, &of_repository),
             (true, false) => [self.ask(&of_user), None],
             (false, true) => [None, self.ask(&of_repository)],
             (false, false) => [None, None],
         };
-        let [of_user, of_repository] =
-            answers.map(|answer| answer.map_or_else(Vec::new, |(answer, _)| values(&answer)));
-        let mut of_repository = plain.unwrap_or(of_repository);
-        of_repository.retain(|(name, _)| is_taken(name));
-        let mut values = [of_user, of_repository].concat();
+        let mut values: Vec<(String, String)> = answers
+            .iter()
+            .flatten()
+            .flat_map(|(answer, _)| values(answer))
+            .collect();
         // Only the current branch's settings are copied; there may be thousands of others.
         let branch = repository.branch();
         let of_branch = branch.map(|branch| ["remote", "merge"].map(|what| format!("branch.{branch}.{what}")));
@@ -490,62 +491,6 @@ fn around(
     around
 }
 
-/// Returns whether a setting of a repository is copied: one about the comparison of files, or the upstreams of branches.
-/// None of them can name a program.
-fn is_taken(name: &str) -> bool {
-    const CORE: [&str; 6] = [
-        "filemode",
-        "ignorecase",
-        "symlinks",
-        "autocrlf",
-        "eol",
-        "precomposeunicode",
-    ];
-    match (name.split_once('.'), name.rsplit_once('.')) {
-        (Some(("core", key)), _) => CORE.contains(&key),
-        (Some(("extensions", key)), _) => matches!(key, "objectformat" | "refstorage"),
-        (Some(("branch", _)), Some((section, "remote" | "merge"))) => section != "branch",
-        (Some(("remote", _)), Some((section, "fetch"))) => section != "remote",
-        _ => false,
-    }
-}
-
-/// Returns the settings in a repository's settings file, if it is as plain as git writes it: without quotes, escapes or
-/// comments in values. `None` for any other file, and for a missing one.
-fn plain_settings(file: &Path) -> Option<Vec<(String, String)>> {
-    const BLANKS: [char; 2] = [' ', '\t'];
-    let text = text(file).filter(|text| text.len() < POINTER as usize && !text.contains(['\r', '\0']))?;
-    let name = |name: &str| {
-        let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        is_name.then(|| name.to_ascii_lowercase())
-    };
-    let (mut section, mut settings) = (None, Vec::new());
-    for line in text.split('\n').map(|line| line.trim_matches(BLANKS)) {
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
-        }
-        if let Some(title) = line.strip_prefix('[') {
-            let title = title.strip_suffix(']')?;
-            section = Some(match title.split_once(' ') {
-                Some((kind, own)) => {
-                    let own = own.strip_prefix('"')?.strip_suffix('"')?;
-                    (!own.contains(['"', '\\'])).then_some(format!("{}.{own}", name(kind)?))?
-                }
-                None => name(title)?,
-            });
-            continue;
-        }
-        let (key, value) = line.split_once('=')?;
-        let key = name(key.trim_end_matches(BLANKS)).filter(|key| key.starts_with(|c: char| c.is_alphabetic()))?;
-        let value = value.trim_start_matches(BLANKS);
-        if value.contains(['"', '\\', '#', ';', '\t']) {
-            return None;
-        }
-        settings.push((format!("{}.{key}", section.as_ref()?), value.to_owned()));
-    }
-    Some(settings)
-}
-
 /// Parses the output of `git config -z`.
 fn values(answer: &str) -> Vec<(String, String)> {
     answer
@@ -658,69 +603,6 @@ mod tests {
             search(&[("PATH".into(), path.into())], &root, &context(&base).widest()),
             [bin]
         );
-    }
-
-    #[test]
-    fn only_settings_that_name_no_program_are_taken_over() {
-        for (name, expected) in [
-            ("core.filemode", true),
-            ("core.x.filemode", false),
-            ("core.fsmonitor", false),
-            ("extensions.refstorage", true),
-            ("branch.a.b.remote", true),
-            ("branch.remote", false),
-            ("remote.o.fetch", true),
-            ("remote.o.uploadpack", false),
-            ("remote.fetch", false),
-        ] {
-            assert_eq!(is_taken(name), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn a_plain_settings_file_is_read_as_git_reads_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("config");
-        let usual = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n[remote \"Origin\"]\n\turl = a@b:c.git\n\t\
-                     fetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"a.B/c\"]\n\tremote = Origin\n\tmerge = refs/heads/a.B/c\n";
-        for (is_plain, text) in [
-            (true, usual),
-            (
-                true,
-                "# a note\n  [CORE]\n fileMode=false  \n\teol =\t lf\n; another\n[Branch \"x\"]\nMerge =  a  b \nremote=\n\n",
-            ),
-            (
-                true,
-                "[core]\n\teol = lf\n[core]\n\teol = crlf\n[include]\n\tpath = other\n[remote \"é\"]\nfetch = é",
-            ),
-            (true, ""),
-            (false, "[core]\n\teol = \"lf\"\n"),
-            (false, "[core]\n\teol = lf # as here\n"),
-            (false, "[core]\n\teol = l\\\n\tf\n"),
-            (false, "[core]\n\tfilemode\n"),
-            (false, "[core] eol = lf\n"),
-            (false, "[branch \"a\\\"b\"]\n\tremote = x\n"),
-            (false, "[branch.x]\n\tremote = x\n"),
-            (false, "[core]\r\n\teol = lf\r\n"),
-            (false, "[remote \"x\"]\n\tfetch = a\tb\n"),
-            (false, "eol = lf\n"),
-            (false, "[core]\n\t1eol = lf\n"),
-            (false, "[core\n\teol = lf\n"),
-        ] {
-            std::fs::write(&file, text).unwrap();
-            let plain = plain_settings(&file);
-            assert_eq!(plain.is_some(), is_plain, "{text}");
-            let asked = std::process::Command::new("git")
-                .args(["config", "--no-includes", "-z", "--list", "--file"])
-                .arg(&file)
-                .output()
-                .unwrap();
-            if let Some(plain) = plain {
-                assert_eq!(plain, values(&String::from_utf8(asked.stdout).unwrap()), "{text}");
-            }
-        }
-        std::fs::write(&file, "#".repeat(POINTER as usize) + "\n[core]\n\teol = lf\n").unwrap();
-        assert_eq!(plain_settings(&file), None);
     }
 
     /// A tool context for this folder, with a private folder in it.

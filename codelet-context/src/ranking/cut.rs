@@ -70,8 +70,8 @@ pub(crate) fn pieces(text: &str, wraps: bool) -> Vec<Piece> {
             && let Some(&next) = ends.peek()
             && is_wrapped(&text[last..end], &text[end + 1..next])
         {
-            last = std::mem::replace(&mut at, next + 1).min(end + 1);
-            end = next;
+            last = end + 1;
+            (end, at) = (next, next + 1);
             ends.next();
         }
         let line = text[start..end].trim_end_matches(is_filling);

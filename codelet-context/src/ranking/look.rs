@@ -252,8 +252,9 @@ pub(crate) fn looks(text: &str, signs: Signs, is_said: bool) -> Looks {
 pub(crate) fn evident_lines(output: &[String]) -> Vec<&str> {
     let lines = || output.iter().map(String::as_str);
     let flagged: Vec<&str> = lines().filter(|line| is_flag(line)).collect();
-    let first = decisive(flagged.clone(), |line| line).first().copied();
-    let mut found: Vec<&str> = first.into_iter().chain(flagged.last().copied()).collect();
+    let named = flagged.iter().find(|line| names_failure(line));
+    let first = named.or(flagged.first());
+    let mut found: Vec<&str> = first.into_iter().chain(flagged.last()).copied().collect();
     found.dedup();
     if found.is_empty() {
         found.extend(lines().next_back());
@@ -350,17 +351,16 @@ fn is_code(text: &str, signs: Signs) -> bool {
 
 /// Returns whether a sentence before a call only announces it.
 pub(crate) fn announces(sentence: &str) -> bool {
-    sentence.ends_with([':', '：'])
-        || begins_any(sentence, &FILLERS)
-        || sentence.len() <= ANNOUNCED && is_filler(sentence)
+    let intents: &[&str] = if sentence.len() <= ANNOUNCED { &INTENTS } else { &[] };
+    sentence.ends_with([':', '：']) || begins_any(sentence, [&FILLERS, intents])
 }
 
 fn is_filler(text: &str) -> bool {
-    begins_any(text, &FILLERS) || begins_any(text, &INTENTS)
+    begins_any(text, [&FILLERS, &INTENTS])
 }
 
-/// Returns whether a sentence begins with one of the words, apart from interjections.
-fn begins_any(text: &str, words: &[&str]) -> bool {
+/// Returns whether a sentence begins with words of one of the lists, apart from interjections.
+fn begins_any(text: &str, lists: [&[&str]; 2]) -> bool {
     let text = match text.contains(APOSTROPHE) {
         true => Cow::Owned(text.replace(APOSTROPHE, "'")),
         false => Cow::Borrowed(text),
@@ -378,7 +378,8 @@ fn begins_any(text: &str, words: &[&str]) -> bool {
             }
         }
     }
-    words.iter().any(|words| starts_with_case(rest, words))
+    let mut words = lists.into_iter().flatten();
+    words.any(|words| starts_with_case(rest, words))
 }
 
 /// Returns whether the text has quotation marks or backticks around something.

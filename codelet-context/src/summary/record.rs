@@ -135,7 +135,8 @@ impl Record<'_> {
         all.extend(&self.required);
         let companions = all
             .iter()
-            .filter_map(|&segment| self.index().companion(segment, COMPANION));
+            .filter_map(|&segment| self.index().companion(segment, COMPANION))
+            .filter(|companion| self.shown.binary_search(companion).is_err());
         all.extend(companions.collect::<Vec<_>>());
         all.sort_unstable();
         all.dedup();

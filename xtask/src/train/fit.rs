@@ -20,8 +20,8 @@ const CONSTANT: usize = 0;
 const FREE: f64 = 1e-3;
 
 /// What is added to fitted weights, by the name of the feature. A teacher marks a fact wherever it stands; a reader goes on better from
-/// the sentence in which the model said it than from the thought in which it was found. From 0.2 and -0.3 to 0.6 and -1.5 more is told
-/// than without (docs/decisions/0006-which-lines-are-quoted.md).
+/// the sentence in which the model said it than from the thought in which it was found. Chosen by what is told of held-out
+/// conversations (docs/decisions/0006-which-lines-are-quoted.md).
 const PREFERRED: [(&str, f64); 2] = [("S", 0.4), ("T", -1.0)];
 
 /// The weights with what is added to them.
