@@ -529,21 +529,12 @@ impl RankingIndex {
         })
     }
 
-    /// The segments of an output that report failure, at most `most`: the first ones and the last, each with the line that
-    /// names its place.
+    /// The segments of an output that report failure, at most `most`: the first ones and the last.
     pub fn flagged(&self, block: u32, most: usize) -> Vec<u32> {
         let segments = self.blocks[block as usize].segments.clone();
         let flagged = segments.filter(|&segment| self.holds(block, segment, look::is_flag));
         let flagged = look::decisive(flagged.collect(), |segment| self.text_of(block, segment));
-        let mut found = look::first_and_last(flagged, most);
-        let places: Vec<u32> = found
-            .iter()
-            .filter_map(|&flagged| self.place_of(block, flagged))
-            .collect();
-        found.extend(places);
-        found.sort_unstable();
-        found.dedup();
-        found
+        look::first_and_last(flagged, most)
     }
 
     fn holds(&self, block: u32, segment: u32, test: fn(&str) -> bool) -> bool {
