@@ -130,8 +130,10 @@ pub(crate) const MODEST_SAVING: f64 = 0.6;
 /// The kind of an engine-written text on the user's side of a compacted view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Frame {
-    /// The summary, before the kept steps.
+    /// The summary, before the kept steps, up to the second prompt that stands in it.
     Summary,
+    /// What it says on a later prompt.
+    Passage,
     /// The current state, after them.
     Stands,
     /// The notice at the end of the view.
@@ -145,8 +147,10 @@ pub fn frame(text: &str) -> Option<Frame> {
         let rest = text.strip_prefix(line.trim_end());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
     };
+    let is_more = || text.strip_prefix(labels::MORE)?.starts_with(|c: char| c.is_ascii_digit()).then_some(());
     match text {
         _ if text.starts_with(labels::NOTICE) => Some(Frame::Notice),
+        _ if is_more().is_some() => Some(Frame::Passage),
         _ if begins(labels::SUMMARY) => Some(Frame::Summary),
         _ if begins(labels::STANDS) => Some(Frame::Stands),
         _ => None,
@@ -633,7 +637,7 @@ impl<'a> Work<'a> {
         let folded = fold.as_ref().map_or(0, Fold::estimate);
         let bytes = self.summary_bytes(kept.start, &drafts, budget.map(|budget| budget.saturating_sub(folded)));
         let archived = self.archive_rest(&drafts);
-        let mut summary = self.summarise(&drafts, bytes);
+        let mut summary = self.summarise(kept.start, &drafts, bytes);
         for (number, lines) in &summary.excerpts {
             let block = &self.history.ranking().blocks[*number as usize];
             let draft = drafts.iter_mut().find(|draft| draft.source == block.message as usize);
@@ -655,11 +659,11 @@ impl<'a> Work<'a> {
         let ending = self.options.ending();
         let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &ending) <= budget;
         if !tells && fold.is_none() && budget.is_none_or(has_room) {
-            labels::SUMMARY.trim_end().clone_into(&mut summary.head);
+            summary.head.push((kept.start.saturating_sub(1), labels::SUMMARY.trim_end().to_owned()));
         }
         let view = view::of(
             self.history.messages(),
-            (drafts, kept.start),
+            drafts,
             fold,
             (summary, ending),
             self.archive,

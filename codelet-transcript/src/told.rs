@@ -109,17 +109,18 @@ fn mark_endings(messages: &mut [Message]) -> bool {
             _ => None,
         })
         .collect();
-    let mut begun = None;
+    let mut begun = Vec::new();
     let mut found = false;
     for at in 0..texts.len() {
         match &texts[at] {
-            Some((Frame::Summary, _)) => begun = Some(at),
+            Some((Frame::Summary, _)) => begun = vec![at],
+            Some((Frame::Passage, _)) if !begun.is_empty() => begun.push(at),
             Some((Frame::Notice, _)) => {
                 let stood = at
                     .checked_sub(1)
                     .filter(|&before| matches!(texts[before], Some((Frame::Stands, _))));
-                let begun = begun.take();
-                if begun.or(stood).is_none() {
+                let begun = std::mem::take(&mut begun);
+                if begun.is_empty() && stood.is_none() {
                     continue;
                 }
                 found = true;

@@ -49,9 +49,10 @@ const HEADER: usize = 40;
 
 /// The parts of a summary.
 pub(super) struct Summary {
-    /// The text before the kept steps; empty if there is nothing to summarise.
-    pub head: String,
-    /// The text after them; also possibly empty.
+    /// The texts before the kept steps, each with the message behind which it stands; none if there is nothing to
+    /// summarise.
+    pub head: Vec<(usize, String)>,
+    /// The text after them; possibly empty.
     pub behind: String,
     /// By block of a kept output that was cut: lines of what is left out there.
     pub excerpts: Vec<(u32, String)>,
@@ -76,8 +77,8 @@ impl<'a> Work<'a> {
     }
 
     /// Builds the summary within this many bytes: pinned texts, the model's summary, the record of everything not in
-    /// the drafts, the current state and the next steps.
-    pub(super) fn summarise(&mut self, drafts: &[Draft], bytes: usize) -> Summary {
+    /// the drafts, the current state and the next steps. The steps from `start` on are kept.
+    pub(super) fn summarise(&mut self, start: usize, drafts: &[Draft], bytes: usize) -> Summary {
         let (_, sentences) = self.texts();
         let mut head = String::new();
         let all = bytes.saturating_sub(labels::SUMMARY.len() + labels::STANDS.len());
@@ -102,20 +103,23 @@ impl<'a> Work<'a> {
         let left = all.saturating_sub(head.len() + behind.len() + labels::NEXT.len());
         let next = state::next(self.history.messages(), (all / NEXT).min(left));
         behind.push_str(&headed(labels::NEXT, &next));
-        let kept_from = self.kept_from(drafts);
         let heading = match self.reads_back() {
             true => labels::RECORD_WITH_HANDLES,
             false => labels::RECORD,
         };
-        let room = all.saturating_sub(head.len() + heading.len() + kept_from.len() + behind.len());
+        let room = all.saturating_sub(head.len() + heading.len() + behind.len());
         let quoted = self.record(drafts, beside, room).tell(room);
-        if !quoted.record.is_empty() {
+        let mut passages = quoted.record.into_iter();
+        let mut at = start.saturating_sub(1);
+        if let Some(first) = passages.next() {
             head.push_str(heading);
-            head.push_str(&quoted.record);
-            head.push_str(&kept_from);
+            head.push_str(&first.text);
+            at = first.message as usize;
         }
+        let head = Some((at, headed(labels::SUMMARY, head.trim_end())));
+        let more = passages.map(|passage| (passage.message as usize, passage.text.trim_end().to_owned()));
         Summary {
-            head: headed(labels::SUMMARY, head.trim_end()),
+            head: head.into_iter().filter(|(_, text)| !text.is_empty()).chain(more).collect(),
             behind: headed(labels::STANDS, behind.trim_end()),
             excerpts: quoted.excerpts,
             taken: quoted.taken,
@@ -125,19 +129,6 @@ impl<'a> Work<'a> {
     /// Returns whether the model can read back removed content; otherwise its handles would be riddles in a record.
     fn reads_back(&self) -> bool {
         self.options.reading_back.is_none_or(|words| !words.is_empty())
-    }
-
-    /// The line that names the turn from which every message is shown below the record; empty if there is none.
-    fn kept_from(&self, drafts: &[Draft]) -> String {
-        let all = self.history.messages().len();
-        let behind = drafts.iter().rev().zip((0..all).rev());
-        let Some((first, _)) = behind.take_while(|(draft, at)| draft.source == *at).last() else {
-            return String::new();
-        };
-        let blocks = &self.history.ranking().blocks;
-        let at = blocks.partition_point(|block| (block.message as usize) < first.source);
-        let turn = blocks.get(at).or(blocks.last()).map_or(0, |block| block.turn);
-        format!("{}{turn}{}", labels::ON, labels::BELOW)
     }
 
     /// The record, of about `bytes`, of everything that the drafts do not show.
@@ -231,8 +222,15 @@ impl<'a> Work<'a> {
             let is_gone = !block.kind.is_read_again() && block.segments.len() >= HIDDEN;
             Some((block.call.filter(|_| is_gone)?, number))
         });
+        let stands = |number: u32| {
+            let block = &index.blocks[number as usize];
+            let draft = drafts.binary_search_by_key(&(block.message as usize), |draft| draft.source);
+            draft.is_ok_and(|at| drafts[at].parts.contains(&block.part))
+        };
+        let asked = index.asked.iter().filter(|(_, number)| stands(**number));
         Record {
             history: self.history,
+            asked: asked.map(|(&turn, _)| turn).collect(),
             weights: self.options.weights.unwrap_or(Weights::built_in()),
             shown,
             required,

@@ -11,11 +11,10 @@ use crate::strategy;
 use std::sync::Arc;
 
 /// Assembles the kept messages, shared with the history if unchanged, with the fold in place of its first prompt and
-/// the summary before the steps from `start` on, so that everything is in order of time. The current state and the
-/// ending follow.
+/// the summary between them, so that everything is in order of time. The current state and the ending follow.
 pub(super) fn of(
     history: &[Arc<Message>],
-    (drafts, start): (Vec<Draft>, usize),
+    drafts: Vec<Draft>,
     fold: Option<Fold>,
     (summary, ending): (Summary, String),
     archive: Archive,
@@ -26,14 +25,16 @@ pub(super) fn of(
     };
     let say = |origin, text: String| Arc::new(Message::new(Role::User, vec![Part::text_from(origin, text)]));
     let has_summary = !(summary.head.is_empty() && summary.behind.is_empty());
-    let mut head = (!summary.head.is_empty()).then(|| say(Origin::Summary, summary.head));
+    let mut head = summary.head.into_iter().peekable();
     let mut fold = fold.map(|fold| (fold.sources.first().copied(), Arc::new(fold.message)));
     for draft in drafts {
         if let Some((_, message)) = fold.take_if(|(first, _)| first.is_none_or(|first| draft.source >= first)) {
             view.messages.push(message);
         }
-        if draft.source >= start {
-            view.messages.extend(head.take());
+        // No text stands between a call and its results.
+        let is_answer = draft.message.tool_results().next().is_some();
+        while let Some((_, text)) = head.next_if(|(at, _)| !is_answer && draft.source > *at) {
+            view.messages.push(say(Origin::Summary, text));
         }
         let source = &history[draft.source];
         view.messages.push(match **source == draft.message {
@@ -45,7 +46,7 @@ pub(super) fn of(
     // A reply that the vendor will continue stays last, with the results that it waits for.
     let waiting = pending::waiting(&view.messages);
     let paused = view.messages.split_off(waiting);
-    view.messages.extend(head);
+    view.messages.extend(head.map(|(_, text)| say(Origin::Summary, text)));
     if !summary.behind.is_empty() {
         view.messages.push(say(Origin::Summary, summary.behind));
     }

@@ -122,7 +122,7 @@ impl Size {
 /// them.
 pub(crate) fn is_earlier_summary(part: &Part) -> bool {
     let begins = |text: &str| {
-        [labels::SUMMARY, labels::STANDS]
+        [labels::SUMMARY, labels::MORE, labels::STANDS]
             .iter()
             .any(|line| text.starts_with(line.trim_end()))
     };

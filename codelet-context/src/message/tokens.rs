@@ -19,7 +19,7 @@ pub fn estimate_bytes(bytes: usize) -> Tokens {
 }
 
 /// The bytes of text for this many tokens, the inverse of [`estimate_bytes`].
-pub fn bytes_in(tokens: Tokens) -> usize {
+pub const fn bytes_in(tokens: Tokens) -> usize {
     (tokens as usize).saturating_mul(BYTES_PER_TOKEN)
 }
 

@@ -4,8 +4,10 @@ use super::kind::{self, CallKind};
 use crate::message::harness;
 use crate::message::{ActionKind, BlockText, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use crate::text::body::Body;
+use crate::text::hash;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// The speaker of a block.
@@ -164,6 +166,33 @@ fn words_of(call: &ToolCall) -> String {
 const DEEPEST: usize = 16;
 /// The prefix of the names of parameters with the text that a change removes: `old_string`, `oldText`.
 const REPLACED: &str = "old";
+
+/// The hashes of the lines that a change replaces: what of them stands in the new content is not new.
+pub(crate) fn replaced(part: &Part) -> HashSet<u64> {
+    let mut lines = HashSet::new();
+    if let Part::ToolCall(call) = part
+        && call.action.kind == ActionKind::Change
+    {
+        let fields = call.parameters.as_map();
+        fields.iter().for_each(|(name, value)| replaced_in(name, value, DEEPEST, &mut lines));
+    }
+    lines
+}
+
+fn replaced_in(name: &str, value: &Value, depth: usize, lines: &mut HashSet<u64>) {
+    match value {
+        _ if name.starts_with(REPLACED) => leaves(value, depth, &|_| true, &mut |text| {
+            lines.extend(text.lines().map(|line| hash::bytes(line.trim().as_bytes())));
+        }),
+        Value::Array(values) if depth > 0 => {
+            values.iter().for_each(|value| replaced_in("", value, depth - 1, lines));
+        }
+        Value::Object(fields) if depth > 0 => {
+            fields.iter().for_each(|(name, value)| replaced_in(name, value, depth - 1, lines));
+        }
+        _ => {}
+    }
+}
 
 /// Passes each string and number within a value to `add`, limited to the fields that `counts` accepts.
 fn leaves(value: &Value, depth: usize, counts: &impl Fn(&str) -> bool, add: &mut impl FnMut(&str)) {

@@ -16,6 +16,7 @@ use crate::ranking::quoting;
 use crate::text::body::Body;
 use crate::text::hash::{self, ByHash, QuickMap};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -206,7 +207,7 @@ impl RankingIndex {
             self.asked.entry(block.turn).or_insert(at);
         }
         self.outputs += u32::from(block.speaker == Speaker::Tool);
-        self.cut(&mut block, at, calls);
+        self.cut(&mut block, at, calls, &block::replaced(part));
         if matches!(block.speaker, Speaker::Model | Speaker::Thinking | Speaker::Call) {
             self.note_used(&block);
         }
@@ -283,8 +284,8 @@ impl RankingIndex {
     }
 
     /// Cuts a block into segments. If a call follows, a last sentence that only announces it is a segment of its own that
-    /// is never quoted.
-    fn cut(&mut self, block: &mut Block, at: u32, calls: bool) {
+    /// is never quoted, and neither is a line that a change leaves as it was.
+    fn cut(&mut self, block: &mut Block, at: u32, calls: bool, replaced: &HashSet<u64>) {
         let text = block.text.clone();
         // Of a prompt and of an output, single lines may stay.
         let wraps = !matches!(block.speaker, Speaker::User | Speaker::Harness | Speaker::Tool);
@@ -337,6 +338,14 @@ impl RankingIndex {
                 segment.bytes = 0;
             }
             if announces && number + 1 == count {
+                segment.bytes = 0;
+            }
+            // The title of a thought says less than its first sentence.
+            if block.speaker == Speaker::Thinking && segment.looks & const { bit("heading") } != 0 {
+                segment.bytes = 0;
+            }
+            let line = &text.as_str()[segment.start as usize..segment.end as usize];
+            if !replaced.is_empty() && replaced.contains(&hash::bytes(line.as_bytes())) {
                 segment.bytes = 0;
             }
             let is_long = count > LONG;

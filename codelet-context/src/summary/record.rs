@@ -6,7 +6,7 @@
 use crate::history::History;
 use crate::message::cut;
 use crate::message::recall::Handle;
-use crate::message::tokens;
+use crate::message::tokens::{self, PART_TOKENS};
 use crate::message::{BlockText, Part};
 use crate::ranking::excerpt;
 use crate::ranking::labels;
@@ -15,6 +15,7 @@ use crate::ranking::{Block, Focus, Opened, Packing, RankingIndex, Speaker, Task,
 use crate::text::hash::QuickMap;
 use codelet_text::short;
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// The maximum bytes of a call in the line above its results.
@@ -28,6 +29,8 @@ const REFILLS: usize = 3;
 const COMPANION: usize = 160;
 /// The bytes that are dropped beyond an excess, so that once is enough.
 const MARKS: usize = 24;
+/// The bytes that a text of its own takes beyond its words.
+const PASSAGE: usize = tokens::bytes_in(PART_TOKENS);
 /// The omission marker.
 const GAP: &str = "…";
 
@@ -51,7 +54,9 @@ pub(crate) struct Record<'a> {
     /// handle can restore.
     pub handles: QuickMap<u32, Handle>,
     pub outputs: QuickMap<u32, u32>,
-    /// The maximum bytes of the prompt in the line above its turn.
+    /// The turns whose prompts stand in the view: each begins a passage, which stands below its prompt.
+    pub asked: HashSet<u32>,
+    /// For the other turns, the maximum bytes of the prompt in the line above it.
     pub title: usize,
     /// By turn: a remark of the engine after the turn number.
     pub marks: QuickMap<u32, String>,
@@ -77,10 +82,17 @@ impl Known {
     }
 }
 
+/// A part of the record: that of a turn whose prompt stands in the view, and of the turns behind it whose prompts don't.
+pub(crate) struct Passage {
+    /// The message from which its first line is quoted: it stands behind it, and before everything later.
+    pub message: u32,
+    pub text: String,
+}
+
 /// The quoted segments, as they are written.
 pub(crate) struct Quoted {
-    /// The record.
-    pub record: String,
+    /// The record, in order.
+    pub record: Vec<Passage>,
     /// By block of a kept output: its quoted lines.
     pub excerpts: Vec<(u32, String)>,
     /// All quoted segments, ascending.
@@ -88,10 +100,11 @@ pub(crate) struct Quoted {
 }
 
 impl Quoted {
-    /// The bytes of all of it; an output's tokens are rounded up, so each excerpt may take one more token.
+    /// The bytes of all of it; tokens are rounded up for each passage and excerpt.
     fn bytes(&self) -> usize {
         let excerpts = self.excerpts.iter().map(|(_, lines)| lines.len() + tokens::bytes_in(1));
-        self.record.len() + excerpts.sum::<usize>()
+        let passages = self.record.iter().map(|passage| passage.text.len() + tokens::bytes_in(1) + PASSAGE);
+        passages.chain(excerpts).sum()
     }
 }
 
@@ -148,6 +161,7 @@ impl Record<'_> {
         let block = &self.index().blocks[number as usize];
         let turn = match opened.turns[block.turn as usize] {
             true => 0,
+            false if self.asked.contains(&block.turn) => self.turn(block.turn).len() + PASSAGE,
             false => self.turn(block.turn).len(),
         };
         turn + match (block.speaker, block.call) {
@@ -160,10 +174,13 @@ impl Record<'_> {
         }
     }
 
-    /// The line above a turn: its number, the remark, and the start of its prompt.
+    /// The line above a turn: its number, the remark, and the start of its prompt unless that stands above.
     fn turn(&self, turn: u32) -> &str {
         self.known.turns[turn as usize].get_or_init(|| {
             let mark = self.marks.get(&turn).map_or("", String::as_str);
+            if self.asked.contains(&turn) {
+                return format!("{}{turn}{mark}:\n", labels::MORE);
+            }
             let asked = self.index().asked.get(&turn).map(|&asked| self.beginning(asked));
             match asked.filter(|asked| !asked.is_empty()) {
                 Some(asked) => format!("{}{turn}{mark}:{asked}\n", labels::TURN),
@@ -258,21 +275,26 @@ impl Record<'_> {
         }
         // Results are placed under their call, wherever they were.
         blocks.sort_by_key(|&(unit, number, _)| (unit, number));
-        let mut out = String::new();
+        let mut record: Vec<Passage> = Vec::new();
         let (mut turn, mut called) = (None, None);
         for (at, &(unit, number, segments)) in blocks.iter().enumerate() {
             let block = &index.blocks[number as usize];
             let its_turn = index.blocks[unit as usize].turn;
-            let before = turn.replace(its_turn);
-            if before != Some(its_turn) {
-                // The prompt on what was quoted tells what became of it.
-                if let Some(answer) = before.map(|turn| turn + 1).filter(|&answer| answer < its_turn) {
-                    out.push_str(self.turn(answer));
-                }
+            let begins = turn.replace(its_turn) != Some(its_turn);
+            if record.is_empty() || begins && self.asked.contains(&its_turn) {
+                record.push(Passage {
+                    message: index.blocks[unit as usize].message,
+                    text: String::new(),
+                });
+            }
+            let Some(Passage { text: out, .. }) = record.last_mut() else {
+                continue;
+            };
+            if begins {
                 out.push_str(self.turn(its_turn));
             }
-            self.head(&mut out, number, segments, &mut called);
-            self.quote(&mut out, number, block, segments);
+            self.head(out, number, segments, &mut called);
+            self.quote(out, number, block, segments);
             // If some of the output is quoted, its handle is placed above the quotation instead.
             if block.speaker == Speaker::Call && blocks.get(at + 1).is_none_or(|next| next.0 != unit) {
                 out.pop();
@@ -281,7 +303,7 @@ impl Record<'_> {
             }
         }
         Quoted {
-            record: out,
+            record,
             excerpts,
             taken,
         }

@@ -23,6 +23,8 @@ const REQUEST: usize = 80;
 /// The maximum and minimum bytes of a line under `Next`, and those of its end and its omission marker.
 const WORDS: usize = 300;
 const FEWEST: usize = 50;
+/// The maximum bytes of the line with what was said first.
+const BEGINNING: usize = 120;
 /// Of a prompt that is longer than `WORDS`, one part in this many is shown.
 const LONG: usize = 3;
 const AROUND: usize = 4;
@@ -108,8 +110,8 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
     page.text + &files.text
 }
 
-/// The next steps, in at most this many bytes: the newest prompt and the last reply to it. Both have the same room;
-/// empty if that is too little to be useful.
+/// The next steps, in at most this many bytes: the newest prompt and the last reply to it, which have the same room; and
+/// between them what was said first, which shows whether the prompt was answered. Empty if there is too little room.
 pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let Some(asked) = messages.iter().rposition(|message| message.is_prompt()) else {
         return String::new();
@@ -117,15 +119,19 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let prompt = said(&messages[asked], Part::is_own_words);
     // What was said before further steps may be done by now.
     let behind = messages[asked + 1..].iter();
-    let mut replies = behind.filter(|message| message.role == Role::Assistant);
+    let replies = behind.filter(|message| message.role == Role::Assistant);
     let since = replies.clone().count();
-    let words = replies.next_back().map(|reply| said(reply, |_| true));
-    let words = words.filter(|words| !words.is_empty());
+    let mut replies = replies.map(|reply| said(reply, |_| true));
+    let words = replies.next_back().filter(|words| !words.is_empty());
+    let began = replies
+        .find(|words| !words.is_empty())
+        .filter(|_| bytes >= 3 * BEGINNING);
     let is_open = messages
         .last()
         .is_none_or(|last| last.role != Role::Assistant || last.calls().next().is_some());
     let lines = 1 + usize::from(words.is_some());
-    let most = WORDS.min(bytes / lines).saturating_sub(AROUND);
+    let rest = bytes - began.as_ref().map_or(0, |_| BEGINNING);
+    let most = WORDS.min(rest / lines).saturating_sub(AROUND);
     // With so little room, the prompt itself is near.
     if most < FEWEST {
         return String::new();
@@ -137,6 +143,9 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     // A long prompt stands in full above, and its beginning says little.
     let most_of_prompt = if prompt.len() > WORDS { most / LONG } else { most };
     page.line(&label, &prompt, most_of_prompt.saturating_sub(label.len()));
+    if let Some(words) = began {
+        page.line(labels::BEGAN, &words, BEGINNING - labels::BEGAN.len() - 1);
+    }
     if let Some(words) = words {
         let label = if is_open { labels::SAID } else { labels::ANSWERED };
         page.line(label, &end_of(&words, most - label.len()), usize::MAX);
@@ -182,8 +191,8 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     let status = match (check.success, check.is_own) {
         (Some(true), true) => Some("exit status 0"),
         (Some(false), true) => Some("failed"),
-        (Some(true), false) => Some("exit status 0, of the whole line"),
-        (Some(false), false) => Some("the whole line failed"),
+        (Some(true), false) => Some("exit status 0 of the whole command line"),
+        (Some(false), false) => Some("the whole command line failed"),
         (None, _) => None,
     };
     let since = match check.changes_since {
