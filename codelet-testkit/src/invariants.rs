@@ -387,7 +387,8 @@ fn handles_restore(messages: &[Message], view: &View) -> Kept {
             })?;
         }
     }
-    // The summary of the last compaction, which is the last one; a summary in the input may contain any handle.
+    // The summary of the last compaction, which is the last one, with its passages; one in the input may contain any
+    // handle.
     let summaries = view
         .messages
         .iter()
@@ -396,9 +397,11 @@ fn handles_restore(messages: &[Message], view: &View) -> Kept {
             Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str()),
             _ => None,
         });
-    let summary = summaries.rev().find(|text| frame(text) == Some(Frame::Summary));
+    let summaries: Vec<&str> = summaries.collect();
+    let last = summaries.iter().rposition(|text| frame(text) == Some(Frame::Summary));
+    let summary = last.map_or(String::new(), |last| summaries[last..].join("\n"));
     let is_quoted = |bracketed: &str| original.iter().any(|text| text.contains(bracketed));
-    for handle in summary.unwrap_or_default().lines().filter_map(heading) {
+    for handle in summary.lines().filter_map(heading) {
         if !is_quoted(&format!("[{handle}]")) {
             kept(handle)?;
         }

@@ -107,12 +107,12 @@ async fn instructions_for_a_compaction_are_for_that_one_only() {
     stage.prompt("Look at all of it.").await;
     let summary = |stage: &Stage| {
         let messages = &stage.session.conversation().view().messages;
-        let mut parts = messages.iter().flat_map(|message| &message.parts);
-        let summary = parts.find_map(|part| match part {
-            Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str().to_owned()),
+        let parts = messages.iter().flat_map(|message| &message.parts);
+        let summary = parts.filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str()),
             _ => None,
         });
-        summary.unwrap()
+        summary.collect::<Vec<_>>().join("\n")
     };
     let ask = async |stage: &mut Stage, words: Option<&str>| {
         let came = stage.session.compact(words, &Interrupt::new(), &mut |_| {}).await;

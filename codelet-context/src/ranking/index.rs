@@ -843,6 +843,18 @@ mod tests {
     }
 
     #[test]
+    fn the_title_of_a_thought_is_not_quoted() {
+        let lines = |part: Part| {
+            let mut index = RankingIndex::default();
+            index.append(&Message::new(Role::Assistant, vec![part]));
+            index.lines_of(0, 0)
+        };
+        let text = "**Clarifying the lock**\n\nThe press has no lock.";
+        assert_eq!(lines(Part::thinking(text)), ["The press has no lock."]);
+        assert_eq!(lines(Part::text(text)), ["Clarifying the lock", "The press has no lock."]);
+    }
+
+    #[test]
     fn what_is_known_of_a_long_conversation_leaves_little_memory_unused() {
         let mut index = RankingIndex::default();
         for number in 0..300 {

@@ -201,7 +201,7 @@ mod tests {
             "Human: yes",
             "Summary of the earlier part of this session.",
             "The session goes on from an earlier part",
-            "Quoted below: files",
+            "Quoted, shortened: files",
             "… and more",
             "Newest\u{a0}prompt: x",
             "Newest  prompt : x",

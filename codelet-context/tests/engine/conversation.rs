@@ -757,7 +757,7 @@ fn a_model_written_summary_is_used_and_a_failed_one_is_replaced_and_told() {
         let words = notice.to_string();
         let summary = summary(&conversation);
         assert_eq!(summary.contains("1. Main goal: a faster parser"), told.is_none());
-        assert!(summary.contains("\nQuoted below"));
+        assert!(summary.contains("\nQuoted, shortened"));
         match told {
             Some(told) => assert!(words.contains(told), "{words}"),
             None => assert!(!words.contains("warning"), "{words}"),

@@ -68,6 +68,17 @@ impl Talk {
         });
         summaries.collect::<Vec<_>>().join("\n")
     }
+
+    /// The first line of each message's first text, compacted to so many tokens.
+    fn first_lines(self, budget: u64) -> Vec<String> {
+        let history: History = self.messages.into_iter().collect();
+        let done = compact(&history, Target::Budget(budget));
+        let texts = done.view.messages.iter().filter_map(|message| match message.parts.first() {
+            Some(Part::Text(text)) => text.body.as_str().lines().next().map(str::to_owned),
+            _ => None,
+        });
+        texts.collect()
+    }
 }
 
 /// The lines of a summary from one on.
@@ -204,32 +215,8 @@ fn files_that_are_not_committed_are_told_whatever_room_the_checks_take() {
 }
 
 #[test]
-fn a_turn_is_named_by_its_prompt_and_the_kept_steps_by_their_turn() {
-    let summary = Talk::default()
-        .asks("Why is the walnut press slow?\n\nIt was fast in May.")
-        .works()
-        .asks("And the mill?")
-        .runs("./mill", "The mill turns ninety times a minute.")
-        .works()
-        .asks("And the saw?")
-        .runs("./saw", "The saw stands still since its belt broke.")
-        .works()
-        .works()
-        .summary(4_000);
-    let lines: Vec<&str> = summary.lines().filter(|line| line.starts_with("# ")).collect();
-    let expected = [
-        "# Turn 1: Why is the walnut press slow? It was fast in May.",
-        "# Turn 2: And the mill?",
-        "# Turn 3: And the saw?",
-        "# Then, from turn 3 on: the steps below",
-        "# Next",
-    ];
-    assert_eq!(lines, expected, "{summary}");
-}
-
-#[test]
-fn the_prompt_that_answers_what_is_quoted_stands_behind_it_though_nothing_of_its_turn_is_quoted() {
-    let summary = Talk::default()
+fn what_was_done_on_a_prompt_stands_below_it() {
+    let lines = Talk::default()
         .asks("How can the walnut press be made faster?")
         .says("A longer belt of leather makes the walnut press turn twice as fast as it does.")
         .asks("No, no leather.")
@@ -238,14 +225,30 @@ fn the_prompt_that_answers_what_is_quoted_stands_behind_it_though_nothing_of_its
         .asks("Take that.")
         .works()
         .works()
-        .summary(2_000);
-    let lines: Vec<&str> = summary.lines().filter(|line| line.starts_with("# ")).collect();
+        .first_lines(2_000);
     let expected = [
-        "# Turn 1: How can the walnut press be made…",
-        "# Turn 2: No, no leather.",
-        "# Turn 3: What else?",
+        "How can the walnut press be made faster?",
+        "Summary of the earlier part of this session.",
+        "No, no leather.",
+        "What else?",
+        "Summary, turn 3:",
+        "Take that.",
     ];
-    assert_eq!(lines[..3], expected, "{summary}");
+    assert_eq!(lines[..6], expected, "{lines:#?}");
+}
+
+#[test]
+fn a_turn_whose_prompt_is_folded_is_named_by_it() {
+    let talk = (0..40).fold(Talk::default(), |talk, number| {
+        let told = format!("The walnut press number {number} has a belt of {number} threads.");
+        talk.asks(&format!("How many threads has press number {number}, {}?", "please ".repeat(40)))
+            .says(&told)
+    });
+    let summary = talk.asks("Thanks.").works().works().summary(1_500);
+    let titles = summary.lines().filter(|line| line.starts_with("# Turn "));
+    let titles: Vec<&str> = titles.collect();
+    let is_named = |title: &&str| title.contains(": How many threads");
+    assert!(!titles.is_empty() && titles.iter().all(is_named), "{summary}");
 }
 
 #[test]
@@ -259,8 +262,9 @@ fn what_comes_next_is_the_newest_prompt_and_the_last_words() {
         "# Next\nNewest prompt: Yes, go on\nAnswered: Shall I also move the lexer?"
     );
     let open = next(&talk().says("Now the lexer.").runs("ls", "lexer.rs").summary(12_000));
-    // Further steps may have done by now what was said before them.
-    assert!(open.ends_with("Newest prompt, 12 steps ago: Yes, go on"), "{open}");
+    // Further steps may have done by now what was said before them; what was said first shows that it was answered.
+    let expected = "Newest prompt, 12 steps ago: Yes, go on\nSaid first: Now the lexer.";
+    assert!(open.ends_with(expected), "{open}");
 }
 
 #[test]
@@ -294,8 +298,8 @@ fn of_a_change_what_stands_there_afterwards_is_quoted() {
         .asks("Raise the limit of the parser.")
         .edits(
             "/w/limits.md",
-            "The limit of the parser is twelve nested brackets.",
-            "The limit of the parser is ninety nested brackets.",
+            "The depth of the lexer is the same.\nThe limit of the parser is twelve nested brackets.",
+            "The depth of the lexer is the same.\nThe limit of the parser is ninety nested brackets.",
         )
         .works()
         .asks("And the lexer?")
@@ -304,7 +308,9 @@ fn of_a_change_what_stands_there_afterwards_is_quoted() {
         .works()
         .summary(4_000);
     assert!(summary.contains("ninety nested brackets"), "{summary}");
-    assert!(!summary.contains("twelve nested brackets"), "{summary}");
+    for unchanged in ["twelve nested brackets", "depth of the lexer"] {
+        assert!(!summary.contains(unchanged), "{unchanged}: {summary}");
+    }
 }
 
 #[test]
@@ -416,7 +422,7 @@ fn what_a_kept_output_leaves_out_is_quoted_in_it_and_nothing_of_it_twice() {
 #[test]
 fn what_was_next_when_an_earlier_summary_was_made_is_over() {
     let earlier = "Summary of the earlier part of this session.\n# Turn 1: Mend the pool.\nassistant: The pool leaks its lock.\n\
-                   # Then, from turn 2 on: the steps below\n# State\nLast commit: exit status 0\n  | [main 3f2a9c1] Mend the pool\n\
+                   # State\nLast commit: exit status 0\n  | [main 3f2a9c1] Mend the pool\n\
                    # Next\nNewest prompt: Mend the walnut press. It is slow.\nSaid last: Now the press.";
     let mut talk = Talk::default();
     talk.messages.push(Message::new(
