@@ -147,7 +147,11 @@ pub fn frame(text: &str) -> Option<Frame> {
         let rest = text.strip_prefix(line.trim_end());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
     };
-    let is_more = || text.strip_prefix(labels::MORE)?.starts_with(|c: char| c.is_ascii_digit()).then_some(());
+    let is_more = || {
+        text.strip_prefix(labels::MORE)?
+            .starts_with(|c: char| c.is_ascii_digit())
+            .then_some(())
+    };
     match text {
         _ if text.starts_with(labels::NOTICE) => Some(Frame::Notice),
         _ if is_more().is_some() => Some(Frame::Passage),
@@ -659,15 +663,11 @@ impl<'a> Work<'a> {
         let ending = self.options.ending();
         let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &ending) <= budget;
         if !tells && fold.is_none() && budget.is_none_or(has_room) {
-            summary.head.push((kept.start.saturating_sub(1), labels::SUMMARY.trim_end().to_owned()));
+            summary
+                .head
+                .push((kept.start.saturating_sub(1), labels::SUMMARY.trim_end().to_owned()));
         }
-        let view = view::of(
-            self.history.messages(),
-            drafts,
-            fold,
-            (summary, ending),
-            self.archive,
-        );
+        let view = view::of(self.history.messages(), drafts, fold, (summary, ending), self.archive);
         let size = Size::of(&view.messages);
         let summarised = self.turns.iter().filter(|turn| turn.0.end <= kept.start).count();
         let compaction = Compaction {

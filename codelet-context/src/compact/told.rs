@@ -119,7 +119,11 @@ impl<'a> Work<'a> {
         let head = Some((at, headed(labels::SUMMARY, head.trim_end())));
         let more = passages.map(|passage| (passage.message as usize, passage.text.trim_end().to_owned()));
         Summary {
-            head: head.into_iter().filter(|(_, text)| !text.is_empty()).chain(more).collect(),
+            head: head
+                .into_iter()
+                .filter(|(_, text)| !text.is_empty())
+                .chain(more)
+                .collect(),
             behind: headed(labels::STANDS, behind.trim_end()),
             excerpts: quoted.excerpts,
             taken: quoted.taken,

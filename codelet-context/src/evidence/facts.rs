@@ -22,6 +22,8 @@ pub struct Facts {
     pub files: Vec<FileFact>,
     /// The last run of each kind of check, git status included; oldest first.
     pub checks: Vec<CheckRun>,
+    /// True if a commit was made.
+    pub(crate) has_commit: bool,
     /// The user's answers to questions, and the calls that the user refused and did not permit later, newest last.
     pub decisions: Vec<Decision>,
     /// The to-do list.
@@ -107,6 +109,7 @@ impl Facts {
                             .any(|text| text.body.as_str().lines().any(check::is_commit))
                     };
                     if check.kind == CheckKind::Commit && own.or(result.success).unwrap_or_else(is_made) {
+                        self.has_commit = true;
                         self.files.iter_mut().for_each(|file| file.is_uncommitted = false);
                         // An earlier git status of the committed files no longer holds.
                         let holds = |run: &CheckRun| run.kind != CheckKind::Status || run.place == place;

@@ -174,7 +174,9 @@ pub(crate) fn replaced(part: &Part) -> HashSet<u64> {
         && call.action.kind == ActionKind::Change
     {
         let fields = call.parameters.as_map();
-        fields.iter().for_each(|(name, value)| replaced_in(name, value, DEEPEST, &mut lines));
+        fields
+            .iter()
+            .for_each(|(name, value)| replaced_in(name, value, DEEPEST, &mut lines));
     }
     lines
 }
@@ -188,7 +190,9 @@ fn replaced_in(name: &str, value: &Value, depth: usize, lines: &mut HashSet<u64>
             values.iter().for_each(|value| replaced_in("", value, depth - 1, lines));
         }
         Value::Object(fields) if depth > 0 => {
-            fields.iter().for_each(|(name, value)| replaced_in(name, value, depth - 1, lines));
+            fields
+                .iter()
+                .for_each(|(name, value)| replaced_in(name, value, depth - 1, lines));
         }
         _ => {}
     }

@@ -340,12 +340,7 @@ impl RankingIndex {
             if announces && number + 1 == count {
                 segment.bytes = 0;
             }
-            // The title of a thought says less than its first sentence.
-            if block.speaker == Speaker::Thinking && segment.looks & const { bit("heading") } != 0 {
-                segment.bytes = 0;
-            }
-            let line = &text.as_str()[segment.start as usize..segment.end as usize];
-            if !replaced.is_empty() && replaced.contains(&hash::bytes(line.as_bytes())) {
+            if is_noise(block, &segment, replaced) {
                 segment.bytes = 0;
             }
             let is_long = count > LONG;
@@ -637,6 +632,22 @@ pub(super) fn make_room<T>(list: &mut Vec<T>, more: usize) {
     }
 }
 
+/// Returns whether a segment says nothing by itself: a line that a change leaves as it was, a comment in code that the
+/// model showed, which nobody understands without what it is about, and the title of a thought.
+fn is_noise(block: &Block, segment: &Segment, replaced: &HashSet<u64>) -> bool {
+    const COMMENTS: [&str; 4] = ["//", "/*", "* ", "*/"];
+    let has = |look: Looks| segment.looks & look != 0;
+    let line = &block.text.as_str()[segment.start as usize..segment.end as usize];
+    match block.speaker {
+        Speaker::Call => !replaced.is_empty() && replaced.contains(&hash::bytes(line.as_bytes())),
+        Speaker::Thinking if has(const { bit("heading") }) => true,
+        Speaker::Model | Speaker::Thinking if has(const { bit("fence") }) => {
+            COMMENTS.iter().any(|mark| line.starts_with(mark))
+        }
+        _ => false,
+    }
+}
+
 /// The quoted form of a text: white space normalised, and heading marks, bold marks and the bars around a table row
 /// removed; `None` if the text must not be quoted or nothing is left. `signs` are those of the text.
 fn quoted(text: &str, signs: Signs) -> Option<Cow<'_, str>> {
@@ -797,7 +808,7 @@ fn number_length(line: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Role, ToolCall, ToolResult};
+    use crate::message::{Role, Thinking, ToolCall, ToolResult};
 
     #[test]
     fn the_time_of_a_line_of_a_log_is_no_part_of_its_message() {
@@ -843,15 +854,28 @@ mod tests {
     }
 
     #[test]
-    fn the_title_of_a_thought_is_not_quoted() {
+    fn neither_the_title_of_a_thought_nor_a_comment_in_code_that_was_shown_is_quoted() {
         let lines = |part: Part| {
             let mut index = RankingIndex::default();
             index.append(&Message::new(Role::Assistant, vec![part]));
             index.lines_of(0, 0)
         };
         let text = "**Clarifying the lock**\n\nThe press has no lock.";
-        assert_eq!(lines(Part::thinking(text)), ["The press has no lock."]);
-        assert_eq!(lines(Part::text(text)), ["Clarifying the lock", "The press has no lock."]);
+        let thought = Part::Thinking(Thinking {
+            body: Body::new(text),
+            signature: None,
+            redacted: None,
+            is_wanted_back: false,
+            extra: Default::default(),
+        });
+        assert_eq!(lines(thought), ["The press has no lock."]);
+        assert_eq!(
+            lines(Part::text(text)),
+            ["Clarifying the lock", "The press has no lock."]
+        );
+        let shown = "The press:\n```ts\n/** Stops the press. */\nstop(): void;\n// Never called.\n```\n* one of a list of walnuts";
+        let expected = ["The press:", "stop(): void;", "* one of a list of walnuts"];
+        assert_eq!(lines(Part::text(shown)), expected);
     }
 
     #[test]

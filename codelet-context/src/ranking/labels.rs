@@ -83,7 +83,9 @@ pub(crate) fn is_frame(line: &str) -> bool {
 
 /// Returns whether a line of an earlier summary describes what was next at that time.
 pub(crate) fn is_over(line: &str) -> bool {
-    [MORE, ASKED, BEGAN, SAID, ANSWERED].iter().any(|label| line.starts_with(label))
+    [MORE, ASKED, BEGAN, SAID, ANSWERED]
+        .iter()
+        .any(|label| line.starts_with(label))
 }
 
 /// Returns whether these words, in plain characters ([`look_alike::plain`]), form one of the engine's headings.

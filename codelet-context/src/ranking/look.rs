@@ -246,20 +246,37 @@ pub(crate) fn looks(text: &str, signs: Signs, is_said: bool) -> Looks {
     }
 }
 
-/// The lines of an output that best show its outcome, at most two: the first that names what failed, or else the first
-/// that reports failure, and the last that does; or else the last line of all. Behind the tests that failed in a hook
-/// stands what became of the command.
-pub(crate) fn evident_lines(output: &[String]) -> Vec<&str> {
-    let lines = || output.iter().map(String::as_str);
-    let flagged: Vec<&str> = lines().filter(|line| is_flag(line)).collect();
-    let named = flagged.iter().find(|line| names_failure(line));
-    let first = named.or(flagged.first());
-    let mut found: Vec<&str> = first.into_iter().chain(flagged.last()).copied().collect();
-    found.dedup();
-    if found.is_empty() {
-        found.extend(lines().next_back());
+/// The lines of an output that best show its outcome, in order: the first that names what failed, or else the first that
+/// reports failure; and of a check that `counts` the last one with a count of what failed or passed, or else, as of any
+/// command, the last that reports failure. The last line of all stands for those that are not there, and says what became
+/// of a command that counts nothing.
+pub(crate) fn evident_lines(output: &[String], counts: bool) -> Vec<&str> {
+    let flagged: Vec<usize> = (0..output.len()).filter(|&at| is_flag(&output[at])).collect();
+    let named = flagged.iter().copied().find(|&at| names_failure(&output[at]));
+    let count = (0..output.len()).rfind(|&at| counts && is_count(&output[at]));
+    let mut found: Vec<usize> = named.or(flagged.first().copied()).into_iter().collect();
+    found.extend(count.or(flagged.last().copied()));
+    if !counts || found.is_empty() {
+        found.extend(output.len().checked_sub(1));
     }
-    found
+    found.sort_unstable();
+    found.dedup();
+    found.into_iter().map(|at| output[at].as_str()).collect()
+}
+
+/// Returns whether a line counts what failed or passed: a number before one of these words.
+fn is_count(line: &str) -> bool {
+    const COUNTED: [&str; 10] = [
+        "pass", "passed", "passing", "fail", "failed", "failing", "failure", "failures", "error", "errors",
+    ];
+    let words = line
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let pairs = words.clone().zip(words.skip(1));
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    pairs
+        .into_iter()
+        .any(|(number, word)| is_number(number) && COUNTED.contains(&word))
 }
 
 /// Of the lines that report failure, those by which test runners name what failed, or else all: a test that passes may
@@ -447,18 +464,34 @@ mod tests {
     }
 
     #[test]
-    fn the_first_and_the_last_line_that_report_failure_show_an_outcome() {
-        let check = |output: &str, expected: &[&str]| {
+    fn the_first_failure_and_the_count_or_the_last_failure_show_an_outcome() {
+        let check_as = |counts: bool, output: &str, expected: &[&str]| {
             let lines: Vec<String> = output.lines().map(str::to_owned).collect();
-            assert_eq!(evident_lines(&lines), expected, "{output}");
+            assert_eq!(evident_lines(&lines, counts), expected, "{output}");
         };
+        let check = |output: &str, expected: &[&str]| check_as(true, output, expected);
         check("a\nb", &["b"]);
         check("error: a\nb", &["error: a"]);
         check("error: a\nb\nerror: c\nerror: d\ne", &["error: a", "error: d"]);
-        // A test that passes may print an error, and a commit fails since a test of its hook does.
         check(
-            "error: printed by a test that passes\n(fail) the pool is full\n(fail) it is deep\nerror: \"test\" exited with 1\nok",
-            &["(fail) the pool is full", "error: \"test\" exited with 1"],
+            "(fail) the pool is full\n 12 pass\n 1 fail\nRan 13 tests",
+            &["(fail) the pool is full", " 1 fail"],
+        );
+        check("== 3 passed in 0.1 s ==\nreport written", &["== 3 passed in 0.1 s =="]);
+        // A test that passes may print an error, and a commit fails since a test of its hook does.
+        let hook = "error: printed by a test that passes\n(fail) the pool is full\n 1 fail\nerror: \"test\" exited with 1\n\
+                    hook: pre-commit ended with status 1";
+        check(hook, &["(fail) the pool is full", " 1 fail"]);
+        let outcome = [
+            "(fail) the pool is full",
+            "error: \"test\" exited with 1",
+            "hook: pre-commit ended with status 1",
+        ];
+        check_as(false, hook, &outcome);
+        check_as(
+            false,
+            "nothing to commit, working tree clean",
+            &["nothing to commit, working tree clean"],
         );
         check("test pool::full ... FAILED\nb", &["test pool::full ... FAILED"]);
         check("", &[]);

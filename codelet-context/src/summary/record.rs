@@ -103,7 +103,10 @@ impl Quoted {
     /// The bytes of all of it; tokens are rounded up for each passage and excerpt.
     fn bytes(&self) -> usize {
         let excerpts = self.excerpts.iter().map(|(_, lines)| lines.len() + tokens::bytes_in(1));
-        let passages = self.record.iter().map(|passage| passage.text.len() + tokens::bytes_in(1) + PASSAGE);
+        let passages = self
+            .record
+            .iter()
+            .map(|passage| passage.text.len() + tokens::bytes_in(1) + PASSAGE);
         passages.chain(excerpts).sum()
     }
 }

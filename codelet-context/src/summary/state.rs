@@ -142,9 +142,17 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let label = format!("{}{}: ", labels::ASKED, ago.unwrap_or_default());
     // A long prompt stands in full above, and its beginning says little.
     let most_of_prompt = if prompt.len() > WORDS { most / LONG } else { most };
-    page.line(&label, &prompt, most_of_prompt.saturating_sub(label.len()));
+    page.line(
+        &label,
+        &start_of(&prompt, most_of_prompt.saturating_sub(label.len())),
+        usize::MAX,
+    );
     if let Some(words) = began {
-        page.line(labels::BEGAN, &words, BEGINNING - labels::BEGAN.len() - 1);
+        page.line(
+            labels::BEGAN,
+            &start_of(&words, BEGINNING - labels::BEGAN.len() - 1),
+            usize::MAX,
+        );
     }
     if let Some(words) = words {
         let label = if is_open { labels::SAID } else { labels::ANSWERED };
@@ -168,9 +176,21 @@ fn said(message: &Message, counts: impl Fn(&Part) -> bool) -> String {
     all
 }
 
+/// The mark for omitted words.
+const GAP: &str = "…";
+
+/// The first words of a line, in at most this many bytes.
+fn start_of(words: &str, most: usize) -> Cow<'_, str> {
+    if words.len() <= most {
+        return words.into();
+    }
+    let start = &words[..words.floor_char_boundary(most.saturating_sub(GAP.len()))];
+    let end = start.rfind(' ').unwrap_or(start.len());
+    format!("{}{GAP}", &start[..end]).into()
+}
+
 /// The last words of a line, in at most this many bytes.
 fn end_of(words: &str, most: usize) -> String {
-    const GAP: &str = "…";
     if words.len() <= most {
         return words.to_owned();
     }
@@ -236,12 +256,14 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
             printed[first..].iter().take(lines).map(String::as_str).collect()
         }
         None if lines == 0 => Vec::new(),
-        None => evident_lines(&printed),
+        None => evident_lines(&printed, check.kind.judges()),
     };
-    for line in &told {
-        page.line(labels::UNDER, line, LINE);
-    }
-    let more = printed.len() - first.unwrap_or(0) - told.len();
+    // A shorter line behind one that does not fit would read as the next one.
+    let fits = told
+        .iter()
+        .take_while(|line| page.line(labels::UNDER, line, LINE))
+        .count();
+    let more = printed.len() - first.unwrap_or(0) - fits;
     if is_status && more > 0 {
         page.line(labels::UNDER, &format!("… {more} more lines"), LINE);
     }
@@ -258,8 +280,7 @@ fn ago(steps: usize) -> Option<String> {
 
 /// Lists the files changed by tools, newest first: those since the last commit, then the others.
 fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
-    let has_commit = facts.checks.iter().any(|check| check.kind == CheckKind::Commit);
-    let label = if has_commit {
+    let label = if facts.has_commit {
         labels::UNCOMMITTED
     } else {
         labels::CHANGED

@@ -73,10 +73,14 @@ impl Talk {
     fn first_lines(self, budget: u64) -> Vec<String> {
         let history: History = self.messages.into_iter().collect();
         let done = compact(&history, Target::Budget(budget));
-        let texts = done.view.messages.iter().filter_map(|message| match message.parts.first() {
-            Some(Part::Text(text)) => text.body.as_str().lines().next().map(str::to_owned),
-            _ => None,
-        });
+        let texts = done
+            .view
+            .messages
+            .iter()
+            .filter_map(|message| match message.parts.first() {
+                Some(Part::Text(text)) => text.body.as_str().lines().next().map(str::to_owned),
+                _ => None,
+            });
         texts.collect()
     }
 }
@@ -241,8 +245,11 @@ fn what_was_done_on_a_prompt_stands_below_it() {
 fn a_turn_whose_prompt_is_folded_is_named_by_it() {
     let talk = (0..40).fold(Talk::default(), |talk, number| {
         let told = format!("The walnut press number {number} has a belt of {number} threads.");
-        talk.asks(&format!("How many threads has press number {number}, {}?", "please ".repeat(40)))
-            .says(&told)
+        talk.asks(&format!(
+            "How many threads has press number {number}, {}?",
+            "please ".repeat(40)
+        ))
+        .says(&told)
     });
     let summary = talk.asks("Thanks.").works().works().summary(1_500);
     let titles = summary.lines().filter(|line| line.starts_with("# Turn "));

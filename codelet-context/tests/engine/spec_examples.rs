@@ -223,7 +223,11 @@ fn of_ten_turns_those_from_the_anchor_on_are_kept_and_the_last_three_always() {
             (10, kept, summarised)
         );
         assert_eq!(done.turns.compression_estimate(), summarised as f64 / 10.0);
-        let replies = done.view.messages.iter().filter(|message| message.role == Role::Assistant);
+        let replies = done
+            .view
+            .messages
+            .iter()
+            .filter(|message| message.role == Role::Assistant);
         let shown = format!("{:?}", replies.collect::<Vec<_>>());
         for turn in 0..10 {
             let is_kept = shown.contains(&format!("Part {turn} is done."));

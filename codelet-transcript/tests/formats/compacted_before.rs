@@ -149,7 +149,11 @@ fn a_second_compaction_merges_the_summary_of_the_first_in_every_form() {
             let begins = |summary: Option<&String>, line| summary.is_some_and(|summary| summary.starts_with(line));
             assert!(begins(summaries.first(), "Summary of the"), "{form}: {summaries:?}");
             assert!(begins(summaries.last(), "How things stand"), "{form}: {summaries:?}");
-            assert!(!summaries[1..].iter().any(|summary| begins(Some(summary), "Summary of the")));
+            assert!(
+                !summaries[1..]
+                    .iter()
+                    .any(|summary| begins(Some(summary), "Summary of the"))
+            );
             assert_eq!(texts(&text, Origin::Notice).len(), 1, "{form}");
             let summary = summaries.concat();
             assert_eq!(summary.matches("Quoted, shortened").count(), 1, "{form}: {summary}");
