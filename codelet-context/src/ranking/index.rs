@@ -644,6 +644,9 @@ fn is_noise(block: &Block, segment: &Segment, replaced: &HashSet<u64>) -> bool {
         Speaker::Model | Speaker::Thinking if has(const { bit("fence") }) => {
             COMMENTS.iter().any(|mark| line.starts_with(mark))
         }
+        Speaker::Tool if matches!(block.kind, CallKind::Edit | CallKind::Document) && !block.failed => {
+            !look::is_flag(line) && !block.text.as_str().trim().contains('\n')
+        }
         _ => false,
     }
 }

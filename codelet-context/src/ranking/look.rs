@@ -64,10 +64,10 @@ const CODE: [&str; 29] = [
 static CODE_BEGINS: Beginnings = Beginnings::of(&CODE);
 /// Starts of sentences that only announce the next call; and of those that may tell a decision, too.
 #[rustfmt::skip]
-const FILLERS: [&str; 20] = [
+const FILLERS: [&str; 23] = [
     "let me", "let's check", "let's look", "let's see", "let's start", "let's run", "let's verify", "now let", "checking", "reading",
     "looking", "running", "first, let", "first let", "next, ", "time to", "the user ",
-    "i'm going to", "i need to", "i should",
+    "i'm going to", "i need to", "i should", "i'm currently", "i'm now ", "i'm focus",
 ];
 const INTENTS: [&str; 2] = ["i'll ", "ill "];
 /// The minimum digits of a long number, and letters of a word in capitals.
