@@ -632,8 +632,9 @@ pub(super) fn make_room<T>(list: &mut Vec<T>, more: usize) {
     }
 }
 
-/// Returns whether a segment says nothing by itself: a line that a change leaves as it was, a comment in code that the
-/// model showed, which nobody understands without what it is about, and the title of a thought.
+/// Returns whether a segment says nothing by itself: a line that a change leaves as it was, and the one line by which a
+/// tool confirms a change; a comment in code that the model showed, which nobody understands without what it is about;
+/// the title of a thought.
 fn is_noise(block: &Block, segment: &Segment, replaced: &HashSet<u64>) -> bool {
     const COMMENTS: [&str; 4] = ["//", "/*", "* ", "*/"];
     let has = |look: Looks| segment.looks & look != 0;
@@ -811,7 +812,7 @@ fn number_length(line: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Role, Thinking, ToolCall, ToolResult};
+    use crate::message::{Action, ActionKind, Role, Thinking, ToolCall, ToolResult};
 
     #[test]
     fn the_time_of_a_line_of_a_log_is_no_part_of_its_message() {
@@ -879,6 +880,24 @@ mod tests {
         let shown = "The press:\n```ts\n/** Stops the press. */\nstop(): void;\n// Never called.\n```\n* one of a list of walnuts";
         let expected = ["The press:", "stop(): void;", "* one of a list of walnuts"];
         assert_eq!(lines(Part::text(shown)), expected);
+    }
+
+    #[test]
+    fn a_line_that_only_confirms_a_change_is_not_quoted() {
+        let lines = |output: &str| {
+            let mut call = ToolCall::new("c", "Edit", Default::default());
+            call.action = Action::on(ActionKind::Change, ["press.rs"]);
+            let mut index = RankingIndex::default();
+            index.append(&Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+            index.append(&Message::results(vec![ToolResult::new("c", None, output)]));
+            index.lines_of(1, 0)
+        };
+        assert_eq!(lines("The file press.rs was changed.\n"), [""; 0]);
+        assert_eq!(lines("Error: no such text"), ["Error: no such text"]);
+        assert_eq!(
+            lines("Changed.\npress.rs:7: unused"),
+            ["Changed.", "press.rs:7: unused"]
+        );
     }
 
     #[test]

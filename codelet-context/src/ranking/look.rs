@@ -459,6 +459,7 @@ mod tests {
         check("let a = f(b);", false, &["paren", "codekw"]);
         check("Now let me look at it:", true, &["colon", "fill"]);
         check("Good. I'll run the tests", true, &["fill"]);
+        check("I’m currently looking at the walnut press.", true, &["fill"]);
         check("commit 3f2a9c1 is in #45", true, &["id", "num"]);
         check("HTTP_X (WARN) at x120", false, &["num", "long_num", "caps", "paren"]);
     }
