@@ -54,7 +54,7 @@ def test_chunks_slices_dictionaries_and_nulls_are_read_at_their_places() -> None
     for array in arrays:
         made = compact_batch(pa.table({"messages": array}), budget=BUDGET)
         assert made["compacted"].to_pylist() == [text and expected(text) for text in given]
-        assert made["error"].to_pylist() == [None if text else "is null" for text in given]
+        assert made["error"].to_pylist() == [None if text else "the row is null" for text in given]
         made.validate(full=True)
 
 
