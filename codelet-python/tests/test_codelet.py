@@ -108,7 +108,7 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
     for wrong, words in [
         (lambda: codelet.compact("no conversation"), "."),
         (lambda: codelet.compact(long, budget=1, window=1), "exclude each other"),
-        (lambda: codelet.compact(long, budget=-1), "budget must be a whole number from 0 on, not -1"),
+        (lambda: codelet.compact(long, budget=-1), "budget must be a whole number of at least 0, not -1"),
         (lambda: codelet.inspect(long, largest=1 << 63), "largest must be a whole number"),
         (lambda: codelet.replay(long, window=-1), "window has to be"),
         (lambda: codelet.Fitter(-1, dump=lambda message: [message], load=lambda item: item), "window has to be"),
