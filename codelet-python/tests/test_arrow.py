@@ -161,7 +161,7 @@ def test_what_cannot_be_asked_is_told_at_once() -> None:
         compact_batch(table)
     with pytest.raises(ValueError, match="'text'"):
         compact_batch(table, column="text")
-    with pytest.raises(codelet.CodeletError, match="exclude each other"):
+    with pytest.raises(codelet.CodeletError, match="cannot be used together"):
         compact_batch(table, budget=1, window=1, prefix="x")
     with pytest.raises(codelet.CodeletError, match="klingon"):
         compact_batch(table, form="klingon", prefix="x")

@@ -107,7 +107,7 @@ def test_the_bytes_are_those_of_the_program(name: str, to: str) -> None:
 def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
     for wrong, words in [
         (lambda: codelet.compact("no conversation"), "."),
-        (lambda: codelet.compact(long, budget=1, window=1), "exclude each other"),
+        (lambda: codelet.compact(long, budget=1, window=1), "cannot be used together"),
         (lambda: codelet.compact(long, budget=-1), "budget must be a whole number of at least 0, not -1"),
         (lambda: codelet.inspect(long, largest=1 << 63), "largest must be a whole number"),
         (lambda: codelet.replay(long, window=-1), "window has to be"),
@@ -116,7 +116,7 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
         (lambda: codelet.compact(long, to="codex"), "codex"),
         (lambda: codelet.replay(long, prices="no-such-model"), "not known"),
         (lambda: codelet.replay(long, policies=["sometimes"]), "no policy"),
-        (lambda: codelet.replay(long, policies="sometimes"), '"sometimes" is no policy'),
+        (lambda: codelet.replay(long, policies="sometimes"), 'unknown policy "sometimes"'),
         (lambda: codelet.check(long, vendor="klingon"), "expected auto, anthropic"),
         (lambda: codelet.check([]), "name its vendor: anthropic"),
         (lambda: codelet.inspect(str(FIXTURES / "session.jsonl")), "name of a file"),

@@ -414,9 +414,9 @@ pub fn models(look: &Look, session: &Session, known: &[String]) -> Vec<Line<'sta
 /// The meaning of a new permission, in a line.
 pub fn permits(permission: Permission) -> &'static str {
     match permission {
-        Permission::Plan => "Plan mode: only looking is possible, and the answer is a plan.",
+        Permission::Plan => "Plan mode: the model only reads, and answers with a plan.",
         Permission::Read => "Permission read: everything but reading the workspace asks first.",
-        Permission::Edit => "Permission edit: files in the workspace may be changed; other commands ask first.",
+        Permission::Edit => "Permission edit: everything but reading and changing files in the workspace asks first.",
         Permission::All => "Permission all: everything runs without asking.",
     }
 }
@@ -426,7 +426,7 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     let permission = gate.permission();
     let means = match permission {
         Permission::Plan => {
-            "only looking is possible, and the answer is a plan; /plan accept carries it out, /plan off leaves plan mode"
+            "the model only reads, and answers with a plan; /plan accept carries it out, /plan off leaves plan mode"
         }
         Permission::Read => "reading the workspace is allowed; everything else asks first",
         Permission::Edit => {

@@ -124,7 +124,7 @@ impl Tool for Edit {
             // Until it is permitted, the model learns nothing about the file.
             Err(why) => {
                 let why = why.lines().next().unwrap_or_default();
-                diff::remark(&format!("This edit cannot be made, so nothing would change: {why}"))
+                diff::remark(&format!("This edit cannot be made: {why}"))
             }
         };
         Ok(self.context.to_change(Place { path, is_inside }, diff))

@@ -94,7 +94,7 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
         return Err("a pattern can have at most 300 characters");
     }
     if text.chars().any(|c| c.is_control() || unseen::hides(c)) {
-        return Err("a pattern has to be one line of visible characters");
+        return Err("a pattern must be one line of visible characters");
     }
     let patterns: Vec<String> = text.trim().split(BETWEEN).map(|part| part.trim().to_owned()).collect();
     if patterns.iter().any(String::is_empty) {
@@ -124,7 +124,7 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
     };
     match is_permitted {
         true => Ok(patterns),
-        false => Err("this pattern does not permit what is asked for"),
+        false => Err("this pattern does not match what is asked for"),
     }
 }
 
