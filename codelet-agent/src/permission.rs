@@ -18,7 +18,7 @@ mod word;
 use denied::denies;
 pub use looks::{Looks, looks};
 use pattern::{CALL, WEB, denies_fetch};
-pub use pattern::{allows, fits, is_of_calls};
+pub use pattern::{allows, fits, is_of_calls, without_definition};
 pub(crate) use pattern::{allows_call, allows_fetch, allows_other, is_of_hosts};
 pub(crate) use proposed::{pattern_for, patterns, proposal};
 

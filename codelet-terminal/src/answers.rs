@@ -11,7 +11,7 @@ use crate::render::look::{Look, Role};
 use crate::render::wrap::{Breaking, Wrap, columns, fit, line_columns};
 use crate::render::{answers as told, context};
 use codelet_agent::asking::{Asking, Grant, Question, Word};
-use codelet_agent::permission::{Gate as _, Permission};
+use codelet_agent::permission::{Gate as _, Permission, without_definition};
 use codelet_agent::prompts::{PromptSpec, usage};
 use codelet_agent::session::Session;
 use codelet_context::message::{Message, Origin, Part};
@@ -440,7 +440,7 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     let (allowed, granted) = gate.granted();
     let mut rows: Vec<(String, String)> = allowed
         .into_iter()
-        .map(|pattern| (pattern, "allowed by the settings".to_owned()))
+        .map(|pattern| (without_definition(&pattern).to_owned(), "allowed by the settings".to_owned()))
         .collect();
     rows.extend(granted.iter().map(|granted| {
         let (what, means) = granted.named();
