@@ -48,7 +48,7 @@ const KEYS: [(&str, &str); 14] = [
     ("Ctrl-G", "edit the prompt in $EDITOR"),
     (
         "Ctrl-O",
-        "expand the last collapsed output; again: the one before it (/more all: to its end)",
+        "expand the last collapsed output; again: the one before it (/more all: in full)",
     ),
     ("Ctrl-Z", "suspend; fg resumes"),
 ];
@@ -431,8 +431,8 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
         Permission::Read => "reading the workspace is allowed; everything else asks first",
         Permission::Edit => {
             "reading and changing files in the workspace is allowed; other commands and everything outside ask first. \
-             Commands run in a sandbox: they write only in the workspace and in the directories of the `write` setting, use no sockets of other programs, \
-             and no network unless the `network` setting is on. Commands that only read the workspace run without asking"
+             Commands run in a sandbox: they can write only to the workspace and the directories of the `write` setting, and cannot use other programs' \
+             sockets, or the network unless the `network` setting is on. Commands that only read the workspace run without asking"
         }
         Permission::All => "everything runs without asking, and commands run without a sandbox",
     };

@@ -75,8 +75,8 @@ impl<F: Front> Chat<F> {
         }
         let why = match &shown {
             Some(shown) if shown.commit == commit => None,
-            Some(_) => Some("Not committed: files, hooks or the branch have changed. This is what would go in now."),
-            None => Some("Not committed yet. This is what would go in."),
+            Some(_) => Some("Not committed: files, hooks or the branch have changed. This would be committed now:"),
+            None => Some("Not committed yet. This would be committed:"),
         };
         if let Some(why) = why {
             self.say(Role::Warning, why);

@@ -205,7 +205,7 @@ fn nothing_is_committed_unseen_where_one_only_looks_or_where_there_is_nothing() 
         session.wait("edit");
         // What was not shown yet is shown first.
         session.say("/commit accept One line");
-        session.wait("Not committed yet. This is what would go in.");
+        session.wait("Not committed yet. This would be committed:");
         assert_eq!(git(&bench.work, &["log", "--format=%s"]), "first\n");
         session.wait("Nothing is pushed.");
         if session.kind() == Kind::Terminal {
