@@ -243,10 +243,7 @@ impl Rules {
             .filter(|pattern| !is_of_calls(pattern))
             .collect();
         match of_commands.as_slice() {
-            [] => {
-                "commands need the option `--allow PATTERN` or `--permission all`; the file tools work"
-                    .to_owned()
-            }
+            [] => "commands need the option `--allow PATTERN` or `--permission all`; the file tools work".to_owned(),
             patterns => format!(
                 "this command matches none of the allowed patterns ({}). Each command of a line must match one, and \
                  redirections, substitutions, background jobs, and what evaluates or sets variables (`export`, `set`, \

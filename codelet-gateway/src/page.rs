@@ -33,7 +33,10 @@ pub(crate) fn html(ledger: &Ledger, is_dry_run: bool) -> String {
         ("Edits", totals.edits.to_string()),
         ("Billed", format!("${:.2}", totals.dollars)),
         ("Estimated cost without the gateway", format!("${:.2}", totals.passing)),
-        ("Prompt tokens read from the cache", percent(totals.usage.cache_read, prompt)),
+        (
+            "Prompt tokens read from the cache",
+            percent(totals.usage.cache_read, prompt),
+        ),
         ("Sent unedited after a failed edit", totals.fail_opens.to_string()),
         ("Refused as too long, sent again", totals.sent_again.to_string()),
         ("Other requests", totals.others.to_string()),
@@ -205,11 +208,7 @@ pub(crate) fn metrics(ledger: &Ledger) -> String {
             "Requests passed through unread.",
             totals.others as f64,
         ),
-        (
-            "edits_total",
-            "Edits of conversations.",
-            totals.edits as f64,
-        ),
+        ("edits_total", "Edits of conversations.", totals.edits as f64),
         (
             "fail_opens_total",
             "Requests sent unedited after a failed edit.",

@@ -46,7 +46,9 @@ impl Totals {
             _ if self.usage == Usage::default() => "nothing was billed".to_owned(),
             _ if paid <= 0.0 => "the model's prices are unknown".to_owned(),
             saved if saved >= 0.005 => format!("saved about ${saved:.2} of ${passing:.2}"),
-            saved if saved <= -0.005 => format!("cost about ${:.2} more than ${passing:.2} without the gateway", -saved),
+            saved if saved <= -0.005 => {
+                format!("cost about ${:.2} more than ${passing:.2} without the gateway", -saved)
+            }
             _ => format!("${paid:.2}, about the same as without the gateway"),
         };
         let (edits, requests) = (counted(self.edits, "edit"), counted(self.requests, "request"));

@@ -259,7 +259,10 @@ impl Line {
             headers: &received,
             body: &body,
         };
-        match (self.auth.explain(classify(&refusal, &self.secrets), &received), &self.key_source) {
+        match (
+            self.auth.explain(classify(&refusal, &self.secrets), &received),
+            &self.key_source,
+        ) {
             (ModelError::Credentials { said }, Some(source)) => ModelError::Credentials {
                 said: format!("{said}; check {source}"),
             },

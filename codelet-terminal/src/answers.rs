@@ -440,7 +440,12 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     let (allowed, granted) = gate.granted();
     let mut rows: Vec<(String, String)> = allowed
         .into_iter()
-        .map(|pattern| (without_definition(&pattern).to_owned(), "allowed by the settings".to_owned()))
+        .map(|pattern| {
+            (
+                without_definition(&pattern).to_owned(),
+                "allowed by the settings".to_owned(),
+            )
+        })
         .collect();
     rows.extend(granted.iter().map(|granted| {
         let (what, means) = granted.named();

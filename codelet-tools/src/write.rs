@@ -64,8 +64,7 @@ impl Write {
             }
             Ok(None) => {
                 let megabytes = there.len() as f64 / 1e6;
-                let told =
-                    format!("It replaces a file of {megabytes:.1} MB, which is too large to compare");
+                let told = format!("It replaces a file of {megabytes:.1} MB, which is too large to compare");
                 diff::remark(&told) + &unified("", content)
             }
             Err(why) => diff::remark(&format!("The existing file cannot be read: {why}")) + &unified("", content),

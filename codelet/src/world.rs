@@ -54,7 +54,10 @@ pub async fn model(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)) 
                     .map_or("the settings".to_owned(), |path| path.display().to_string())
             ),
             codelet_providers::ConnectError::UnknownVendor { .. } => {
-                format!("{error} (model, {}; `codelet models --search WORDS` finds models)", settings.model.from)
+                format!(
+                    "{error} (model, {}; `codelet models --search WORDS` finds models)",
+                    settings.model.from
+                )
             }
             codelet_providers::ConnectError::BaseUrl { .. } => format!("{error} ({})", settings.base_url.from),
             error => error.to_string(),

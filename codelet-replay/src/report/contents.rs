@@ -95,9 +95,7 @@ fn kinds(html: &mut Html, report: &Report, course: Option<&Course>) {
         ]);
     }
     let caption = match course {
-        Some(course) if course.is_billed => {
-            "Content, and how much of it was sent in all requests together".to_owned()
-        }
+        Some(course) if course.is_billed => "Content, and how much of it was sent in all requests together".to_owned(),
         Some(course) => format!(
             "Content, and how much of it was sent in all requests together under {}",
             course.name

@@ -311,7 +311,9 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
     }
     let compacts = |other: &Course| other.is_never() && !other.edits.is_empty();
     let more = match report.courses.iter().any(compacts) && !course.is_never() && !course.is_billed {
-        true => " The policy never also compacts when the window is full, so the difference in the table of dollars is smaller.",
+        true => {
+            " The policy never also compacts when the window is full, so the difference in the table of dollars is smaller."
+        }
         false => "",
     };
     html.line("p", &[], &format!("{told}.{more}"));
@@ -360,11 +362,7 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
     let steps = course.run.steps.iter().enumerate();
     let mut broken: Vec<_> = steps.filter_map(|(at, step)| Some((at, step, step.broken?))).collect();
     if broken.is_empty() {
-        html.line(
-            "p",
-            &[],
-            "No cache misses.",
-        );
+        html.line("p", &[], "No cache misses.");
         return;
     }
     let told = format!(

@@ -199,8 +199,7 @@ fn together(html: &mut Html, sessions: usize, totals: &[Total]) {
             Cell::Figure(number(total.compared as u64), total.compared as f64),
         ]
     });
-    let caption =
-        "All sessions as a share of their cost under never, with a 95 % interval from resampled sessions";
+    let caption = "All sessions as a share of their cost under never, with a 95 % interval from resampled sessions";
     table(html, "together", caption, &columns, rows.collect());
     for total in totals.iter().filter(|total| total.refused > 0) {
         let words = format!(

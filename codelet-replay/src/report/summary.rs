@@ -325,12 +325,7 @@ pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
                 csv::link(html, &file(course), &words, &csv::steps(course, most(at, course)));
             }
             if !courses.is_empty() {
-                csv::link(
-                    html,
-                    "columns.csv",
-                    "Chart columns (CSV)",
-                    &csv::columns(courses),
-                );
+                csv::link(html, "columns.csv", "Chart columns (CSV)", &csv::columns(courses));
                 csv::link(html, "policies.csv", "Policies (CSV)", &csv::policies(courses));
                 csv::link(html, "edits.csv", "Edits (CSV)", &csv::edits(courses));
             }
@@ -374,11 +369,7 @@ fn bounds(report: &Report, courses: &[Course], most: impl Fn(usize, &Course) -> 
         }
     };
     for (at, course) in courses.iter().enumerate() {
-        bound(
-            file(course),
-            most(at, course),
-            course.run.steps.len(),
-        );
+        bound(file(course), most(at, course), course.run.steps.len());
     }
     for (course, shown) in courses.iter().zip(csv::edits_shown(courses)) {
         bound(format!("edits.csv, {}", course.name), shown, course.edits.len());
@@ -390,11 +381,7 @@ fn bounds(report: &Report, courses: &[Course], most: impl Fn(usize, &Course) -> 
         found.tools.len(),
     );
     let parts: usize = found.kinds.values().map(|share| share.parts).sum();
-    bound(
-        "contents.csv, largest items".to_owned(),
-        found.largest.len(),
-        parts,
-    );
+    bound("contents.csv, largest items".to_owned(), found.largest.len(), parts);
     told
 }
 

@@ -331,7 +331,7 @@ fn a_rejected_key_is_reported_with_its_source() {
         let variables = [variables, &[("ANTHROPIC_BASE_URL", &base)]].concat();
         let output = run(&bench, &["--model", "anthropic/a", "-p", "Hello?"], &variables);
         ended(&output, 3);
-        stderr(&output)
+        stderr(&output).to_owned()
     };
     for name in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"] {
         let told = told(&[(name, KEY)]);
@@ -342,7 +342,10 @@ fn a_rejected_key_is_reported_with_its_source() {
     bench.settings(&format!("[keys]\nanthropic = \"{KEY}\""));
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let told = told(&[]);
-    assert!(told.contains(&format!("; check [keys] in {}", path.display())), "{told}");
+    assert!(
+        told.contains(&format!("; check [keys] in {}", path.display())),
+        "{told}"
+    );
 }
 
 #[test]
