@@ -21,19 +21,19 @@ main() {
     Linux-aarch64 | Linux-arm64) target=aarch64-unknown-linux-musl ;;
     Darwin-arm64) target=aarch64-apple-darwin ;;
     Darwin-x86_64) target=x86_64-apple-darwin ;;
-    *) fail "there is no build for $(uname -s) on $(uname -m): cargo install codelet" ;;
+    *) fail "there is no build for $(uname -s) on $(uname -m); use cargo install codelet" ;;
     esac
     archive=codelet-@VERSION@-$target.tar.gz
     wanted=$(printf '%s\n' "$hashes" | sed -n "s/^\([0-9a-f]\{64\}\)  $archive\$/\1/p")
-    [ -n "$wanted" ] || fail "no hash of $archive is known, so it is not installed"
+    [ -n "$wanted" ] || fail "not installed: no hash of $archive is known"
 
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
     fetch "$from/$archive" "$scratch/$archive"
     found=$(hash_of "$scratch/$archive")
-    [ "$found" = "$wanted" ] || fail "$archive is not the file that was released: its hash is $found and should be $wanted"
+    [ "$found" = "$wanted" ] || fail "$archive is not the released file: its hash is $found, expected $wanted"
 
-    tar -xzf "$scratch/$archive" -C "$scratch" codelet || fail "$archive cannot be unpacked"
+    tar -xzf "$scratch/$archive" -C "$scratch" codelet || fail "could not unpack $archive"
     mkdir -p "$into"
     # Put in its place at once, so that one that is running keeps its file.
     cp "$scratch/codelet" "$into/.codelet.$$"
@@ -54,12 +54,12 @@ fetch() {
         elif command -v wget >/dev/null; then
             wget -q -O "$2" "$1"
         else
-            fail 'curl or wget is needed to download'
+            fail 'curl or wget is required'
         fi
         ;;
-    *://*) fail "$1 is not fetched: it has to be https" ;;
+    *://*) fail "$1 is not downloaded: only https is allowed" ;;
     *) cp "$1" "$2" ;;
-    esac || fail "$1 cannot be had"
+    esac || fail "could not download $1"
 }
 
 hash_of() {
@@ -68,7 +68,7 @@ hash_of() {
     elif command -v shasum >/dev/null; then
         shasum -a 256 "$1" | cut -d ' ' -f 1
     else
-        fail 'sha256sum or shasum is needed to check what was downloaded'
+        fail 'sha256sum or shasum is required to check the download'
     fi
 }
 

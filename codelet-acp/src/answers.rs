@@ -113,7 +113,7 @@ impl Seat {
             Wanted::Enter => {
                 self.go_as_far_as(Permission::Plan);
                 self.editor
-                    .say("Plan mode: the model only looks, and answers with a plan.");
+                    .say("Plan mode: the model only reads, and answers with a plan.");
             }
             Wanted::Unknown => self.editor.say(plan::USAGE),
             _ if !is_on => self.editor.say(plan::NOT_NOW),

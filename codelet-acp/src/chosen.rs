@@ -18,7 +18,7 @@ const DEFAULT: &str = "default";
 /// The name and description of a permission.
 fn words(permission: Permission) -> (&'static str, &'static str) {
     match permission {
-        Permission::Plan => ("Plan", "Only looks, and answers with a plan"),
+        Permission::Plan => ("Plan", "Only reads, and answers with a plan"),
         Permission::Read => ("Read", "Reads the workspace; asks before anything else"),
         Permission::Edit => (
             "Edit",

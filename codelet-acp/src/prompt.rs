@@ -63,7 +63,7 @@ impl ParsedPrompt {
                     match resource.mime_type.as_deref() {
                         Some(kind) if kind.starts_with("image/") => self.images.push(resource.blob),
                         _ => self.warnings.push(format!(
-                            "{} is no text, so its content was not sent",
+                            "{} is not text, so its content was not sent",
                             clean_line(&place(&resource.uri), MENTION)
                         )),
                     }

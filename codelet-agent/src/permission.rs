@@ -18,7 +18,7 @@ mod word;
 use denied::denies;
 pub use looks::{Looks, looks};
 use pattern::{CALL, WEB, denies_fetch};
-pub use pattern::{allows, fits, is_of_calls};
+pub use pattern::{allows, fits, is_of_calls, without_definition};
 pub(crate) use pattern::{allows_call, allows_fetch, allows_other, is_of_hosts};
 pub(crate) use proposed::{pattern_for, patterns, proposal};
 
@@ -197,8 +197,8 @@ impl Rules {
                     orders::changed_by(command, folder).map(|(file, owner)| kept(file, owner))
                 } else if *looks == Looking::Outside && self::looks(command).is_some_and(|looks| looks.is_all) {
                     Some(
-                        "it reads files outside the workspace, or its program is not installed where commands cannot change it; \
-                         that needs the permission `all` or a pattern"
+                        "it reads files outside the workspace, or runs a program that commands may have changed; that needs the \
+                         permission `all` or a pattern"
                             .to_owned(),
                     )
                 } else {
@@ -206,7 +206,7 @@ impl Rules {
                 }
             }
             (_, Need::RunWith { lack, .. }) => Some(format!(
-                "running it again with {} needs somebody who permits it",
+                "running it again with {} needs the user's permission",
                 lack.named()
             )),
             (
@@ -219,7 +219,7 @@ impl Rules {
                 },
             ) => (!allows_call(&self.allow, tool, definition)).then(|| {
                 let changed = match allows_other(&self.allow, tool, definition) {
-                    true => " (the server describes it in another way than when it was permitted)",
+                    true => " (its description has changed since it was allowed)",
                     false => "",
                 };
                 format!(
@@ -243,10 +243,7 @@ impl Rules {
             .filter(|pattern| !is_of_calls(pattern))
             .collect();
         match of_commands.as_slice() {
-            [] => {
-                "no command is permitted without the option `--allow PATTERN` or `--permission all`; the tools for files work"
-                    .to_owned()
-            }
+            [] => "commands need the option `--allow PATTERN` or `--permission all`; the file tools work".to_owned(),
             patterns => format!(
                 "this command matches none of the allowed patterns ({}). Each command of a line must match one, and \
                  redirections, substitutions, background jobs, and what evaluates or sets variables (`export`, `set`, \

@@ -25,7 +25,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
 /// Why a conversation stays as it is that is not as its interface has it. What exactly is wrong would be told in words of the conversation.
-const UNREAD: &str = "the conversation does not have the format of its interface";
+const UNREAD: &str = "the conversation does not have the format of its API";
 /// A refused conversation is edited for a window this much smaller, or for the same again until it fits.
 const SHRINK: f64 = 0.9;
 

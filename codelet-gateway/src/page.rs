@@ -32,16 +32,19 @@ pub(crate) fn html(ledger: &Ledger, is_dry_run: bool) -> String {
         ("Requests", totals.requests.to_string()),
         ("Edits", totals.edits.to_string()),
         ("Billed", format!("${:.2}", totals.dollars)),
-        ("Without the gateway, estimated", format!("${:.2}", totals.passing)),
-        ("Prompt tokens from the cache", percent(totals.usage.cache_read, prompt)),
-        ("Passed unedited after a failure", totals.fail_opens.to_string()),
+        ("Estimated cost without the gateway", format!("${:.2}", totals.passing)),
+        (
+            "Prompt tokens read from the cache",
+            percent(totals.usage.cache_read, prompt),
+        ),
+        ("Sent unedited after a failed edit", totals.fail_opens.to_string()),
         ("Refused as too long, sent again", totals.sent_again.to_string()),
         ("Other requests", totals.others.to_string()),
     ];
     out.push_str("<dl>");
     // What is seldom is shown where it is so.
     let seldom = [
-        ("At prices that are not known", totals.unpriced),
+        ("At unknown prices", totals.unpriced),
         ("Not written to the ledger", totals.unwritten),
     ];
     let seldom = seldom.into_iter().filter(|(_, count)| *count > 0);
@@ -60,8 +63,8 @@ pub(crate) fn html(ledger: &Ledger, is_dry_run: bool) -> String {
 
 fn conversations(out: &mut String, shown: &Shown) {
     out.push_str(
-        "<h2>Conversations</h2><table><tr><th>Model<th>Requests<th>Edits<th>As sent by the agent<th>As sent on<th>Billed<th>Without\
-         <th>From the cache<th>Tokens over the last requests</tr>",
+        "<h2>Conversations</h2><table><tr><th>Model<th>Requests<th>Edits<th>Tokens from the agent<th>Tokens to the provider<th>Billed<th>Without gateway\
+         <th>From the cache<th>Last requests</tr>",
     );
     for (number, it) in shown.conversations.iter().take(CONVERSATIONS) {
         let rows: Vec<&Row> = shown
@@ -84,7 +87,7 @@ fn conversations(out: &mut String, shown: &Shown) {
         );
     }
     out.push_str(
-        "</table><p class=note>Grey: what the agent sent. Blue: what was sent on. A step down in blue is an edit.</p>",
+        "</table><p class=note>Tokens per request. Gray: sent by the agent. Blue: sent to the provider. A step down in blue is an edit.</p>",
     );
 }
 
@@ -129,7 +132,7 @@ fn edits(out: &mut String, rows: &[Row]) {
     if told.is_empty() {
         return;
     }
-    out.push_str("<h2>Edits</h2><table><tr><th>Seconds ago<th>Model<th>Request<th>Why<th>Tokens before<th>Tokens after<th>Billed<th>Held up for</tr>");
+    out.push_str("<h2>Edits</h2><table><tr><th>Seconds ago<th>Model<th>Request<th>Why<th>Tokens before<th>Tokens after<th>Billed<th>Delay</tr>");
     for row in told {
         let ago = SystemTime::now().duration_since(row.at).unwrap_or_default();
         let why = match (&row.fail_open, row.is_sent_again, row.facts.edit) {
@@ -155,8 +158,8 @@ fn edits(out: &mut String, rows: &[Row]) {
 
 fn explained(reason: &str) -> &str {
     match reason {
-        "full" => "the window was nearly full",
-        "price" => "keeping it cost more than removing it",
+        "full" => "the context window was nearly full",
+        "price" => "keeping old outputs cost more than removing them",
         other => other,
     }
 }
@@ -205,19 +208,15 @@ pub(crate) fn metrics(ledger: &Ledger) -> String {
             "Requests passed through unread.",
             totals.others as f64,
         ),
-        (
-            "edits_total",
-            "Edits of the conversations that went through.",
-            totals.edits as f64,
-        ),
+        ("edits_total", "Edits of conversations.", totals.edits as f64),
         (
             "fail_opens_total",
-            "Requests passed unedited after a failure.",
+            "Requests sent unedited after a failed edit.",
             totals.fail_opens as f64,
         ),
         (
             "unwritten_total",
-            "Requests whose figures the ledger's file did not take.",
+            "Requests that could not be written to the ledger.",
             totals.unwritten as f64,
         ),
         (
@@ -227,12 +226,12 @@ pub(crate) fn metrics(ledger: &Ledger) -> String {
         ),
         (
             "unpriced_total",
-            "Requests billed at prices that are not known.",
+            "Requests to models with unknown prices.",
             totals.unpriced as f64,
         ),
         (
             "fresh_tokens_total",
-            "Prompt tokens that no cache had.",
+            "Prompt tokens that were not cached.",
             totals.usage.fresh as f64,
         ),
         (
@@ -245,11 +244,11 @@ pub(crate) fn metrics(ledger: &Ledger) -> String {
             "Prompt tokens written to the cache.",
             totals.usage.cache_write as f64,
         ),
-        ("output_tokens_total", "Tokens of answers.", totals.usage.output as f64),
-        ("cost_usd_total", "What was billed, in US dollars.", totals.dollars),
+        ("output_tokens_total", "Output tokens.", totals.usage.output as f64),
+        ("cost_usd_total", "Billed cost in US dollars.", totals.dollars),
         (
             "passing_through_usd_total",
-            "What it would have cost, estimated.",
+            "Estimated cost without the gateway, in US dollars.",
             totals.passing,
         ),
     ];
@@ -321,8 +320,8 @@ polyline { fill: none; stroke-width: 1.5 } .before { stroke: var(--grey) } .afte
 <h1>Codelet gateway</h1>
 "#;
 
-const FOOT: &str = "<p class=note>Tokens of requests are estimated from their bytes; what was billed is what the providers report. The cost without the \
-gateway is an estimate: the same requests, longer by what was removed up to a full window, under the same cache rules. Nothing that was said is kept or shown. <a href=\"/codelet/figures\">Figures as JSON</a> · <a href=\"/metrics\">metrics</a></p></html>";
+const FOOT: &str = "<p class=note>Tokens of requests are estimated from their bytes; billed tokens are those that the providers report. The cost without the \
+gateway is estimated for the same requests with what the gateway removed, up to a full context window, under the same cache rules. The text of conversations is neither stored nor shown. <a href=\"/codelet/figures\">Figures as JSON</a> · <a href=\"/metrics\">metrics</a></p></html>";
 
 #[cfg(test)]
 mod tests {

@@ -28,7 +28,7 @@ const PATIENCE_PER_MB: Duration = Duration::from_secs(5);
 /// Of more values than this no tree is built: ten times what is in the longest recorded conversations. Each may take 460 bytes.
 const MOST_VALUES: usize = 500_000;
 /// The reason why such a request goes on as it came.
-const TOO_MANY_VALUES: &str = "the request holds more than 500,000 JSON values";
+const TOO_MANY_VALUES: &str = "the request has more than 500,000 JSON values";
 /// Passes a request on, and its answer back.
 pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request<Incoming>) -> Answer {
     match provider(&shared, &path, request.headers()) {
@@ -334,7 +334,7 @@ async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Option<
     let why = match tokio::time::timeout(patience, work).await {
         Ok(Ok((Ok(body), facts))) => return (body, facts, None),
         Ok(Ok((Err(why), facts))) => return (None, facts, Some(why.to_owned())),
-        Ok(Err(_)) => "the editor failed".to_owned(),
+        Ok(Err(_)) => "internal error in the edit".to_owned(),
         Err(_) => format!("the edit took longer than {} ms", patience.as_millis()),
     };
     // What it costs is told also where the edit does not come to its end.

@@ -39,27 +39,29 @@ impl Totals {
                 0 => String::new(),
                 others => format!("; {} passed through unread", counted(others, "other request")),
             };
-            return format!("no conversation went through{others}");
+            return format!("no requests of conversations{others}");
         }
         let (paid, passing) = (self.dollars, self.passing);
         let mut told = match passing - paid {
             _ if self.usage == Usage::default() => "nothing was billed".to_owned(),
-            _ if paid <= 0.0 => "the model's prices are not known".to_owned(),
+            _ if paid <= 0.0 => "the model's prices are unknown".to_owned(),
             saved if saved >= 0.005 => format!("saved about ${saved:.2} of ${passing:.2}"),
-            saved if saved <= -0.005 => format!("cost about ${:.2} more than the ${passing:.2} without", -saved),
-            _ => format!("${paid:.2}, about as much as without"),
+            saved if saved <= -0.005 => {
+                format!("cost about ${:.2} more than ${passing:.2} without the gateway", -saved)
+            }
+            _ => format!("${paid:.2}, about the same as without the gateway"),
         };
         let (edits, requests) = (counted(self.edits, "edit"), counted(self.requests, "request"));
         let share = self.usage.cache_read as f64 * 100.0 / self.usage.prompt().max(1) as f64;
-        told += &format!("; {edits} in {requests}, {share:.0}% of the prompt tokens from the cache");
+        told += &format!("; {edits} in {requests}, {share:.0}% of the prompt tokens read from the cache");
         if self.fail_opens > 0 {
-            told += &format!(", {} passed unedited after a failure", self.fail_opens);
+            told += &format!(", {} sent unedited after a failed edit", self.fail_opens);
         }
         if self.unpriced > 0 && paid > 0.0 {
-            told += &format!(", {} at prices that are not known", self.unpriced);
+            told += &format!(", {} at unknown prices", self.unpriced);
         }
         if self.unwritten > 0 {
-            told += &format!(", figures of {} not written to the ledger", self.unwritten);
+            told += &format!(", {} not written to the ledger", self.unwritten);
         }
         told
     }
@@ -93,22 +95,22 @@ mod tests {
             ..Totals::default()
         };
         for (totals, words) in [
-            (Totals::default(), "no conversation went through"),
+            (Totals::default(), "no requests of conversations"),
             (
                 others,
-                "no conversation went through; 2 other requests passed through unread",
+                "no requests of conversations; 2 other requests passed through unread",
             ),
             (
                 refused,
-                "nothing was billed; 0 edits in 1 request, 0% of the prompt tokens from the cache",
+                "nothing was billed; 0 edits in 1 request, 0% of the prompt tokens read from the cache",
             ),
             (
                 unpriced,
-                "the model's prices are not known; 0 edits in 3 requests, 75% of the prompt tokens from the cache",
+                "the model's prices are unknown; 0 edits in 3 requests, 75% of the prompt tokens read from the cache",
             ),
             (
                 billed.clone(),
-                "$1.00, about as much as without; 0 edits in 3 requests, 75% of the prompt tokens from the cache",
+                "$1.00, about the same as without the gateway; 0 edits in 3 requests, 75% of the prompt tokens read from the cache",
             ),
             (
                 Totals {
@@ -117,7 +119,7 @@ mod tests {
                     unwritten: 5,
                     ..billed.clone()
                 },
-                "saved about $2.00 of $3.00; 1 edit in 3 requests, 75% of the prompt tokens from the cache, figures of 5 not \
+                "saved about $2.00 of $3.00; 1 edit in 3 requests, 75% of the prompt tokens read from the cache, 5 not \
                  written to the ledger",
             ),
             (
@@ -127,8 +129,8 @@ mod tests {
                     unpriced: 1,
                     ..billed
                 },
-                "cost about $0.50 more than the $0.50 without; 0 edits in 3 requests, 75% of the prompt tokens from the cache, 2 \
-                 passed unedited after a failure, 1 at prices that are not known",
+                "cost about $0.50 more than $0.50 without the gateway; 0 edits in 3 requests, 75% of the prompt tokens read from the cache, 2 \
+                 sent unedited after a failed edit, 1 at unknown prices",
             ),
         ] {
             assert_eq!(totals.sentence(), words);

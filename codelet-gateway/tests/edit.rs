@@ -520,7 +520,7 @@ fn what_is_no_conversation_or_kept_by_the_provider_goes_on_as_it_came() {
         let edited = editor(64_000).edit(&api.into(), &asked);
         let why = edited.facts.passed;
         assert!(
-            edited.body.is_none() && why == Some("the agent compacts by itself"),
+            edited.body.is_none() && why == Some("the agent is compacting"),
             "{edited:?}"
         );
     }

@@ -513,7 +513,7 @@ pub(crate) fn defined(server: &Server, list: List, secrets: &Secrets) -> (Vec<De
     }
     if !telling.is_empty() {
         notices.push(format!(
-            "{} of its tools left out: their names, or those of parameters, hold a key",
+            "{} of its tools left out: their names, or those of parameters, contain a key",
             telling.len()
         ));
     }

@@ -166,14 +166,14 @@ impl LeftOut {
         }
         if !self.twice.is_empty() {
             notices.push(format!(
-                "it names {} more than once; the first is taken",
+                "it lists {} more than once; the first is used",
                 names(&self.twice)
             ));
         }
         if !self.large.is_empty() {
             let most = codelet_text::short::grouped(SCHEMA);
             notices.push(format!(
-                "{} left out: what they say of their parameters is longer than {most} bytes",
+                "{} left out: the descriptions of their parameters are longer than {most} bytes",
                 names(&self.large)
             ));
         }

@@ -66,7 +66,7 @@ pub(crate) fn address(url: &str) -> Result<Url, Trouble> {
     let address = Url::parse(url).map_err(|error| unusable(format!("its address is not a URL: {error}")))?;
     match matches!(address.scheme(), "http" | "https") && address.has_host() {
         true => Ok(address),
-        false => Err(unusable("its address has to begin with https:// or http://".to_owned())),
+        false => Err(unusable("its address must start with https:// or http://".to_owned())),
     }
 }
 

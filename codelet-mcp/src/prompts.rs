@@ -63,7 +63,7 @@ pub(crate) fn all(server: &str, list: List, secrets: &Secrets) -> (Vec<RemotePro
         }
     };
     tell(unreadable, "they are invalid");
-    tell(telling, "their names, or those of arguments, hold a key");
+    tell(telling, "their names, or those of arguments, contain a key");
     tell(over, &format!("the limit is {MOST_PROMPTS}"));
     if list.is_endless {
         notices.push("its list of prompts does not end; only the first part is used".to_owned());
@@ -239,7 +239,7 @@ mod tests {
             notices,
             [
                 "6 of its prompts left out: they are invalid",
-                "1 of its prompts left out: their names, or those of arguments, hold a key"
+                "1 of its prompts left out: their names, or those of arguments, contain a key"
             ]
         );
         let many: Vec<Value> = (0..300).map(|number| json!({"name": format!("p{number}")})).collect();

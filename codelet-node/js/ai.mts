@@ -3,7 +3,7 @@
 import { conversion, type Message } from "./ai-messages.js";
 import { Fitter, RECALL, type Room } from "./index.js";
 
-/** What goes into a run, and the tool `recall`, whose `inputSchema` is for the SDK's `jsonSchema`. */
+/** A `prepareStep` function, and the tool `recall`; wrap its `inputSchema` in the SDK's `jsonSchema`. */
 export interface Steps {
   fitter: Fitter<Message>;
   prepareStep: <M extends Message>(step: { messages: M[] }) => Promise<{ messages: M[] }>;
@@ -12,7 +12,7 @@ export interface Steps {
 
 const RECALL_INPUT = { type: "object", properties: { handle: { type: "string" } }, required: ["handle"] } as const;
 
-/** Fits what the model gets at each step of a run into its context window. Give each conversation one of its own. */
+/** Keeps each step of a run within the model's context window. Use a separate one for each conversation. */
 export function fitSteps(room: Room): Steps {
   const fitter = new Fitter<Message>(room, conversion());
   return {

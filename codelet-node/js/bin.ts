@@ -8,7 +8,7 @@ function program(): string {
   try {
     return require.resolve(`${PACKAGE}/bin/codelet`);
   } catch {
-    console.error(`codelet: there is no build for this platform: ${PACKAGE}, an optional dependency, is not installed`);
+    console.error(`codelet: no build for this platform: the optional dependency ${PACKAGE} is not installed`);
     return process.exit(1);
   }
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Claude Code: a `PreCompact` hook, `codelet-pre-compact [--budget TOKENS]`. What such a hook prints becomes
- * instructions for the summary that the model writes; it cannot give the summary itself.
+ * Claude Code: a `PreCompact` hook, `codelet-pre-compact [--budget TOKENS]`. Its output becomes
+ * instructions for the model that writes the summary; a hook cannot provide the summary itself.
  */
 
 import { readFileSync } from "node:fs";

@@ -1,47 +1,47 @@
-/** What a host sends of a conversation that it holds whole. */
+/** Fits the conversation of an agent into its model's context window. */
 
 import { bytes, count, json, removedLines } from "./json.js";
 import { outcome } from "./native.js";
 import { options } from "./options.js";
 import { CodeletError } from "./wrong.js";
 
-/** What a host may tell its model of the tool that `Fitter.recall` is. */
+/** A description for a tool that calls `Fitter.recall`. */
 export const RECALL = "Returns the whole text that a marker in the conversation stands for. handle: the six characters in the marker.";
 
 /** The sizes that decide when a conversation is edited. */
 export interface Room {
-  /** The model's context window in tokens, less what its reply may take. */
+  /** The model's context window minus the maximum reply, in tokens. */
   window: number;
-  /** An estimate in tokens of what each request holds beside its messages, such as definitions of tools. */
+  /** Estimated tokens of everything else in a request, such as tool definitions. */
   overhead?: number;
-  /** The model has a tool `recall`, which calls `Fitter.recall`. */
+  /** The model has a tool `recall` that calls `Fitter.recall`. */
   offersRecall?: boolean;
 }
 
 /** The names of these sizes. */
 export const ROOM = ["window", "overhead", "offersRecall"] as const;
 
-/** How a host's messages are written in the form of a vendor, and back. */
+/** Converts an agent's messages to the format of a provider, and back. */
 export interface Conversion<M> {
-  /** That of the items: `openai`, `responses`, `anthropic` or `gemini`. */
+  /** The format of the items: `openai`, `responses`, `anthropic` or `gemini`. */
   form: string;
-  /** The items that a message is. */
+  /** Converts a message to items. */
   dump(message: M): readonly object[];
-  /** The message that an item is. */
+  /** Converts an item to a message. */
   load(item: Item): M;
 }
 
-/** An item of a vendor's list of messages. */
+/** An item of a provider's list of messages. */
 export type Item = { [field: string]: any };
 
 /**
- * Keeps the conversations of a host within a context window.
+ * Keeps what an agent sends within a context window.
  *
- * What is sent is a function of the conversation alone: it changes only where the window is full, extends what was sent before elsewhere,
- * and is the same in another process. A host may keep the result in place of the conversation, or bring all of it again.
+ * The result depends only on the conversation, so another process gets the same. It is edited only when the window is full; between edits,
+ * each result extends the previous one. Pass the whole conversation each time, or continue with the result.
  */
 export class Fitter<M> {
-  /** What is not sent any more: the whole text behind each handle. */
+  /** The removed texts by handle. */
   readonly removed: Record<string, string> = {};
   readonly #room: Required<Room>;
   readonly #conversion: Conversion<M>;
@@ -55,7 +55,7 @@ export class Fitter<M> {
     this.#conversion = conversion;
   }
 
-  /** What is to be sent: messages as they are, and new ones in place of others. `isDue`: edit now, however full the window is. */
+  /** Returns the messages to send: unchanged ones, and new ones that replace others. `isDue`: edit now, even if the window is not full. */
   async fit(messages: readonly M[], how: { isDue?: boolean } = {}): Promise<M[]> {
     const { isDue = false } = options(how, ["isDue"]);
     if (!Array.isArray(messages)) throw new CodeletError("ERR_ARGUMENT", `expected a list of messages, not ${String(messages)}`);
@@ -93,14 +93,14 @@ export class Fitter<M> {
     return sent;
   }
 
-  /** The text behind a handle, or a sentence that says that there is none: what a tool answers. */
+  /** Returns the removed text of a handle, or a sentence that there is none; meant as the answer of a tool. */
   async recall(handle: string): Promise<string> {
     const text = await outcome((engine) => engine.restore(removedLines(this.removed), handle));
     return text ?? `Nothing is kept under ${JSON.stringify(handle)}.`;
   }
 }
 
-/** A conversion of messages that are the items of a vendor's list. */
+/** A conversion for messages that are already in a provider's format. */
 export function asTheyAre<M extends object>(form: string): Conversion<M> {
   return { form, dump: (message) => [message], load: (item) => item as M };
 }

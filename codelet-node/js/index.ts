@@ -1,7 +1,7 @@
 /**
- * Keeps the conversations of coding agents small, valid and faithful, without a model call.
+ * Compacts the conversations of coding agents without a model call.
  *
- * Every function works on one of libuv's threads, so the event loop goes on, and rejects with a `CodeletError`.
+ * Functions that return a promise work on a thread of libuv, so the event loop is not blocked. They reject with a `CodeletError`.
  */
 
 import { asTheyAre, Conversion, Fitter, Item, RECALL, ROOM, Room } from "./fitter.js";
@@ -16,9 +16,9 @@ export type { Code, Conversion, Item, Room };
 /** A list of messages, a whole request, or the text of a recorded session. */
 export type Conversation = readonly object[] | object | string | Uint8Array;
 
-/** What was found and done. */
+/** Statistics of a compaction. */
 export interface Report {
-  /** The form of the input. */
+  /** The input format. */
   format: string;
   tokens: { before: number; after: number };
   messages: { before: number; after: number };
@@ -29,43 +29,46 @@ export interface Report {
   [more: string]: unknown;
 }
 
-/** What is left of a conversation. */
+/** A compacted conversation. */
 export interface Result<M = Item> {
-  /** The result as JSON, in the form that was asked for. */
+  /** The result as JSON, in the requested format. */
   readonly text: string;
-  /** The result, parsed: a request, or a list of messages where a list was given. */
+  /** The parsed result: a request, or a list of messages if a list was given. */
   readonly request: unknown;
-  /** The messages of the result; none where its form has no such list. */
+  /** The messages of the result; empty if its format has no list of messages. */
   readonly messages: M[];
   readonly report: Report;
-  /** What left the conversation: the whole text behind each handle. */
+  /** The removed texts by handle. */
   readonly removed: Record<string, string>;
 }
 
-/** How a conversation is read. */
+/** Options for reading a conversation. */
 export interface ReadOptions {
-  /** The form of the input, one of `formats()`. By default it is found out. */
+  /** The input format, one of `formats()`. Default: detected. */
   form?: string;
-  /** Go on although less than nine tenths of the messages could be read. */
+  /** Continue although less than 90 % of the messages could be read. */
   force?: boolean;
 }
 
-/** How small a conversation is to be. With neither budget nor window its older part becomes a record, as short as it can be told. */
+/**
+ * Options of `compact`. Without `budget` or `window`, everything since the last completed piece of work is kept, and the rest becomes a
+ * short record.
+ */
 export interface CompactOptions extends ReadOptions {
-  /** How large it may be, in tokens. */
+  /** Target size in tokens. */
   budget?: number;
-  /** Make it as small as a session with a context window of so many tokens would, and only if that is due. */
+  /** Compact only if a session with a context window of this many tokens would. */
   window?: number;
-  /** The form of the result. By default that of the input, or `anthropic` where that is only read. */
+  /** The output format. Default: the input format, or `anthropic` if that cannot be written. */
   to?: string;
-  /** A sentence for the summary that tells the model how to read back what a handle stands for. */
+  /** A sentence for the summary that tells the model how to read a removed text by its handle. */
   readingBack?: string;
 }
 
 const READ = ["form", "force"] as const;
 const COMPACT = ["budget", "window", "to", "readingBack", ...READ] as const;
 
-/** Makes a conversation smaller. */
+/** Compacts a conversation. */
 export async function compact<M extends object>(messages: readonly M[], options?: CompactOptions & { to?: undefined }): Promise<Result<M>>;
 export async function compact(conversation: Conversation, options?: CompactOptions): Promise<Result>;
 export async function compact(conversation: Conversation, options: CompactOptions = {}): Promise<Result> {
@@ -81,26 +84,26 @@ export async function compact(conversation: Conversation, options: CompactOption
   return new Compacted(done.text, JSON.parse(done.report), removed);
 }
 
-/** What fills a conversation: tokens by kind and by tool, its largest items, repeats, what is out of date, turns and anchors. */
+/** Returns what fills a conversation: tokens by kind and by tool, largest items, repeated texts, outdated reads, turns, completed work. */
 export async function inspect(conversation: Conversation, options: ReadOptions & { largest?: number } = {}): Promise<Item> {
   const { form = "auto", force = false, largest = 100 } = known(options, ["largest", ...READ]);
   return JSON.parse(await outcome((engine) => engine.inspect(bytes(conversation), form, force, count("largest", largest))));
 }
 
-/** A place of a request, and the rule that it breaks. */
+/** A place in a request and the rule that it breaks. */
 export interface Fault {
   place: string;
   sentence: string;
 }
 
-/** Where a request breaks its vendor's rules; empty where it would be taken. `vendor`: `anthropic`, `openai`, `responses` or `gemini`. */
+/** Returns the places where a request breaks its provider's rules. `vendor`: `anthropic`, `openai`, `responses` or `gemini`; default: by its format. */
 export async function check(request: Conversation, options: { vendor?: string } = {}): Promise<Fault[]> {
   const { vendor = "auto" } = known(options, ["vendor"]);
   return outcome((engine) => engine.check(bytes(request), vendor));
 }
 
 /**
- * The text that a handle stands for, or `undefined` where there is no such handle. A whole marker may be given in its place.
+ * Returns the removed text of a handle, or of a whole marker that contains one; `undefined` if there is no such handle.
  * `removed`: a result, its `removed`, or what `codelet compact --removed` wrote.
  */
 export async function restore(
@@ -112,36 +115,36 @@ export async function restore(
     return (await outcome((engine) => engine.restore(bytes(removed), handle))) ?? undefined;
   }
   if (typeof removed !== "object" || removed === null) {
-    throw new CodeletError("ERR_ARGUMENT", `expected a result or what it has removed, not ${String(removed)}`);
+    throw new CodeletError("ERR_ARGUMENT", `expected a result or its `removed`, not ${String(removed)}`);
   }
   if (Object.hasOwn(removed, handle)) return removed[handle];
   return (await outcome((engine) => engine.restore(removedLines(removed), handle))) ?? undefined;
 }
 
-/** How a session is played again. */
+/** Options of `replay`. */
 export interface ReplayOptions extends ReadOptions {
-  /** The model's context window in tokens; 200,000 by default. */
+  /** The model's context window in tokens. Default: 200,000. */
   window?: number;
-  /** A model whose prices count. */
+  /** The model whose prices to use. */
   prices?: string;
-  /** The ways of editing; by default the usual ones. */
+  /** The policies to compare. Default: all but `off` and `wishes`. */
   policies?: string | readonly string[];
 }
 
-/** What a session would have cost under other ways of editing its history, for each policy in dollars, tokens and cache breaks. */
+/** Returns what a session would have cost under other context-editing policies: dollars, tokens and cache misses of each. */
 export async function replay(conversation: Conversation, options: ReplayOptions = {}): Promise<Item> {
   const { window = 200_000, prices, policies = [], form = "auto", force = false } = known(options, ["window", "prices", "policies", ...READ]);
   const asked = { window: count("window", window), ...(prices !== undefined && { prices }), policies: [policies].flat(), form, force };
   return JSON.parse(await outcome((engine) => engine.replay(bytes(conversation), asked)));
 }
 
-/** What `fit` returns: what is to be sent, and what is not. */
+/** The result of `fit`: the messages to send, and the removed texts. */
 export interface Fitted<M> {
   messages: M[];
   removed: Record<string, string>;
 }
 
-/** What is sent of a vendor's messages, so that they keep within a window: see `Fitter`. `isDue`: edit now, however full it is. */
+/** Returns the messages to send, fitted into a context window; see `Fitter`. `isDue`: edit now, even if the window is not full. */
 export async function fit<M extends object>(
   messages: readonly M[],
   options: Room & { form?: string; isDue?: boolean },
@@ -151,29 +154,29 @@ export async function fit<M extends object>(
   return { messages: await fitter.fit(messages, { isDue }), removed: fitter.removed };
 }
 
-/** The conversations of a data set (one a line, or the items of a list); the text itself where it holds one. */
+/** Splits a data set (one conversation per line, or a list) into its conversations; returns the text itself if it is one conversation. */
 export async function conversations(text: string | Uint8Array): Promise<Uint8Array[]> {
   return outcome((engine) => engine.conversations(bytes(text)));
 }
 
-/** A form of conversations: whether it is written, and what it is. */
+/** A format of conversations: its name, whether it can be written, and a description. */
 export interface Form {
   name: string;
   isWritten: boolean;
   description: string;
 }
 
-/** The forms of conversations that are read. */
+/** Returns the formats that can be read. */
 export function formats(): Form[] {
   return native().formats();
 }
 
-/** The version of the engine. */
+/** Returns the version of the engine. */
 export function version(): string {
   return native().version();
 }
 
-/** Where the messages stand in a request. */
+/** The fields of a request that contain its messages. */
 const LISTS = ["messages", "input", "contents", "steps"];
 
 class Compacted implements Result {
@@ -200,7 +203,7 @@ function isResult(value: unknown): value is Result {
   return value instanceof Compacted;
 }
 
-/** The report of a conversation without a message. */
+/** Returns the report of an empty conversation. */
 function nothing(format: string): Report {
   const none = { before: 0, after: 0 };
   const turns = { total: 0, kept: 0, summarised: 0 };

@@ -15,7 +15,7 @@ export function bytes(value: unknown): Uint8Array {
 }
 
 function unfit(kind: string): CodeletError {
-  return new CodeletError("ERR_ARGUMENT", `expected messages, a request, or the text of a session; not ${kind}`);
+  return new CodeletError("ERR_ARGUMENT", `expected messages, a request, or the text of a session, not ${kind}`);
 }
 
 /** The JSON of a value of a conversation. */
@@ -24,7 +24,7 @@ export function json(value: unknown): string {
   try {
     text = JSON.stringify(value);
   } catch (cause) {
-    throw new CodeletError("ERR_ARGUMENT", `a conversation has to be JSON: ${(cause as Error).message}`, { cause });
+    throw new CodeletError("ERR_ARGUMENT", `a conversation must be JSON: ${(cause as Error).message}`, { cause });
   }
   if (text === undefined) throw unfit(typeof value);
   return text;
@@ -42,5 +42,5 @@ export function removedLines(removed: Readonly<Record<string, string>>): Uint8Ar
 /** A number of tokens or items that somebody asks for. */
 export function count(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new CodeletError("ERR_ARGUMENT", `${name} has to be a whole number from 0 on, not ${String(value)}`);
+  throw new CodeletError("ERR_ARGUMENT", `${name} must be a whole number of at least 0, not ${String(value)}`);
 }

@@ -46,8 +46,8 @@ export function native(): Native {
   try {
     return (loaded ??= require(PACKAGE) as Native);
   } catch (cause) {
-    const why = `there is no build of codelet for this platform, or it cannot be loaded (${(cause as Error).message})`;
-    throw new CodeletError("ERR_PLATFORM", `${why}; ${PACKAGE} is an optional dependency of codelet, which has to be installed`, { cause });
+    const why = `codelet has no build for this platform, or it cannot be loaded (${(cause as Error).message})`;
+    throw new CodeletError("ERR_PLATFORM", `${why}; install the optional dependency ${PACKAGE}`, { cause });
   }
 }
 

@@ -3,7 +3,7 @@
 import { Fitter, type Room } from "./index.js";
 import { piMessages, recallTool, type PiMessage } from "./pi-messages.js";
 
-/** What is asked of OpenClaw. */
+/** The parts of OpenClaw's plugin API that are used. */
 interface Api {
   registerContextEngine(id: string, factory: () => any): void;
   registerTool(tool: any): void;
@@ -19,8 +19,8 @@ interface Session {
 const TIGHTER = 0.75;
 
 /**
- * Fits the history into the budget that OpenClaw has for it, or into `window`; its transcript keeps everything. The model gets a tool
- * `recall`. A compaction makes the room of its session smaller, until the process ends.
+ * Keeps the history within the budget that OpenClaw gives it, or within `window`; the transcript keeps everything. The model gets a tool
+ * `recall`. After a compaction, the session's budget stays smaller until the process ends.
  */
 export function contextEngine(room: Partial<Room> = {}): (api: Api) => void {
   const sessions = new Map<string, Session>();

@@ -4,7 +4,7 @@ import { Fitter, RECALL, type Room } from "./index.js";
 import { conversion, isSaid, joined, type Message } from "./opencode-messages.js";
 import { summarize } from "./summary.js";
 
-/** opencode's own function that defines a tool: `tool` of `@opencode-ai/plugin`. */
+/** The function `tool` of `@opencode-ai/plugin`. */
 type Tool = { (definition: any): any; schema: { string(): any } };
 
 /** What opencode hands a plugin. */
@@ -15,8 +15,8 @@ interface Input {
 const COPY = "Answer with the conversation history below, word for word, and with nothing else: it is a record of the session already.";
 
 /**
- * Fits what the model gets into its context window, in each session; opencode's store keeps everything. With `tool` the model can read
- * back what left. Where opencode compacts, the model is handed a record of `budget` tokens in place of the conversation, to be copied.
+ * Keeps the requests of each session within the model's context window; opencode's database keeps everything. With `tool`, the model can read
+ * removed texts. When opencode compacts, the model gets a record of `budget` tokens instead of the conversation, and is told to copy it.
  */
 export function fitSessions(room: Room, { tool, budget = 4_000 }: { tool?: Tool; budget?: number } = {}) {
   const fitters = new Map<string, Fitter<Message>>();

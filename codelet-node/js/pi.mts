@@ -11,8 +11,8 @@ interface Pi {
 }
 
 /**
- * Fits what the model gets into its context window; the session keeps everything. The model gets a tool `recall`. Where pi compacts,
- * the summary is a record of `budget` tokens, and no model is asked for it.
+ * Keeps requests within the model's context window; the session keeps everything. The model gets a tool `recall`. When pi compacts,
+ * the summary is a record of `budget` tokens, written without a model.
  */
 export function extension(room: Room, { budget = 8_000 }: { budget?: number } = {}): (pi: Pi) => void {
   return (pi) => {

@@ -1,19 +1,19 @@
-/** Why nothing came of a call. */
+/** The reason of an error. */
 export type Code =
-  /** What was asked for does not exist, or cannot be. */
+  /** An argument or option is invalid. */
   | "ERR_ARGUMENT"
-  /** The input is no conversation that can be read. */
+  /** The input is not a conversation that can be read. */
   | "ERR_UNREADABLE"
-  /** The input holds several conversations; `conversations` splits it. */
+  /** The input contains several conversations; `conversations` splits it. */
   | "ERR_SEVERAL"
-  /** The conversation cannot be written in that form. */
+  /** The conversation cannot be written in that format. */
   | "ERR_UNWRITABLE"
   /** There is no build for this platform, or it cannot be loaded. */
   | "ERR_PLATFORM"
-  /** A fault of the engine's own. */
+  /** An internal error of the engine. */
   | "ERR_INTERNAL";
 
-/** What every function fails with: a code to branch on, and a message that names the place. */
+/** The error of every function: a code, and a message that names the place. */
 export class CodeletError extends Error {
   override readonly name = "CodeletError";
 

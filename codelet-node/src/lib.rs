@@ -18,7 +18,7 @@ use napi_derive::napi;
 
 /// A number of tokens or items.
 fn count(number: i64) -> Result<u64, Wrong> {
-    u64::try_from(number).map_err(|_| Wrong::argument(format!("{number} is less than nothing")))
+    u64::try_from(number).map_err(|_| Wrong::argument(format!("{number} is negative")))
 }
 
 /// The options for reading a conversation; errors name `force: true`.

@@ -33,7 +33,7 @@ impl Wrong {
 
     /// A fault of the engine.
     pub fn internal(message: &str) -> Self {
-        let message = format!("internal error: {message}; please report it with the conversation, if you can");
+        let message = format!("internal error: {message}; please report it, with the conversation if you can");
         Self::new("ERR_INTERNAL", message)
     }
 }

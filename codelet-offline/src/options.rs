@@ -20,7 +20,7 @@ pub enum OptionsError {
     #[error("{0}")]
     Unreadable(String),
     /// The input holds this many conversations, and one is expected.
-    #[error("holds {0} conversations, expected one; conversations() splits it")]
+    #[error("contains {0} conversations, expected one; conversations() splits it")]
     Several(usize),
     /// The output format cannot represent it, or is read-only.
     #[error(transparent)]
@@ -39,7 +39,7 @@ impl From<OptionsError> for String {
 /// If there is none.
 pub fn form(name: &str) -> Result<Format, OptionsError> {
     Format::from_name(name)
-        .ok_or_else(|| OptionsError::Argument(format!("{name:?} is no format; formats() lists them")))
+        .ok_or_else(|| OptionsError::Argument(format!("unknown format {name:?}; formats() lists them")))
 }
 
 /// Returns the format of that name; `None` for `auto`.
@@ -81,7 +81,7 @@ pub fn check_as(request: &[u8], vendor: Option<Format>) -> Result<Vec<Fault>, Op
 /// When there is none.
 pub fn vendor_or_auto(name: &str) -> Result<Option<Format>, OptionsError> {
     let known = check::VENDORS;
-    form_or_auto(name).map_err(|_| OptionsError::Argument(format!("{name:?} is no vendor; expected auto, {known}")))
+    form_or_auto(name).map_err(|_| OptionsError::Argument(format!("unknown vendor {name:?}; expected auto, {known}")))
 }
 
 /// The options for reading a conversation.
@@ -172,7 +172,7 @@ impl<'a> Compactor<'a> {
         let target = match (budget, window) {
             (Some(_), Some(_)) => {
                 return Err(OptionsError::Argument(
-                    "budget and window exclude each other".to_owned(),
+                    "budget and window cannot be used together".to_owned(),
                 ));
             }
             (Some(tokens), None) => Target::Budget(tokens),
@@ -258,10 +258,10 @@ mod tests {
         let both = Compactor::new(reading, Some(1), Some(1), None, "");
         assert!(matches!(both, Err(OptionsError::Argument(_))));
         let unknown = Compactor::new(reading, None, None, Some("klingon"), "");
-        assert_eq!(refused(unknown), "\"klingon\" is no format; formats() lists them");
+        assert_eq!(refused(unknown), "unknown format \"klingon\"; formats() lists them");
         assert_eq!(
             refused(check(b"{}", "klingon")),
-            "\"klingon\" is no vendor; expected auto, anthropic, openai, responses or gemini"
+            "unknown vendor \"klingon\"; expected auto, anthropic, openai, responses or gemini"
         );
         assert_eq!(
             refused(check(b"[]", "auto")),

@@ -37,6 +37,8 @@ pub struct Choice {
     pub key: Option<Secret>,
     /// True for a token, which is sent in the `Authorization` header on every wire.
     pub is_token: bool,
+    /// The source of the key or of a cloud's credentials, named in the error if the provider rejects them.
+    pub key_source: Option<String>,
     /// The context window in tokens, overriding the catalogue.
     pub window: Option<Tokens>,
     /// The upper limit of the context window, in tokens.
@@ -272,6 +274,7 @@ fn endpoint(choice: &Choice) -> Result<Endpoint<'_>, ConnectError> {
         },
         frames_events: vendor.host.is_some_and(|host| host.frames_events(wire)),
         key,
+        key_source: choice.key_source.clone(),
         limits,
         per_token: match choice.limits {
             None if is_local => network::READING,
@@ -320,6 +323,7 @@ fn auth(vendor: &Vendor, choice: &Choice, limits: TimeLimits) -> Result<Auth, Co
                 auth: Auth::Headers,
                 frames_events: false,
                 key: None,
+                key_source: None,
                 limits,
                 per_token: Duration::ZERO,
             };
@@ -380,7 +384,7 @@ fn meant(model: &str) -> Option<String> {
 fn providers() -> String {
     let names: Vec<&str> = vendor::vendors().map(|vendor| vendor.name).collect();
     let names = names.join(", ");
-    format!("write PROVIDER/NAME, with one of {names}, or set an API base URL")
+    format!("write PROVIDER/NAME with one of {names}, or use another server with an API base URL")
 }
 
 /// Returns vendor and model as the catalogue names them, for any wire and host.

@@ -98,7 +98,7 @@ impl Host {
                 .as_deref()
                 .map_or(Ok(None), |region| match is_label(region) {
                     true => Ok(Some(region)),
-                    false => Err(format!("{region:?} is no region: check ${variable}")),
+                    false => Err(format!("{region:?} is not a valid region: check ${variable}")),
                 })
         };
         match self {
@@ -130,8 +130,8 @@ impl Host {
             (Host::Azure, path) if path.contains(&"deployments") => {
                 return Err(wrong(
                     text,
-                    "it leads to one deployment by the dated API: give the resource's address alone, such as \
-                     https://RESOURCE.openai.azure.com, and the deployment as the model",
+                    "it is the address of one deployment in the dated API: use the resource's address, such as \
+                     https://RESOURCE.openai.azure.com, and the deployment's name as the model",
                 ));
             }
             (Host::Azure, []) => vec!["openai", "v1"],

@@ -85,6 +85,8 @@ pub(crate) struct Line {
     /// True if replies use AWS event framing.
     pub frames_events: bool,
     pub key: Option<Secret>,
+    /// The source of the key or of a cloud's credentials.
+    pub key_source: Option<String>,
     /// Secrets that errors must not contain: the key, and the credentials in the URL.
     pub secrets: Secrets,
     pub limits: TimeLimits,
@@ -257,7 +259,15 @@ impl Line {
             headers: &received,
             body: &body,
         };
-        self.auth.explain(classify(&refusal, &self.secrets), &received)
+        match (
+            self.auth.explain(classify(&refusal, &self.secrets), &received),
+            &self.key_source,
+        ) {
+            (ModelError::Credentials { said }, Some(source)) => ModelError::Credentials {
+                said: format!("{said}; check {source}"),
+            },
+            (error, _) => error,
+        }
     }
 
     /// Returns host and port, the only parts of the URL that are ever shown.

@@ -143,7 +143,7 @@ def main() -> None:
             shutil.rmtree(out, ignore_errors=True)
         alone, _, program = timed(by_program, 1)
         with_ray, told, job = timed(by_ray, 1)
-        work = float(next(line for line in told.splitlines() if line.endswith("without the start of Ray")).split(" ")[0])
+        work = float(next(line for line in told.splitlines() if line.endswith("without starting Ray")).split(" ")[0])
         speeds = f"speed {alone / with_ray:.2f}, without its start {alone / work:.2f}, by processor time {program.processor / job.processor:.2f}"
         used = f"a worker {job.own:.0f} MB of its own, {job.shared:.0f} MB with what it shares"
         used += f" · processor time {program.processor:.1f} s, of Ray and all that it starts {job.processor:.1f} s"

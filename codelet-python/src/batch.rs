@@ -239,9 +239,9 @@ fn side_by_side(rows: &Rows, threads: Option<usize>, work: impl Fn(&[u8]) -> Row
         // A fault in one row must not end the work on a million others.
         let row = catch_unwind(AssertUnwindSafe(|| match rows.get(at) {
             Some(input) => work(&input),
-            None => Err("is null".to_owned()),
+            None => Err("the row is null".to_owned()),
         }));
-        row.unwrap_or_else(|_| Err("internal error: nothing could be done with it".to_owned()))
+        row.unwrap_or_else(|_| Err("internal error: this row could not be processed".to_owned()))
     };
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = threads.unwrap_or_else(cores).clamp(1, rows.len().max(1));

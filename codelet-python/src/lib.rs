@@ -20,7 +20,7 @@ create_exception!(
     codelet,
     CodeletError,
     PyValueError,
-    "A conversation that cannot be read, written or played; the message says why."
+    "A conversation that cannot be read, written or replayed; the message says why."
 );
 
 fn failed(problem: impl Display) -> PyErr {

@@ -54,7 +54,7 @@ def test_chunks_slices_dictionaries_and_nulls_are_read_at_their_places() -> None
     for array in arrays:
         made = compact_batch(pa.table({"messages": array}), budget=BUDGET)
         assert made["compacted"].to_pylist() == [text and expected(text) for text in given]
-        assert made["error"].to_pylist() == [None if text else "is null" for text in given]
+        assert made["error"].to_pylist() == [None if text else "the row is null" for text in given]
         made.validate(full=True)
 
 
@@ -161,7 +161,7 @@ def test_what_cannot_be_asked_is_told_at_once() -> None:
         compact_batch(table)
     with pytest.raises(ValueError, match="'text'"):
         compact_batch(table, column="text")
-    with pytest.raises(codelet.CodeletError, match="exclude each other"):
+    with pytest.raises(codelet.CodeletError, match="cannot be used together"):
         compact_batch(table, budget=1, window=1, prefix="x")
     with pytest.raises(codelet.CodeletError, match="klingon"):
         compact_batch(table, form="klingon", prefix="x")

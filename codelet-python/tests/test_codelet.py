@@ -65,7 +65,7 @@ def test_a_plug_without_its_library_says_what_to_install(module: str, library: s
     without = f"import sys; sys.modules[{library!r}] = None; import codelet.{module}"
     done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True)
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("ModuleNotFoundError: there is no module ") and last.endswith(f": pip install 'codelet-context{advice}"), last
+    assert last.startswith("ModuleNotFoundError: module ") and last.endswith(f" is missing: run pip install 'codelet-context{advice}"), last
 
 
 @pytest.mark.parametrize("missing", ["pyarrow", "ray"])
@@ -73,7 +73,7 @@ def test_the_job_without_its_libraries_says_what_to_install(missing: str) -> Non
     without = f"import sys, runpy; sys.modules[{missing!r}] = None; runpy.run_module('codelet.ray', run_name='__main__')"
     done = subprocess.run([sys.executable, "-c", without, "--help"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == f"python -m codelet.ray: there is no module {missing!r}: pip install 'codelet-context[ray]'\n"
+    assert done.stderr == f"python -m codelet.ray: module {missing!r} is missing: run pip install 'codelet-context[ray]'\n"
 
 
 def test_a_conversation_becomes_smaller_and_nothing_is_lost(long: list[dict[str, Any]]) -> None:
@@ -107,16 +107,16 @@ def test_the_bytes_are_those_of_the_program(name: str, to: str) -> None:
 def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
     for wrong, words in [
         (lambda: codelet.compact("no conversation"), "."),
-        (lambda: codelet.compact(long, budget=1, window=1), "exclude each other"),
-        (lambda: codelet.compact(long, budget=-1), "budget has to be a whole number from 0 on, not -1"),
-        (lambda: codelet.inspect(long, largest=1 << 63), "largest has to be a whole number"),
+        (lambda: codelet.compact(long, budget=1, window=1), "cannot be used together"),
+        (lambda: codelet.compact(long, budget=-1), "budget must be a whole number of at least 0, not -1"),
+        (lambda: codelet.inspect(long, largest=1 << 63), "largest must be a whole number"),
         (lambda: codelet.replay(long, window=-1), "window has to be"),
         (lambda: codelet.Fitter(-1, dump=lambda message: [message], load=lambda item: item), "window has to be"),
         (lambda: codelet.compact(long, form="klingon"), "formats()"),
         (lambda: codelet.compact(long, to="codex"), "codex"),
         (lambda: codelet.replay(long, prices="no-such-model"), "not known"),
         (lambda: codelet.replay(long, policies=["sometimes"]), "no policy"),
-        (lambda: codelet.replay(long, policies="sometimes"), '"sometimes" is no policy'),
+        (lambda: codelet.replay(long, policies="sometimes"), 'unknown policy "sometimes"'),
         (lambda: codelet.check(long, vendor="klingon"), "expected auto, anthropic"),
         (lambda: codelet.check([]), "name its vendor: anthropic"),
         (lambda: codelet.inspect(str(FIXTURES / "session.jsonl")), "name of a file"),
@@ -124,7 +124,7 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
         with pytest.raises(codelet.CodeletError, match=words):
             wrong()
     for number in ("40k", 4e3):
-        with pytest.raises(TypeError, match=f"budget has to be a whole number, not {number!r}"):
+        with pytest.raises(TypeError, match=f"budget must be a whole number, not {number!r}"):
             codelet.compact(long, budget=number)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="object"):
         codelet.compact([{"role": "user", "content": object()}])

@@ -77,7 +77,7 @@ impl Policy {
         let policy = |name: &String| {
             Policy::from_name(name).ok_or_else(|| {
                 let known: Vec<_> = Policy::ALL.iter().map(|policy| policy.name()).collect();
-                format!("{name:?} is no policy; known: {}", known.join(", "))
+                format!("unknown policy {name:?}; policies: {}", known.join(", "))
             })
         };
         names.iter().map(policy).collect()

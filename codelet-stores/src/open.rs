@@ -61,7 +61,9 @@ impl Files {
             *file = match fs::symlink_metadata(companion(path, end)) {
                 Ok(data) if data.is_file() => Some((data.len(), data.modified().ok())),
                 // SQLite would follow a link, and whoever created it could point it anywhere.
-                Ok(_) => return Err(io::Error::other(format!("the {end} file beside it is no file")).into()),
+                Ok(_) => {
+                    return Err(io::Error::other(format!("the {end} file beside it is not a regular file")).into());
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 Err(error) => return Err(error.into()),
             };
@@ -149,9 +151,11 @@ fn head(path: &Path) -> Result<[u8; 100], StoreError> {
     }
     match File::open(path)?.read_exact(&mut head) {
         Ok(()) if head.starts_with(MAGIC) => Ok(head),
-        Ok(()) => Err(StoreError::Damaged("it begins with other bytes".to_owned())),
+        Ok(()) => Err(StoreError::Damaged(
+            "it does not start like an SQLite database".to_owned(),
+        )),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            Err(StoreError::Damaged("it ends within its head".to_owned()))
+            Err(StoreError::Damaged("it is cut off in its header".to_owned()))
         }
         Err(error) => Err(error.into()),
     }

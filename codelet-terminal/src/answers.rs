@@ -11,7 +11,7 @@ use crate::render::look::{Look, Role};
 use crate::render::wrap::{Breaking, Wrap, columns, fit, line_columns};
 use crate::render::{answers as told, context};
 use codelet_agent::asking::{Asking, Grant, Question, Word};
-use codelet_agent::permission::{Gate as _, Permission};
+use codelet_agent::permission::{Gate as _, Permission, without_definition};
 use codelet_agent::prompts::{PromptSpec, usage};
 use codelet_agent::session::Session;
 use codelet_context::message::{Message, Origin, Part};
@@ -48,7 +48,7 @@ const KEYS: [(&str, &str); 14] = [
     ("Ctrl-G", "edit the prompt in $EDITOR"),
     (
         "Ctrl-O",
-        "expand the last collapsed output; again: the one before it (/more all: to its end)",
+        "expand the last collapsed output; again: the one before it (/more all: in full)",
     ),
     ("Ctrl-Z", "suspend; fg resumes"),
 ];
@@ -414,9 +414,9 @@ pub fn models(look: &Look, session: &Session, known: &[String]) -> Vec<Line<'sta
 /// The meaning of a new permission, in a line.
 pub fn permits(permission: Permission) -> &'static str {
     match permission {
-        Permission::Plan => "Plan mode: only looking is possible, and the answer is a plan.",
+        Permission::Plan => "Plan mode: the model only reads, and answers with a plan.",
         Permission::Read => "Permission read: everything but reading the workspace asks first.",
-        Permission::Edit => "Permission edit: files in the workspace may be changed; other commands ask first.",
+        Permission::Edit => "Permission edit: everything but reading and changing files in the workspace asks first.",
         Permission::All => "Permission all: everything runs without asking.",
     }
 }
@@ -426,13 +426,13 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     let permission = gate.permission();
     let means = match permission {
         Permission::Plan => {
-            "only looking is possible, and the answer is a plan; /plan accept carries it out, /plan off leaves plan mode"
+            "the model only reads, and answers with a plan; /plan accept carries it out, /plan off leaves plan mode"
         }
         Permission::Read => "reading the workspace is allowed; everything else asks first",
         Permission::Edit => {
             "reading and changing files in the workspace is allowed; other commands and everything outside ask first. \
-             Commands run in a sandbox: they write only in the workspace and in the directories of the `write` setting, use no sockets of other programs, \
-             and no network unless the `network` setting is on. Commands that only read the workspace run without asking"
+             Commands run in a sandbox: they can write only to the workspace and the directories of the `write` setting, and cannot use other programs' \
+             sockets, or the network unless the `network` setting is on. Commands that only read the workspace run without asking"
         }
         Permission::All => "everything runs without asking, and commands run without a sandbox",
     };
@@ -440,7 +440,12 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     let (allowed, granted) = gate.granted();
     let mut rows: Vec<(String, String)> = allowed
         .into_iter()
-        .map(|pattern| (pattern, "allowed by the settings".to_owned()))
+        .map(|pattern| {
+            (
+                without_definition(&pattern).to_owned(),
+                "allowed by the settings".to_owned(),
+            )
+        })
         .collect();
     rows.extend(granted.iter().map(|granted| {
         let (what, means) = granted.named();

@@ -107,7 +107,7 @@ pub const COMMANDS: [Entry; 26] = [
         Name::Summary,
         "summary",
         "[all]",
-        "show the summary that replaces older messages; all: to its end",
+        "show the summary that replaces older messages; all: in full",
     ),
     entry(
         Name::Pin,
@@ -151,7 +151,7 @@ pub const COMMANDS: [Entry; 26] = [
         Name::Plan,
         "plan",
         "[accept | edit | off]",
-        "plan mode: only look, and answer with a plan; accept: carry it out, edit: change it first",
+        "plan mode: the model only reads, and answers with a plan; accept: carry it out, edit: change it first",
     ),
     entry(
         Name::Diff,
@@ -163,7 +163,7 @@ pub const COMMANDS: [Entry; 26] = [
         Name::Commit,
         "commit",
         "[WORDS | accept [MESSAGE]]",
-        "propose a commit message and show what would go in; accept: commit with it, or with your own; nothing is pushed",
+        "propose a commit message and show what would be committed; accept: commit with it, or with your own; nothing is pushed",
     ),
     entry(Name::Todo, "todo", "", "show the to-do list"),
     entry(
@@ -176,7 +176,7 @@ pub const COMMANDS: [Entry; 26] = [
         Name::More,
         "more",
         "[all]",
-        "expand the last collapsed output; again: the one before it; all: to its end",
+        "expand the last collapsed output; again: the one before it; all: in full",
     ),
     entry(
         Name::Copy,

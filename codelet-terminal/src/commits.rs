@@ -21,7 +21,7 @@ pub(crate) const LISTED: &str = "/commit accept commits with this message; /comm
 
 /// The heading for files that no tool of the session has written.
 const OTHERS: &str =
-    "Changed by you or by a command, not by Edit or Write (`! git add` of the others leaves these out):";
+    "Changed by you or by a command, not by Edit or Write (to leave these out, `! git add` the others):";
 
 /// The action of `/commit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,11 +119,11 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
         lines.extend(say(look, Role::Dim, &told));
     }
     let place = match is_shut_in {
-        true => "in the sandbox of commands",
+        true => "in the commands' sandbox",
         false => "without a sandbox",
     };
     let started = [
-        without("Git runs the hooks", &commit.hooks, &format!(", {place}")),
+        without("Git runs these hooks", &commit.hooks, &format!(", {place}")),
         without(
             "This repository's settings name programs that git may run",
             &commit.programs,
@@ -134,7 +134,7 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
         lines.extend(say(look, Role::Warning, &told));
     }
     if commit.is_signed {
-        lines.extend(say(look, Role::Dim, "Git's settings sign it."));
+        lines.extend(say(look, Role::Dim, "Git's settings ask for a signed commit."));
     }
     lines
 }

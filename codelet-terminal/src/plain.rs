@@ -222,7 +222,11 @@ impl Plain {
         let project = match question.proposal.as_deref() {
             None => String::new(),
             Some(proposal) if questions::is_long(proposal) => {
-                lines.extend(answers::say(&self.look, Role::Text, "p would permit in this project:"));
+                lines.extend(answers::say(
+                    &self.look,
+                    Role::Text,
+                    "p would always allow in this project:",
+                ));
                 lines.extend(questions::framed(&self.look, Role::Text, proposal));
                 " p: always in this project. p PATTERN: the same, with that pattern instead.".to_owned()
             }

@@ -588,7 +588,7 @@ fn what_a_call_asks_to_do() {
                 owner: None,
                 path: PathBuf::from("/srv/notes.txt"),
                 is_inside: false,
-                diff: "… This edit cannot be made, so nothing would change: old_string occurs 2 times\n".to_owned(),
+                diff: "… This edit cannot be made: old_string occurs 2 times\n".to_owned(),
             },
             Need::Change {
                 owner: None,

@@ -115,16 +115,16 @@ impl Tool for Edit {
                 let (old, new) = (text::decode(&whole.bytes).text, text::decode(&done.bytes).text);
                 diff::unified(&self.context.paths.show(&path), &old, &new, &self.context.secrets())
             }
-            // An impossible edit needs no permission.
-            Err(why) if is_inside => {
+            // An impossible edit needs no permission, if the model may know what is in the file.
+            Err(why) if is_inside || self.context.seen.last(&path).is_some() => {
                 // Forgets the judged path, since the call will not be made.
                 let _ = self.context.paths.judged(name);
                 return Err(self.context.unmade(name, &path, &why));
             }
-            // Until it is permitted, the model learns nothing about the file.
+            // The model learns nothing about a file that it was not permitted to read.
             Err(why) => {
                 let why = why.lines().next().unwrap_or_default();
-                diff::remark(&format!("This edit cannot be made, so nothing would change: {why}"))
+                diff::remark(&format!("This edit cannot be made: {why}"))
             }
         };
         Ok(self.context.to_change(Place { path, is_inside }, diff))

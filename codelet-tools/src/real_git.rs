@@ -86,7 +86,7 @@ impl Ran {
         };
         match self.end {
             End::Exited(0) => Ok(output.to_owned()),
-            End::Interrupted => Err("Interrupted; `! git status` shows how things stand.".to_owned()),
+            End::Interrupted => Err("Interrupted; `! git status` shows the current state.".to_owned()),
             End::TimedOut => Err("Git was ended, as it took too long.".to_owned()),
             _ if output.is_empty() => Err(format!("{else_told}.")),
             _ => Err(format!("{else_told}:\n{before}{}", lines[first..].join("\n"))),
@@ -150,7 +150,7 @@ impl RealGit<'_> {
         let widest = self.context.widest();
         let folders = program_folders(&environment, git::USUAL, &widest);
         let found = git::program(folders, self.root, &widest);
-        let program = found.ok_or("Git is not installed, or lies where commands can change it.")?;
+        let program = found.ok_or("Git is not installed, or only in a place that commands can change.")?;
         let held = files::hold_folder(self.root).map_err(|error| files::reason(&error))?;
         let quiet = QUIET.iter().map(OsString::from);
         let program = Program {

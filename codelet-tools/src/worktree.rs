@@ -75,7 +75,7 @@ impl Worktree {
         let directory = context.paths.directory().to_owned();
         let repository = Repository::of(&directory).ok_or("--worktree needs a git repository, and this is not one")?;
         if !repository.is_of_its_tree() {
-            return Err("the repository of this folder does not name it as its working tree".to_owned());
+            return Err("the repository of this folder does not list it as a working tree".to_owned());
         }
         let root = repository.root().to_owned();
         let maker = Maker {
@@ -161,7 +161,7 @@ impl Worktree {
         let writable = crate::committed::Committed::of(&self.path, context.options.home.as_deref());
         if writable.is_part {
             told.push(
-                "other folders lie in this repository's, so commands can commit here, but not merge or rebase"
+                "the repository's git folder contains other folders, so commands can commit here, but not merge or rebase"
                     .to_owned(),
             );
         }
@@ -272,7 +272,7 @@ impl Maker<'_> {
         let full = format!("refs/heads/{name}");
         let is_branch = self.asked(&["show-ref", "--verify", "--quiet", &full])?.is_some();
         let trees = path.ancestors().nth(name.split('/').count());
-        let trees = trees.ok_or("there is no room for a working tree")?;
+        let trees = trees.ok_or("there is no place for a working tree")?;
         if path.symlink_metadata().is_ok() {
             return Err(format!(
                 "{} exists and is not a working tree of this repository",
@@ -288,7 +288,7 @@ impl Maker<'_> {
         })?;
         let shown = path
             .to_str()
-            .ok_or("the folder for working trees has a name that is no text")?;
+            .ok_or("the folder for working trees has a name that is not valid UTF-8")?;
         let common = repository.common().canonicalize();
         let common = common.map_err(|error| crate::files::reason(&error))?;
         let sandbox =

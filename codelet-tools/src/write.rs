@@ -64,11 +64,10 @@ impl Write {
             }
             Ok(None) => {
                 let megabytes = there.len() as f64 / 1e6;
-                let told =
-                    format!("It takes the place of a file of {megabytes:.1} MB, which is too long to be compared");
+                let told = format!("It replaces a file of {megabytes:.1} MB, which is too large to compare");
                 diff::remark(&told) + &unified("", content)
             }
-            Err(why) => diff::remark(&format!("What is there cannot be read: {why}")) + &unified("", content),
+            Err(why) => diff::remark(&format!("The existing file cannot be read: {why}")) + &unified("", content),
         }
     }
 }

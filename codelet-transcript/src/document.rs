@@ -150,10 +150,10 @@ impl std::fmt::Display for Warning {
             Warning::CutLastLine { line } => write!(f, "line {line} is incomplete and was skipped (still being written?)"),
             Warning::BrokenOff { lost } => write!(f, "the file breaks off; its last {lost} bytes could not be read"),
             Warning::BrokenLines { first, count: 1, lost } => {
-                write!(f, "line {first} is not one whole entry; {}", Lost(*lost))
+                write!(f, "line {first} is not a complete entry; {}", Lost(*lost))
             }
             Warning::BrokenLines { first, count, lost } => {
-                write!(f, "{count} lines are not one whole entry each, first line {first}; {}", Lost(*lost))
+                write!(f, "{count} lines are not complete entries, the first is line {first}; {}", Lost(*lost))
             }
             Warning::Missed { missed, all } => {
                 write!(f, "{missed} of {all} bytes of what is said in this file could not be read")

@@ -127,8 +127,7 @@ impl Target {
         }
         if self.name().split('.').any(|label| label.starts_with("xn--")) {
             remarks.push(
-                "The name of this host (xn--) has letters of other alphabets, and may look like another name."
-                    .to_owned(),
+                "This host name (xn--) contains letters of other alphabets, so it may imitate another name.".to_owned(),
             );
         }
         if self.url.scheme() == "http" {

@@ -45,7 +45,7 @@ impl WebFetch {
         let holds = |text: &str| (self.options.holds_secret)(text);
         let sent = target.url.as_str();
         if holds(url) || holds(sent) || holds(&percent_decode_str(sent).decode_utf8_lossy()) {
-            return Err("this address holds a secret of the user's, which is sent nowhere".to_owned());
+            return Err("this address contains one of the user's secrets, which are never sent".to_owned());
         }
         fetch::judge(&target, &self.options)?;
         Ok(target)
@@ -87,7 +87,7 @@ impl Tool for WebFetch {
             && let Some(proxy) = fetch::proxy(&target, &self.options)?
         {
             remarks.push(format!(
-                "The proxy {} finds its address: whether that is a private one cannot be checked here.",
+                "The proxy {} resolves this host, so Codelet cannot check whether its address is private.",
                 proxy.shown()
             ));
         }

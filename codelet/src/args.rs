@@ -31,7 +31,7 @@ the provider, 4 conversation too long, 5 no answer matched --schema, 130 interru
 
 /// A terminal coding agent that compacts its context in milliseconds, without a model call.
 ///
-/// Without arguments it starts an interactive session; words after the name are sent as its first prompt. With -p it works on
+/// Without arguments it starts an interactive session; other words are sent as its first prompt. With -p it works on
 /// one prompt, prints the answer and exits. The other commands compact, inspect and replay recorded sessions of many agents,
 /// offline and without a model call.
 #[derive(Parser, Debug)]
@@ -75,7 +75,7 @@ pub enum Command {
     Report(Report),
     /// Print a text that compaction removed
     ///
-    /// Prints its exact bytes, and nothing else.
+    /// Prints exactly its bytes, without a final newline.
     Restore(Restore),
     /// List the sessions that agents on this machine have recorded
     ///
@@ -87,7 +87,7 @@ pub enum Command {
     /// Starts a local server between an agent and its provider. It compacts conversations as a session of codelet does, and
     /// passes everything else through unchanged. API keys are passed on and not stored.
     Gateway(Gateway),
-    /// Run another agent behind a gateway of its own
+    /// Run another agent through a gateway, which compacts its conversation
     ///
     /// Starts `codelet gateway` on a free port, sets it as the agent's provider, and prints the totals at the end.
     Run(Run),

@@ -83,7 +83,7 @@ fn settings_for(settings: &Settings, name: &str) -> Settings {
     if is_elsewhere(&settings.model.value, name) {
         there.base_url = Settings::default().base_url;
     }
-    there.model.take(Some(name.to_owned()), &From::CommandLine);
+    there.model.take(Some(name.to_owned()), &settings.fallback.from);
     there.effort.from = From::Default;
     there.heed(&variable);
     there

@@ -126,7 +126,7 @@ fn content(blocks: &[Value]) -> Result<(String, Vec<&str>), String> {
             ),
             _ => {
                 return Err(format!(
-                    "cannot take the content block {}; expected text or image",
+                    "unsupported content block {}; expected text or image",
                     shown(block)
                 ));
             }

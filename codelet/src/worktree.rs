@@ -61,12 +61,12 @@ impl Entered {
         // The other lines are shell commands.
         let from = shown(&self.tree.from);
         let (path, from, branch) = (word(&path), word(&from), word(branch));
-        told.push_str(&format!("  to go on:  codelet -C {from} --worktree {branch}\n"));
+        told.push_str(&format!("  to continue: codelet -C {from} --worktree {branch}\n"));
         if holds.is_none_or(|holds| holds.commits > 0) {
-            told.push_str(&format!("  to merge:  git -C {from} merge {branch}\n"));
+            told.push_str(&format!("  to merge:    git -C {from} merge {branch}\n"));
         }
         told.push_str(&format!(
-            "  to remove: git -C {from} worktree remove {path} && git -C {from} branch -d {branch}\n"
+            "  to remove:   git -C {from} worktree remove {path} && git -C {from} branch -d {branch}\n"
         ));
         told
     }

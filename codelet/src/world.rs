@@ -54,7 +54,10 @@ pub async fn model(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)) 
                     .map_or("the settings".to_owned(), |path| path.display().to_string())
             ),
             codelet_providers::ConnectError::UnknownVendor { .. } => {
-                format!("{error} (model from: {}; `codelet models --search WORDS` finds models, --base-url uses another server)", settings.model.from)
+                format!(
+                    "{error} (model, {}; `codelet models --search WORDS` finds models)",
+                    settings.model.from
+                )
             }
             codelet_providers::ConnectError::BaseUrl { .. } => format!("{error} ({})", settings.base_url.from),
             error => error.to_string(),
@@ -83,11 +86,18 @@ pub fn choice(settings: &Settings) -> Choice {
     let name = &settings.model.value;
     let file = settings.models.get(name);
     let login = settings.vendor().and_then(|vendor| key(settings, vendor));
+    let cloud = settings.vendor().map(|vendor| clouds::access(vendor, &variable));
+    let key_source = match login.as_ref().map(|login| &login.from) {
+        Some(From::File(path)) => Some(format!("[keys] in {}", path.display())),
+        Some(from) => Some(from.to_string()),
+        None => cloud.as_ref().and_then(|cloud| cloud.from.clone()),
+    };
     Choice {
         model: name.clone(),
         base_url: settings.base_url.value.clone(),
         is_token: login.as_ref().is_some_and(|login| login.is_token),
         key: login.map(|login| Secret::new(login.key.reveal())),
+        key_source,
         window: settings
             .window
             .value
@@ -106,10 +116,7 @@ pub fn choice(settings: &Settings) -> Choice {
             }
         }),
         network: network::network(&variable),
-        site: settings
-            .vendor()
-            .map(|vendor| clouds::access(vendor, &variable).site)
-            .unwrap_or_default(),
+        site: cloud.map(|cloud| cloud.site).unwrap_or_default(),
         ..Choice::default()
     }
 }

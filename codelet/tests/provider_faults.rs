@@ -60,7 +60,7 @@ impl Played {
 }
 
 const NO_REQUEST: Then = Then {
-    words: "no request",
+    words: "no further request",
     holds: |played| assert_eq!(played.record.exchanges.len(), 1, "{}", played.label),
 };
 
@@ -75,7 +75,7 @@ const SAME: Then = Then {
 };
 
 const SAME_WITHOUT_WORDS: Then = Then {
-    words: "the same; nothing of what came",
+    words: "the same, without the partial answer",
     holds: |played| {
         let exchanges = &played.record.exchanges;
         assert_eq!(exchanges[0].request.body, exchanges[1].request.body, "{}", played.label);
@@ -110,7 +110,7 @@ const COMPACTED: Then = Then {
 };
 
 const GO_ON: Then = Then {
-    words: "the part that came, and the word to go on",
+    words: "the partial answer, and a request to continue",
     holds: |played| {
         assert_eq!(
             played.of_model(),
@@ -129,7 +129,7 @@ const GO_ON: Then = Then {
 };
 
 const CUT_CALL: Then = Then {
-    words: "the call without parameters, and an answer that says that it was cut",
+    words: "the call without parameters, and a result that says that it was cut off",
     holds: |played| {
         if played.wire == Wire::Gemini {
             // There a call comes whole or not at all, and an answer that holds nothing is asked for again.
@@ -151,7 +151,7 @@ const CUT_CALL: Then = Then {
 };
 
 const THINKING: Then = Then {
-    words: "the thinking as its vendor wants it back, the call, and its answer",
+    words: "the thinking in the form that the provider requires, the call, and its result",
     holds: |played| {
         let (wire, of_model) = (played.wire, played.of_model());
         let is_back = of_model.iter().any(|part| match part {
@@ -171,7 +171,7 @@ const THINKING: Then = Then {
 };
 
 const ANSWERS_IN_ORDER: Then = Then {
-    words: "each call and, in the order of the calls, each answer",
+    words: "the calls, and their results in the same order",
     holds: |played| {
         let calls = played.last().calls();
         let names: Vec<&str> = calls
@@ -188,7 +188,7 @@ const ANSWERS_IN_ORDER: Then = Then {
 };
 
 const COUNTED: Then = Then {
-    words: "no request; the counts are the vendor's, to the token",
+    words: "no further request; token counts are exactly those of the provider",
     holds: |played| {
         let result: Value = serde_json::from_slice(&played.output.stdout).unwrap();
         let counts = counts(played.wire);
@@ -269,7 +269,7 @@ fn refused_for(said: &str) -> Reply {
 }
 
 const WITHOUT_THE_PICTURE: Then = Then {
-    words: "a marker with a handle in place of the picture",
+    words: "a marker with a handle instead of the picture",
     holds: |played| {
         let results = played.last().results();
         assert!(
@@ -281,7 +281,7 @@ const WITHOUT_THE_PICTURE: Then = Then {
 };
 
 const NOT_RUN: Then = Then {
-    words: "the text of the call, and the word that it was not made",
+    words: "the text of the call, and a note that it was not run",
     holds: |played| {
         assert_eq!(played.last().results(), [], "{}", played.label);
         assert!(played.last().holds("it was not made"), "{}", played.label);
@@ -308,14 +308,14 @@ const USUAL: Way = Way {
 
 const WAYS: &[Way] = &[
     Way {
-        what: "an answer in words",
+        what: "sends a text answer",
         replies: |_| vec![Reply::text(ANSWER)],
         requests: 1,
         then: NO_REQUEST,
         ..USUAL
     },
     Way {
-        what: "thinking, then a call",
+        what: "sends thinking, then a tool call",
         replies: |_| {
             after(vec![
                 Reply::new().thinks("Well, well.").calls("LS", json!({"path": "."})),
@@ -325,7 +325,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "three calls in one answer",
+        what: "sends three tool calls in one answer",
         replies: |_| {
             let call = |reply: Reply, name: &str| reply.calls("Read", json!({ "file_path": name }));
             after(vec![
@@ -336,7 +336,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "usage, behind the answer (`--output json`)",
+        what: "sends usage after the answer (`--output json`)",
         replies: |wire| vec![Reply::text(ANSWER).billed(counts(wire))],
         args: &["--output", "json"],
         requests: 1,
@@ -344,14 +344,14 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "429 with retry-after of one second",
+        what: "sends 429 with `retry-after: 1`",
         replies: |_| after(vec![refusal(429, Some(RetryAfter::Seconds(1)))]),
         says: "waiting: the provider is busy",
         then: SAME,
         ..USUAL
     },
     Way {
-        what: "429 that asks for more patience than there is",
+        what: "sends 429 and asks to wait longer than `patience`",
         replies: |_| vec![refusal(429, Some(RetryAfter::Seconds(600)))],
         exit: 3,
         requests: 1,
@@ -360,7 +360,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "500 three times",
+        what: "sends 500 three times",
         replies: |_| after(vec![Reply::status(500), Reply::status(500), Reply::status(500)]),
         requests: 4,
         says: "waiting: the provider is busy",
@@ -368,14 +368,14 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "an overload in the stream, after some words",
+        what: "reports an overload in the stream, after some text",
         replies: |_| after(vec![long().failing(Fault::Error(3, Trouble::Overloaded))]),
         says: "waiting: the provider is busy",
         then: SAME_WITHOUT_WORDS,
         ..USUAL
     },
     Way {
-        what: "too long, with the limit named",
+        what: "refuses the request as too long and names the limit",
         replies: |_| vec![Reply::text(ANSWER)],
         window: Some(|| Window::of(3_500)),
         says: "note: the provider counts",
@@ -383,7 +383,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "too long, with no number",
+        what: "refuses the request as too long without a number",
         replies: |_| vec![Reply::text(ANSWER)],
         window: Some(|| Window::of(3_500).untold()),
         says: "note: the provider says that the request is too long",
@@ -391,13 +391,13 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "an empty answer, then a whole one",
+        what: "sends an empty answer, then a complete one",
         replies: |_| after(vec![Reply::new()]),
         then: SAME,
         ..USUAL
     },
     Way {
-        what: "nothing but empty answers",
+        what: "sends only empty answers",
         replies: |_| vec![Reply::new(), Reply::new(), Reply::new()],
         exit: 3,
         requests: 3,
@@ -406,14 +406,14 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "malformed JSON in a frame",
+        what: "sends malformed JSON in an event",
         replies: |_| after(vec![long().failing(Fault::Malformed(2))]),
         says: "waiting: the provider's answer could not be read",
         then: SAME,
         ..USUAL
     },
     Way {
-        what: "a server that accepts and never says anything",
+        what: "accepts the connection and never answers",
         replies: |_| {
             vec![
                 Reply::new().failing(Fault::Silence),
@@ -428,21 +428,21 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "a stream that goes silent",
+        what: "stops sending in the middle of the stream",
         replies: |_| after(vec![long().failing(Fault::Stall(3))]),
         says: "waiting: the connection to the provider failed",
         then: SAME_WITHOUT_WORDS,
         ..USUAL
     },
     Way {
-        what: "a connection that is closed before the answer",
+        what: "closes the connection before the answer",
         replies: |_| after(vec![Reply::new().failing(Fault::HangUp)]),
         says: "waiting: the connection to the provider failed",
         then: SAME,
         ..USUAL
     },
     Way {
-        what: "a wrong key",
+        what: "rejects the key",
         replies: |_| vec![Reply::status(401)],
         exit: 3,
         requests: 1,
@@ -451,7 +451,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "an unknown model",
+        what: "does not know the model",
         replies: |_| vec![Reply::status(404)],
         exit: 3,
         requests: 1,
@@ -460,13 +460,13 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "an answer cut by the output limit",
+        what: "cuts an answer at the output limit",
         replies: |_| vec![Reply::text("All is").stopping(Stop::Length), Reply::text(" well.")],
         then: GO_ON,
         ..USUAL
     },
     Way {
-        what: "a call cut in its JSON by the output limit",
+        what: "cuts a tool call's JSON at the output limit",
         replies: |_| {
             after(vec![
                 Reply::new()
@@ -478,7 +478,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "a model that declines",
+        what: "says that the model declined",
         replies: |_| vec![Reply::text("I will not do that.").stopping(Stop::Refusal)],
         exit: 1,
         requests: 1,
@@ -487,7 +487,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "a picture in an output that it cannot read",
+        what: "cannot read a picture in a tool output",
         replies: |_| {
             let mut replies = vec![Reply::call("Read", json!({"file_path": "p.png"}))];
             replies.push(refused_for("messages.2.content.0.image: Could not process image"));
@@ -499,7 +499,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "a prompt that it flags",
+        what: "flags the prompt",
         replies: |_| vec![refused_for("Your prompt was flagged as violating our usage policy.")],
         exit: 3,
         requests: 1,
@@ -508,7 +508,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "a tool call as text, then a proper answer",
+        what: "sends a tool call as text, then a normal answer",
         replies: |_| {
             after(vec![Reply::text(
                 "<tool_call>\n{\"name\": \"LS\", \"arguments\": {\"path\": \".\"}}\n</tool_call>",
@@ -519,7 +519,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "nothing but tool calls as text",
+        what: "sends only tool calls as text",
         replies: |_| {
             let call = "```json\n{\"name\": \"LS\", \"arguments\": {\"path\": \".\"}}\n```";
             (0..3).map(|_| Reply::text(call)).collect()
@@ -531,7 +531,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "a stream that is cut behind thinking",
+        what: "loses the connection after thinking",
         replies: |wire| cut_behind(THINKING_CAME, wire),
         requests: 3,
         says: "waiting: the connection to the provider failed",
@@ -539,7 +539,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "a stream that is cut behind words",
+        what: "loses the connection after text",
         replies: |wire| cut_behind(WORDS_CAME, wire),
         requests: 3,
         says: "waiting: the connection to the provider failed",
@@ -547,7 +547,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "a stream that is cut behind the beginning of a call",
+        what: "loses the connection in a tool call",
         replies: |wire| cut_behind(CALL_CAME, wire),
         requests: 3,
         says: "waiting: the connection to the provider failed",
@@ -555,7 +555,7 @@ const WAYS: &[Way] = &[
         ..USUAL
     },
     Way {
-        what: "a stream that is cut behind the beginning of a second call",
+        what: "loses the connection in a second tool call",
         replies: |wire| cut_behind(SECOND_CALL_CAME, wire),
         requests: 3,
         says: "waiting: the connection to the provider failed",
@@ -583,12 +583,12 @@ fn every_failure_ends_in_words_a_status_and_a_sound_next_request() {
         (table, interruptions.join().unwrap())
     });
     let page = format!(
-        "# When a provider fails\n\nMade by `codelet/tests/provider_faults.rs`, which plays each row on the wires of Anthropic, Chat Completions, Responses and \
-         Gemini against a server\non loopback. The words are those of the Anthropic wire; the others differ in the vendor's part only.\n\n\
-         | the provider | the user sees | the next request holds | requests | status |\n|---|---|---|---|---|\n{table}\n\
-         ## When the user interrupts\n\nCtrl-C while the answer comes, once an event of a kind has come. The status is that of `-p`; \
-         in a session the next prompt is sent with what the\nuser has seen.\n\n\
-         | the answer so far | the user sees | the next request holds | status |\n|---|---|---|---|\n{interruptions}\n{BEHIND}"
+        "# When a provider fails\n\nMade by `codelet/tests/provider_faults.rs`, which plays each row against a local server with the APIs Anthropic Messages, \
+         OpenAI Chat Completions,\nOpenAI Responses and Gemini. Messages are those with Anthropic; with the others, only the quoted error differs.\n\n\
+         | the provider | you see | the next request contains | requests | exit status |\n|---|---|---|---|---|\n{table}\n\
+         ## When you interrupt\n\nCtrl-C during an answer. The exit status is that of `-p`; in a session, the next prompt is sent with what you have \
+         seen of the answer.\n\n\
+         | the answer so far | you see | the next request contains | exit status |\n|---|---|---|---|\n{interruptions}\n{BEHIND}"
     );
     let path = codelet_testkit::workspace().join("docs/provider-faults.md");
     if std::env::var_os("CODELET_BLESS").is_some() {
@@ -698,8 +698,8 @@ fn silent_row() -> String {
             scope.spawn(move || fall_silent(wire));
         }
     });
-    "| a provider that has answered before and says nothing any more | `waiting: …`, in a terminal with the seconds, then `error: the connection to the \
-     provider failed: … (gave up after 5 s)` | the same | until the wait is over | 3 |\n"
+    "| stops answering in the middle of a session | `waiting: …` (in a terminal with the seconds), then `error: the connection to the \
+     provider failed: … (gave up after 5 s)` | the same | until `patience` is over | 3 |\n"
         .to_owned()
 }
 
@@ -774,9 +774,9 @@ fn cut_row() -> String {
         false => format!("{least} to {most}"),
     };
     format!(
-        "| a stream that is cut behind or inside any frame, or ends there | nothing where the answer was whole by then, else \
-         `waiting: the connection to the provider failed: …` | the answers to the calls where the answer was whole, else the same; \
-         nothing of what came | {requests} | 0 |\n"
+        "| loses the connection, or ends the stream, at any point | nothing if the answer was complete, else \
+         `waiting: the connection to the provider failed: …` | the results of the calls if the answer was complete, else the same, \
+         without the partial answer | {requests} | 0 |\n"
     )
 }
 
@@ -831,25 +831,25 @@ const LEFT: &[Left] = &[
     Left {
         what: "thinking",
         behind: THINKING_CAME,
-        holds: "both prompts, and nothing of the answer",
+        holds: "both prompts, nothing of the answer",
         words: &[],
     },
     Left {
-        what: "thinking and words",
+        what: "thinking and text",
         behind: WORDS_CAME,
-        holds: "the words, and behind them that they were interrupted",
+        holds: "the text, with a note that it was interrupted",
         words: &["I look.", "[interrupted by the user]"],
     },
     Left {
-        what: "thinking, words, and the beginning of a call",
+        what: "thinking, text, and the start of a call",
         behind: CALL_CAME,
-        holds: "the words, and behind them that they were interrupted; no call",
+        holds: "the text, with a note that it was interrupted; no call",
         words: &["I look.", "[interrupted by the user]"],
     },
     Left {
-        what: "thinking, words, a call, and the beginning of another",
+        what: "thinking, text, a call, and the start of another",
         behind: SECOND_CALL_CAME,
-        holds: "the words, and behind them that they were interrupted; no call",
+        holds: "the text, with a note that it was interrupted; no call",
         words: &["I look.", "[interrupted by the user]"],
     },
 ];

@@ -97,7 +97,7 @@ fn what_has_another_hash_or_none_is_not_installed() {
     let other = release.install(&release.0);
     assert!(!other.status.success());
     assert!(
-        errors(&other).contains("is not the file that was released"),
+        errors(&other).contains("is not the released file"),
         "{}",
         errors(&other)
     );
@@ -129,7 +129,7 @@ fn nothing_is_fetched_unencrypted_and_half_an_installer_does_nothing() {
     assert!(release.fill().status.success());
     let plain = release.install(Path::new("http://example.org"));
     assert!(!plain.status.success());
-    assert!(errors(&plain).contains("it has to be https"), "{}", errors(&plain));
+    assert!(errors(&plain).contains("only https is allowed"), "{}", errors(&plain));
 
     let installer = release.0.join("install.sh");
     let text = fs::read_to_string(&installer).expect("it was filled in");

@@ -216,7 +216,7 @@ impl DefinitionSearch<'_> {
         };
         if !listing.is_whole {
             self.tell(format!(
-                "looked at only {MOST_NAMES} names in {}, which has more",
+                "read only the first {MOST_NAMES} names in {}",
                 spell(folder.as_os_str())
             ));
         }

@@ -51,7 +51,7 @@ pub fn trouble(bytes: &[u8]) -> Option<String> {
     match size(bytes) {
         None | Some((0, _) | (_, 0)) => Some("it is cut off or damaged".to_owned()),
         Some((width, height)) if width.max(height) > SIDE => Some(format!(
-            "it has {} x {} pixels; the limit is {} per side, so make it smaller first",
+            "it has {} x {} pixels; the limit is {} per side, so resize it first",
             grouped(width as usize),
             grouped(height as usize),
             grouped(SIDE as usize)

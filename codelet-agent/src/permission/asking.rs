@@ -98,7 +98,11 @@ impl Question {
             Some(Keeper(keep)) => keep(&patterns),
             None => Err("you have no settings file".to_owned()),
         };
-        let shown = patterns.join(", ");
+        let shown: Vec<&str> = patterns
+            .iter()
+            .map(|pattern| permission::without_definition(pattern))
+            .collect();
+        let shown = shown.join(", ");
         let mut state = lock(&self.state);
         // In a read-only session, patterns from settings have no effect, but a grant by the user does.
         if kept.is_err() || state.rules.permission <= Permission::Read {

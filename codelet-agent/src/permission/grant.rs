@@ -31,7 +31,9 @@ impl Grant {
     pub fn named(&self) -> (String, &'static str) {
         match self {
             Grant::Commands(pattern) if permission::is_of_hosts(pattern) => (pattern.clone(), "may be fetched from"),
-            Grant::Commands(pattern) if permission::is_of_calls(pattern) => (pattern.clone(), "may be called"),
+            Grant::Commands(pattern) if permission::is_of_calls(pattern) => {
+                (permission::without_definition(pattern).to_owned(), "may be called")
+            }
             Grant::Commands(pattern) => (pattern.clone(), "may be run"),
             Grant::Line(line) => (line.clone(), "may be run, exactly as written"),
             Grant::Look(folder) => (folder.display().to_string(), "may be read"),

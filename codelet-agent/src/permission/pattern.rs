@@ -91,6 +91,14 @@ fn named<'a>(patterns: &'a [String], tool: &'a str) -> impl Iterator<Item = Opti
         .map(|(_, definition)| definition)
 }
 
+/// Returns a pattern without the definition that it requires.
+pub fn without_definition(pattern: &str) -> &str {
+    match pattern.split_once(DEFINITION) {
+        Some((call, _)) if pattern.starts_with(CALL) => call,
+        _ => pattern,
+    }
+}
+
 /// The prefix of patterns that allow fetching from web hosts.
 pub(super) const WEB: &str = "web:";
 

@@ -78,14 +78,15 @@ fn widened(words: &[ShellWord]) -> Option<String> {
 pub(crate) fn proposal(needs: &[Need]) -> Option<String> {
     let text = match needs {
         [Need::Run { command, .. }] => pattern_for(command).or_else(|| exactly(command))?.join(BETWEEN),
-        [Need::Call { tool, definition, .. }] => format!("{CALL}{tool}{DEFINITION}{definition}"),
+        [Need::Call { tool, .. }] => format!("{CALL}{tool}"),
         [Need::Fetch { host, .. }] => format!("{WEB}{host}"),
         _ => return None,
     };
     patterns(&text, needs).is_ok().then_some(text)
 }
 
-/// Parses the patterns that the user wrote, if they can be saved and permit the request.
+/// Parses the patterns that the user wrote, if they can be saved and permit the request. The name of an MCP tool alone
+/// becomes a pattern for its current definition, which users need not read.
 ///
 /// # Errors
 /// Says why not.
@@ -94,9 +95,9 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
         return Err("a pattern can have at most 300 characters");
     }
     if text.chars().any(|c| c.is_control() || unseen::hides(c)) {
-        return Err("a pattern has to be one line of visible characters");
+        return Err("a pattern must be one line of visible characters");
     }
-    let patterns: Vec<String> = text.trim().split(BETWEEN).map(|part| part.trim().to_owned()).collect();
+    let mut patterns: Vec<String> = text.trim().split(BETWEEN).map(|part| part.trim().to_owned()).collect();
     if patterns.iter().any(String::is_empty) {
         return Err("write a pattern");
     }
@@ -111,6 +112,12 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
             is_of_commands && !is_bound && allows(&patterns, command, !folder.is_empty(), *looks == Looking::Inside)
         }
         [Need::Call { tool, definition, .. }] => {
+            for pattern in &mut patterns {
+                if pattern.strip_prefix(CALL) == Some(tool) {
+                    pattern.push(DEFINITION);
+                    pattern.push_str(definition);
+                }
+            }
             patterns.iter().all(|pattern| is_of_calls(pattern)) && allows_call(&patterns, tool, definition)
         }
         // Every host would include those that a fetched page names.
@@ -124,7 +131,7 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
     };
     match is_permitted {
         true => Ok(patterns),
-        false => Err("this pattern does not permit what is asked for"),
+        false => Err("this pattern does not match what is asked for"),
     }
 }
 
@@ -185,8 +192,9 @@ mod tests {
             is_changed: false,
             parameters: "{}".to_owned(),
         }];
-        assert_eq!(proposal(&call).as_deref(), Some("mcp:files__stat#d1"));
-        assert!(patterns("mcp:files__stat", &call).is_ok() && patterns("mcp:files__stat#d2", &call).is_err());
+        assert_eq!(proposal(&call).as_deref(), Some("mcp:files__stat"));
+        assert_eq!(patterns("mcp:files__stat", &call).unwrap(), ["mcp:files__stat#d1"]);
+        assert!(patterns("mcp:files__stat#d2", &call).is_err());
         assert!(patterns("mcp:files__*", &call).is_ok() && patterns("files *", &call).is_err());
         let fetch = [Need::Fetch {
             host: "docs.python.org".to_owned(),

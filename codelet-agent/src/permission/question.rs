@@ -116,7 +116,7 @@ fn of_need<'a>(need: &'a Need, title: &str, permission: Permission, directory: &
             facts.push(Fact::Asks(format!(
                 "{title} on MCP server {server} with these parameters?"
             )));
-            let changed = "The server now describes this tool in another way than when you permitted it.";
+            let changed = "The server has changed its description of this tool since you allowed it.";
             facts.extend(is_changed.then(|| warning(changed)));
             exactly(parameters, "json", facts);
         }

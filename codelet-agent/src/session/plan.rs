@@ -5,7 +5,7 @@ use codelet_context::message::{Part, Role};
 use codelet_context::pin::Pin;
 
 /// Tells the user what to do once there may be a plan.
-pub const ANSWERED: &str = "Plan mode: /plan accept carries it out, /plan edit lets you change it first, /plan off leaves; or say what to change.";
+pub const ANSWERED: &str = "Plan mode: /plan accept carries out this plan, /plan edit lets you change it first, /plan off leaves plan mode; or type what to change.";
 /// The usage of `/plan`.
 pub const USAGE: &str = "Usage: /plan, /plan accept, /plan edit or /plan off. Nothing was done.";
 /// The reply to accepting or leaving outside plan mode.

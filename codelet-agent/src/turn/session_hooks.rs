@@ -103,7 +103,7 @@ pub(crate) async fn on_stop(
     }
     *held += 1;
     listener.on(Event::Notice(format!(
-        "a Stop hook has the model go on: {}",
+        "a Stop hook makes the model continue: {}",
         short(&why)
     )));
     Some(marked(occasion.name(), &why))
@@ -124,7 +124,7 @@ pub(crate) async fn on_compacting(
     };
     if reason.is_forced() {
         listener.on(Event::Notice(format!(
-            "a PreCompact hook blocked the compaction, which is made all the same, as the context window is full: {}",
+            "a PreCompact hook blocked the compaction, but the context window is full, so it is compacted anyway: {}",
             short(&why)
         )));
         return None;

@@ -84,7 +84,7 @@ async fn whatever_a_call_comes_to_it_has_an_answer() {
         (false, "Internal error in the tool: out of paper.".to_owned())
     );
     assert!(
-        answers[1].1.starts_with("Refused: no command is permitted without"),
+        answers[1].1.starts_with("Refused: commands need the option"),
         "{answers:?}"
     );
     assert_eq!(answers[2], (false, "no luck".to_owned()));

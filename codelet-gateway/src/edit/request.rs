@@ -97,7 +97,7 @@ impl<'a> Request<'a> {
     /// The reason why the request must not be changed, if there is one.
     pub fn stays(&self) -> Option<&'static str> {
         let kept = self.listed.kept_by_vendor();
-        kept.map(|_| "the provider keeps a part of the conversation")
+        kept.map(|_| "the provider stores a part of the conversation")
     }
 
     /// The request as the edits before it have left the conversation; none where that does not fit.
@@ -108,7 +108,7 @@ impl<'a> Request<'a> {
         };
         let fits = facts.after <= self.window;
         fits.then(|| match facts.edits {
-            0 => facts.pass("the agent compacts by itself"),
+            0 => facts.pass("the agent is compacting"),
             _ => self.edited(whole, facts),
         })
     }

@@ -251,7 +251,7 @@ async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
         rubbish("too late")
     };
     let mut editors: Vec<(&str, Arc<dyn Edit>)> = vec![
-        ("the editor failed", Arc::new(Failing(panics))),
+        ("internal error in the edit", Arc::new(Failing(panics))),
         ("the edit took longer than ", Arc::new(Failing(hangs))),
     ];
     for bytes in ["", "{}", "{\"messages\":[]}", "{\"messages\":[{\"role\"", "\u{0}\u{1}"] {
@@ -413,7 +413,7 @@ async fn a_request_of_too_many_values_goes_on_unread_and_is_told() {
         assert!(provider.seen().last().unwrap().body == body);
     }
     let told = figures(&address, 2).await;
-    let why = "the request holds more than 500,000 JSON values";
+    let why = "the request has more than 500,000 JSON values";
     assert_eq!(
         (&told["fail_opens"], &told["last_requests"][0]["fail_open"]),
         (&2.into(), &why.into())

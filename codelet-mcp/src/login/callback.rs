@@ -73,13 +73,11 @@ async fn hear(mut stream: TcpStream, state: &str) -> Option<CallbackResponse> {
     let head = String::from_utf8_lossy(&head);
     let brought = target(&head).and_then(|target| read(target, state));
     let (status, words) = match &brought {
-        Some(CallbackResponse { code: Ok(_), .. }) => {
-            ("200 OK", "Codelet goes on in the terminal. You can close this page.")
-        }
+        Some(CallbackResponse { code: Ok(_), .. }) => ("200 OK", "Continue in the terminal. You can close this page."),
         Some(_) => ("200 OK", "The login was refused. You can close this page."),
         None => (
             "400 Bad Request",
-            "This is not the login that Codelet waits for. Use the newest address that it printed.",
+            "This is not the login that Codelet is waiting for. Use the newest address that it printed.",
         ),
     };
     let length = words.len();

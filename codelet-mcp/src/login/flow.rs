@@ -93,7 +93,7 @@ async fn obtained(
     manager.set_credential_store(store.clone());
     let found = in_time(manager.resolve_metadata()).await?;
     if !found.source.is_discovered() {
-        return Err("it names no authorization server, so there is no login".to_owned());
+        return Err("it names no authorization server, so you cannot log in".to_owned());
     }
     let metadata = found.metadata;
     let token = checked(&metadata.token_endpoint, &courier)?;

@@ -163,7 +163,7 @@ fn a_list_that_is_too_long_is_cut_with_a_notice() {
         assert_eq!(names.len(), 112);
         let told = connected.notices.join("\n");
         assert!(
-            told.contains("a: huge left out: what they say of their parameters is longer"),
+            told.contains("a: huge left out: the descriptions of their parameters are longer"),
             "{told}"
         );
         assert!(

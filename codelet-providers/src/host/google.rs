@@ -110,7 +110,7 @@ impl GoogleCredentials {
         let server = server.filter(|url| url.scheme() == "https" || url.scheme() == "http" && is_own_machine(url));
         Ok(GoogleCredentials {
             kind,
-            server: server.ok_or("its token_uri is no address that begins with https://")?,
+            server: server.ok_or("its token_uri must start with https://")?,
             project: field("project_id").or(field("quota_project_id")).map(str::to_owned),
             quota_project: field("quota_project_id").map(str::to_owned),
             told: None,
@@ -201,7 +201,7 @@ impl std::fmt::Debug for GoogleCredentials {
 }
 
 fn private_key(pem: &str) -> Result<RsaKeyPair, String> {
-    let unusable = || "its private_key is no RSA key that can be read".to_owned();
+    let unusable = || "its private_key is not a valid RSA key".to_owned();
     match PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| unusable())? {
         PrivateKeyDer::Pkcs8(der) => RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()).map_err(|_| unusable()),
         PrivateKeyDer::Pkcs1(der) => RsaKeyPair::from_der(der.secret_pkcs1_der()).map_err(|_| unusable()),

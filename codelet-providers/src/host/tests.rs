@@ -104,8 +104,12 @@ fn what_is_not_known_is_told_with_what_to_set() {
     for (host, site, words) in [
         (Host::Azure, Site::default(), "$AZURE_OPENAI_ENDPOINT"),
         (Host::Bedrock, Site::default(), "$AWS_REGION"),
-        (Host::Bedrock, site(Some("evil.example/x"), None), "is no region"),
-        (Host::Vertex, site(Some("-"), None), "is no region"),
+        (
+            Host::Bedrock,
+            site(Some("evil.example/x"), None),
+            "is not a valid region",
+        ),
+        (Host::Vertex, site(Some("-"), None), "is not a valid region"),
     ] {
         let said = host.address(&site).unwrap_err();
         assert!(said.contains(words), "{said}");

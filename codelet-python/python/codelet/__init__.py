@@ -1,4 +1,4 @@
-"""Keeps the conversations of coding agents small, valid and faithful, without a model call.
+"""Compacts the conversations of coding agents without a model call.
 
 >>> import codelet
 >>> result = codelet.compact([{"role": "user", "content": "hello"}], budget=1000)
@@ -30,8 +30,8 @@ __all__ = [
 # The distribution `codelet` on PyPI is another project's, with a module of this name.
 if any(Path(__file__).parent.parent.glob("codelet-*.dist-info")):
     warnings.warn(
-        "the distribution 'codelet', of another project, is installed as well and has a module of the same name, so that one of the two is"
-        " broken: run pip uninstall codelet, then pip install --force-reinstall codelet-context",
+        "the distribution 'codelet' of another project is also installed. Both have a module named codelet, so one of them is broken."
+        " Run pip uninstall codelet, then pip install --force-reinstall codelet-context",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -44,14 +44,14 @@ _LISTS = ("messages", "input", "contents", "steps")
 
 
 class Fault(NamedTuple):
-    """A place of a request, and the rule that it breaks."""
+    """A place in a request and the rule that it breaks."""
 
     place: str
     sentence: str
 
 
 class Form(NamedTuple):
-    """A form of conversations: whether it is written, and what it is."""
+    """A format of conversations: its name, whether it can be written, and a description."""
 
     name: str
     is_written: bool
@@ -60,18 +60,18 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What is left of a conversation."""
+    """A compacted conversation."""
 
-    #: The result as JSON, in the form that was asked for.
+    #: The result as JSON, in the requested format.
     text: str = field(repr=False)
-    #: What was found and done: tokens before and after, turns, what was removed, warnings.
+    #: Statistics: tokens before and after, turns, removed texts, warnings.
     report: dict[str, Any]
-    #: What left the conversation: the whole text behind each handle.
+    #: The removed texts by handle.
     removed: dict[str, str] = field(repr=False)
 
     @cached_property
     def request(self) -> Any:
-        """The result, parsed: a request as a dict, or a list of messages where a list was given."""
+        """The parsed result: a dict for a request, or a list of messages if a list was given."""
         return json.loads(self.text)
 
     @property
@@ -92,15 +92,15 @@ def compact(
     force: bool = False,
     reading_back: str = "",
 ) -> Result:
-    """Makes a conversation smaller.
+    """Returns a conversation compacted.
 
-    budget: how large it may be, in tokens. window: make it as small as a session with a context window of so many tokens would, and
-    only if that is due. With neither, what the older part says is kept as a record, as short as it can be told.
-    form: the form of the input, one of `formats()`. to: that of the result; by default the form of the input, or `anthropic` where that is
-    only read. force: go on although less than nine tenths of the messages could be read. reading_back: a sentence for the summary that
-    tells the model how to read back what a handle stands for.
+    budget: target size in tokens. window: compact only if a session with a context window of this many tokens would. Without either, everything
+    since the last completed piece of work is kept, and the rest becomes a short record.
+    form: input format, one of `formats()`. to: output format; default: the input format, or `anthropic` if that cannot be written.
+    force: continue although less than 90 % of the messages could be read. reading_back: a sentence for the summary that tells the model how to
+    read a removed text by its handle.
 
-    Raises CodeletError when it is no conversation, or cannot be written in that form.
+    Raises CodeletError if the input is not a conversation, or cannot be written in that format.
     """
     if isinstance(messages, (Sequence, Mapping)) and not isinstance(messages, (str, bytes)) and not messages:
         return Result(json.dumps(messages), {"tokens": {"before": 0, "after": 0}, "removed": [], "warnings": []}, {})
@@ -110,19 +110,19 @@ def compact(
 
 
 def inspect(messages: Conversation, *, form: str = "auto", force: bool = False, largest: int = 100) -> dict[str, Any]:
-    """What fills a conversation: tokens by kind and by tool, its largest items, repeats, what is out of date, turns and anchors."""
+    """Returns what fills a conversation: tokens by kind and by tool, largest items, repeated texts, outdated reads, turns, completed work."""
     return _object(_codelet.inspect(_bytes(messages), form, force, count("largest", largest)))
 
 
 def check(request: Conversation, *, vendor: str = "auto") -> list[Fault]:
-    """Where a request breaks its vendor's rules; empty where it would be taken. vendor: anthropic, openai, responses or gemini."""
+    """Returns the places where a request breaks its provider's rules. vendor: anthropic, openai, responses or gemini; default: by its format."""
     return [Fault(*fault) for fault in _codelet.check(_bytes(request), vendor)]
 
 
 def restore(removed: Result | Mapping[str, str] | str | bytes | os.PathLike[str], handle: str) -> str:
-    """The text that a handle stands for. A whole marker may be given in its place.
+    """Returns the removed text of a handle, or of a whole marker that contains one.
 
-    removed: a result, its `removed`, or the text or file that `codelet compact --removed` wrote. Raises KeyError when there is no such handle.
+    removed: a result, its `removed`, or the text or file that `codelet compact --removed` wrote. Raises KeyError if there is no such handle.
     """
     if isinstance(removed, Result):
         removed = removed.removed
@@ -144,21 +144,21 @@ def replay(
     form: str = "auto",
     force: bool = False,
 ) -> dict[str, Any]:
-    """What a session would have cost under other ways of editing its history, for each policy in dollars, tokens and cache breaks.
+    """Returns what a session would have cost under other context-editing policies: dollars, tokens and cache misses of each.
 
-    window: the model's context window in tokens. prices: a model whose prices count. policies: by default all.
+    window: the model's context window in tokens. prices: the model whose prices to use. policies: default: all.
     """
     names = [policies] if isinstance(policies, str) else list(policies)
     return _object(_codelet.replay(_bytes(messages), count("window", window), prices, names, form, force))
 
 
 def conversations(text: str | bytes | os.PathLike[str]) -> list[bytes]:
-    """The conversations of a data set (one a line, or the items of a list); the text itself where it holds one."""
+    """Splits a data set (one conversation per line, or a list) into its conversations; returns the text itself if it is one conversation."""
     return _codelet.conversations(_bytes(text))
 
 
 def formats() -> list[Form]:
-    """The forms of conversations that are read."""
+    """Returns the formats that can be read."""
     return [Form(*form) for form in _codelet.formats()]
 
 
@@ -172,7 +172,7 @@ def _bytes(conversation: Conversation) -> bytes:
         return bytes(conversation)
     if isinstance(conversation, str):
         if not conversation.lstrip().startswith(("{", "[")) and os.path.isfile(conversation):
-            raise CodeletError(f"{conversation!r} is the name of a file; a string is read as text: pass pathlib.Path({conversation!r})")
+            raise CodeletError(f"{conversation!r} is a file name, and strings are read as text; pass pathlib.Path({conversation!r})")
         return conversation.encode("utf-8", "surrogatepass")
     if isinstance(conversation, os.PathLike):
         with open(conversation, "rb") as file:

@@ -3,7 +3,7 @@ from builtins import list as _list
 __version__: str
 
 class CodeletError(ValueError):
-    """A conversation that cannot be read, written or played; the message says why."""
+    """A conversation that cannot be read, written or replayed; the message says why."""
 
 def compact(
     input: bytes, budget: int | None, window: int | None, form: str, to: str | None, force: bool, reading_back: str

@@ -19,7 +19,7 @@ def count(name: str, value: int | None) -> int | None:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} has to be a whole number, not {value!r}") from None
+        raise TypeError(f"{name} must be a whole number, not {value!r}") from None
     if not 0 <= number < 1 << 63:
-        raise CodeletError(f"{name} has to be a whole number from 0 on, not {value!r}")
+        raise CodeletError(f"{name} must be a whole number of at least 0, not {value!r}")
     return number

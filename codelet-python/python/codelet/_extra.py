@@ -13,5 +13,5 @@ def needs(extra: str, *, python: str = "") -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         version = f", with Python {python} or later" if python else ""
-        missing = f"there is no module {error.name!r}: pip install 'codelet-context[{extra}]'{version}"
+        missing = f"module {error.name!r} is missing: run pip install 'codelet-context[{extra}]'{version}"
         raise ModuleNotFoundError(missing, name=error.name, path=error.path) from error

@@ -1,4 +1,4 @@
-"""What a host sends of a conversation that it holds whole."""
+"""Fits the conversation of an agent into its model's context window."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ._count import count
 
 M = TypeVar("M")
 
-#: What a host may tell its model of the tool that `Fitter.recall` is.
+#: A description for a tool that calls `Fitter.recall`.
 RECALL = "Returns the whole text that a marker in the conversation stands for. handle: the six characters in the marker."
 
 
 class Fitter(Generic[M]):
-    """Keeps the conversations of a host within a context window.
+    """Keeps what an agent sends within a context window.
 
-    window: the model's context window in tokens, less what its reply may take. overhead: an estimate in tokens of what each request holds
-    beside its messages, such as definitions of tools. offers_recall: the model has a tool `recall`, which calls `Fitter.recall`.
-    form: that of the dicts that `dump` makes. dump: the items that a message is, in that form. load: the message that an item is.
+    window: the model's context window minus the maximum reply, in tokens. overhead: estimated tokens of everything else in a request, such as tool
+    definitions. offers_recall: the model has a tool `recall` that calls `Fitter.recall`.
+    form: the provider format of the items. dump: converts a message to items. load: converts an item to a message.
 
-    What is sent is a function of the conversation alone: it changes only where the window is full, extends what was sent before
-    elsewhere, and is the same in another process. A host may keep the result in place of the conversation, or bring all of it again.
+    The result depends only on the conversation, so another process gets the same. It is edited only when the window is full; between edits, each
+    result extends the previous one. Pass the whole conversation each time, or continue with the result.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class Fitter(Generic[M]):
         self.window, self.overhead = count("window", window), count("overhead", overhead)
         self.offers_recall, self.form = offers_recall, form
         self._dump, self._load = dump, load
-        #: What is not sent any more: the whole text behind each handle.
+        #: The removed texts by handle.
         self.removed: dict[str, str] = {}
 
     def fit(self, messages: Sequence[M], *, is_due: bool = False) -> list[M]:
-        """What is to be sent: messages as they are, and new ones in place of others. is_due: edit now, however full the window is."""
+        """Returns the messages to send: unchanged ones, and new ones that replace others. is_due: edit now, even if the window is not full."""
         items: list[bytes] = []
         owners: list[int] = []
         for at, message in enumerate(messages):
@@ -74,7 +74,7 @@ class Fitter(Generic[M]):
         return sent
 
     def recall(self, handle: str) -> str:
-        """The text behind a handle, or a sentence that says that there is none: what a tool answers."""
+        """Returns the removed text of a handle, or a sentence that there is none; meant as the answer of a tool."""
         text = _codelet.restore(removed_lines(self.removed), handle)
         return f"Nothing is kept under {handle!r}." if text is None else text
 
@@ -92,7 +92,7 @@ def _plain(value: Any) -> Any:
     """A message as the client libraries of vendors return it."""
     dump = getattr(value, "model_dump", None)
     if dump is None:
-        raise TypeError(f"{type(value).__name__} is no part of a conversation; expected dicts, lists, strings and numbers")
+        raise TypeError(f"{type(value).__name__} cannot be part of a conversation; expected dicts, lists, strings and numbers")
     return dump(mode="json", exclude_none=True)
 
 

@@ -1,4 +1,4 @@
-"""Tables of conversations: Arrow in, Arrow out, every row by itself on all cores, no Python for a row.
+"""Compacts tables of conversations: Arrow in, Arrow out, one row at a time on all cores, without Python code per row.
 
 >>> import pyarrow as pa
 >>> from codelet.arrow import compact_batch
@@ -6,9 +6,8 @@
 >>> compact_batch(table, budget=1000).column("tokens_after").to_pylist()
 [7, None]
 
-A column holds JSON text (string, binary, also large, as views or as a dictionary), or lists and structs as public data sets hold messages. The
-result has the columns that came, and behind them those that the function names. A row with which something is wrong is null there, and
-`error` says why; it never fails the others.
+A column holds JSON text (string, binary, also large, as views or as a dictionary), or messages as lists and structs. The result has the input's
+columns, followed by the new ones. If a row fails, its new columns are null and `error` has the reason; other rows are not affected.
 """
 
 from __future__ import annotations
@@ -50,11 +49,10 @@ def compact_batch(
     threads: int | None = None,
     prefix: str = "",
 ) -> B:
-    """Makes the conversation of each row smaller: `compacted` (JSON text), `tokens_before`, `tokens_after`, `error`.
+    """Compacts the conversation of each row: `compacted` (JSON text), `tokens_before`, `tokens_after`, `error`.
 
-    budget, window, form, to, force: as for `codelet.compact`. removed: also the texts that left, as `codelet restore` reads them (`removed`).
-    report: also what was found and done, as JSON (`report`). threads: by default as many as there are cores. prefix: before the names of
-    the new columns.
+    budget, window, form, to, force: as for `codelet.compact`. removed: adds `removed`, the removed texts as `codelet restore` reads them.
+    report: adds `report`, statistics as JSON. threads: default: number of cores. prefix: a prefix for the new columns.
     """
     size = count("threads", threads), count("budget", budget), count("window", window)
 
@@ -74,13 +72,13 @@ def inspect_batch(
     threads: int | None = None,
     prefix: str = "",
 ) -> B:
-    """What fills the conversation of each row: `tokens`, `message_count`, `inspection` (JSON of `codelet.inspect`), `error`."""
+    """Adds what fills the conversation of each row: `tokens`, `message_count`, `inspection` (JSON of `codelet.inspect`), `error`."""
     most, items = count("threads", threads), count("largest", largest)
     return _with(batch, column, prefix, lambda rows: _codelet.inspect_rows(rows, most, form, force, items))
 
 
 def check_batch(batch: B, *, column: str = "messages", vendor: str = "auto", threads: int | None = None, prefix: str = "") -> B:
-    """Where the request of each row breaks its vendor's rules: `fault_count`, `faults` (JSON of `codelet.check`), `error`."""
+    """Adds where the request of each row breaks its provider's rules: `fault_count`, `faults` (JSON of `codelet.check`), `error`."""
     most = count("threads", threads)
     return _with(batch, column, prefix, lambda rows: _codelet.check_rows(rows, most, vendor))
 
@@ -97,7 +95,7 @@ def replay_batch(
     threads: int | None = None,
     prefix: str = "",
 ) -> B:
-    """What the session of each row would have cost under other ways of editing its history: `replay` (JSON of `codelet.replay`), `error`."""
+    """Adds what the session of each row would have cost under other policies: `replay` (JSON of `codelet.replay`), `error`."""
     most, size = count("threads", threads), count("window", window)
 
     def work(rows: _codelet.Column) -> _Rows:
@@ -119,7 +117,7 @@ def _with(batch: B, column: str, prefix: str, work: Callable[[_codelet.Column], 
     for piece in _pieces(chunks):
         for name, buffers in work(_rows(piece, is_whole=True)).items():
             if prefix + name in batch.schema.names:
-                raise ValueError(f"there is a column {prefix + name!r} already; choose other names with prefix=")
+                raise ValueError(f"the table already has a column {prefix + name!r}; choose a prefix with prefix=")
             made.setdefault(name, []).append(_array(len(piece), *buffers))
     arrays, fields = list(batch.columns), list(batch.schema)
     for name, parts in made.items():
@@ -162,7 +160,7 @@ def _rows(array: pa.Array, *, is_whole: bool = False) -> _codelet.Column:
         # Whether bytes are a text is found out row by row.
         return _text(array.cast(pa.large_binary() if is_whole else pa.large_string()), is_json)
     except pa.ArrowNotImplementedError as error:
-        raise TypeError(f"a column of {kind} holds no conversations; expected JSON text, or lists and structs") from error
+        raise TypeError(f"a column of {kind} cannot contain conversations; expected JSON text, or lists and structs") from error
 
 
 def _text(array: pa.Array, is_json: bool) -> _codelet.Column:

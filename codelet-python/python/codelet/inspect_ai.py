@@ -13,9 +13,9 @@ with needs("inspect-ai"):
 
 
 class CompactionCodelet(CompactionStrategy):
-    """Compacts once Inspect finds its threshold passed; messages that stay keep their ids. window: the model's, in tokens.
+    """Compacts when the conversation exceeds Inspect's threshold; messages that stay keep their IDs. window: the model's context window in tokens.
 
-    Give the agent `recall(compaction)` as a tool as well, and say so by `offers_recall=True`.
+    Also give the agent the tool `recall(compaction)`, and set `offers_recall=True`.
     """
 
     def __init__(self, window: int, *, threshold: int | float = 0.9, overhead: int = 0, offers_recall: bool = False) -> None:
@@ -32,7 +32,7 @@ class CompactionCodelet(CompactionStrategy):
     async def compact(
         self, model: Model, messages: list[ChatMessage], tools: list[ToolInfo]
     ) -> tuple[list[ChatMessage], ChatMessageUser | None]:
-        """What is left of the messages."""
+        """Returns the compacted messages."""
         self._items = {id(message): list(await messages_to_openai([message])) for message in messages}
         left: list[ChatMessage] = []
         for message in self.fitter.fit(messages, is_due=True):
@@ -43,7 +43,7 @@ class CompactionCodelet(CompactionStrategy):
 
 @tool
 def recall(compaction: CompactionCodelet) -> Tool:
-    """The tool that returns what the compaction has removed."""
+    """Returns a tool that reads removed texts."""
 
     async def execute(handle: str) -> str:
         """Returns the whole text that a marker in the conversation stands for.

@@ -14,7 +14,7 @@ with needs("langchain"):
 
 
 class CodeletEdit:
-    """A `ContextEdit`: messages that leave are told in a summary; the others stay the objects that they are."""
+    """A `ContextEdit`: removed messages become a summary; the others stay the same objects."""
 
     def __init__(self, window: int, *, overhead: int = 0, offers_recall: bool = False) -> None:
         self.fitter: Fitter[Any] = Fitter(
@@ -26,12 +26,12 @@ class CodeletEdit:
         )
 
     def apply(self, messages: list[AnyMessage], *, count_tokens: Any = None) -> None:
-        """Edits the list in place, if the window is full."""
+        """Edits the list in place if the context window is full."""
         messages[:] = self.fitter.fit(messages)
 
 
 class CodeletMiddleware(ContextEditingMiddleware):
-    """Fits what the model gets into its context window, and gives the agent a tool `recall`. The agent's state keeps all messages."""
+    """Keeps requests within the model's context window and adds a tool `recall`. The agent's state keeps all messages."""
 
     def __init__(self, window: int, *, overhead: int = 0) -> None:
         edit = CodeletEdit(window, overhead=overhead, offers_recall=True)

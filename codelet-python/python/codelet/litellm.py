@@ -13,7 +13,7 @@ with needs("litellm"):
 
 
 class CodeletGuardrail(CustomGuardrail):
-    """Fits the messages of each request into the context window before it goes out. Requests bring all of them again."""
+    """Keeps the messages of each request within the context window. Requests must contain the whole conversation."""
 
     def __init__(self, window: int = 200_000, *, overhead: int = 0, **kwargs: Any) -> None:
         kwargs.setdefault("guardrail_name", "codelet")
@@ -23,7 +23,7 @@ class CodeletGuardrail(CustomGuardrail):
         self.fitter: Fitter[Any] = Fitter(window, overhead=overhead, dump=lambda message: [message], load=lambda item: item)
 
     async def async_pre_call_hook(self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: Any) -> dict[str, Any]:
-        """The request, with what is sent of its messages."""
+        """Returns the request with the messages to send."""
         messages = data.get("messages")
         if isinstance(messages, list) and messages:
             data["messages"] = self.fitter.fit(messages)

@@ -13,9 +13,9 @@ with needs("openai-agents"):
 
 
 class InputFilter:
-    """Fits the items of each model call into the context window. The run and its session keep all of them.
+    """Keeps the items of each model call within the context window. The run and its session keep all items.
 
-    Give the agent `InputFilter.tool` as well, and say so by `offers_recall=True`.
+    Also give the agent the tool `InputFilter.tool`, and set `offers_recall=True`.
     """
 
     def __init__(self, window: int, *, overhead: int = 0, offers_recall: bool = False) -> None:

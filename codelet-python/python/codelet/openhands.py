@@ -19,7 +19,7 @@ _PLAIN = {"force_string_serializer": False, "send_reasoning_content": False}
 
 
 class FittedEvent(LLMConvertibleEvent):
-    """A message that stands in place of events; it is shown to the model and never stored."""
+    """A message that replaces events in requests; it is never stored."""
 
     source: str = "environment"  # type: ignore[assignment]
     message: Message
@@ -30,7 +30,7 @@ class FittedEvent(LLMConvertibleEvent):
 
 
 class CodeletCondenser(CondenserBase):
-    """Fits what the model gets of the events into its context window. The conversation keeps all of them."""
+    """Keeps the events in requests within the model's context window. The conversation keeps all events."""
 
     window: int = Field(default=200_000, gt=0)
     overhead: int = Field(default=0, ge=0)
@@ -38,13 +38,13 @@ class CodeletCondenser(CondenserBase):
 
     @property
     def fitter(self) -> Fitter[Any]:
-        """What fits them, with what is not shown any more."""
+        """The fitter, with the removed texts."""
         if self._fitter is None:
             self._fitter = Fitter(self.window, overhead=self.overhead, dump=_dump, load=lambda item: [_load(item)])
         return self._fitter
 
     def condense(self, view: View, agent_llm: LLM | None = None) -> View:
-        """The events that are shown."""
+        """Returns the events to send."""
         steps: list[list[LLMConvertibleEvent]] = []
         for event in view.events:
             # The calls of one reply are one message.

@@ -17,7 +17,7 @@ with needs("pydantic-ai"):
 
 
 class History:
-    """Fits the history into the context window. The agent goes on with what is left of it. `History.recall` can be one of its tools."""
+    """Keeps the history within the context window; the agent continues with the result. Register `History.recall` as a tool to read removed texts."""
 
     def __init__(self, window: int, *, overhead: int = 0, offers_recall: bool = False) -> None:
         self.fitter: Fitter[m.ModelMessage] = Fitter(

@@ -2,9 +2,10 @@
 
     python -m codelet.ray compact IN OUT --budget 20000
 
-OUT/rows is the result, in parts (`part-00000`, …). Each holds the rows of some files of IN and appears whole or not at all, so the same command
-goes on where it was, without doubles and without losses. OUT/failed has the rows that could not be compacted, with their `error`. IN and OUT are
-folders that all workers see: a task reads, compacts and writes some row groups by itself, so that no rows are handed from worker to worker.
+OUT/rows has the result in parts (`part-00000`, …). A part has the rows of some files of IN and appears whole or not at all, so repeating the
+command continues after an interruption, without duplicates or losses. OUT/failed has the rows that could not be compacted, with their `error`.
+IN and OUT must be directories that all workers can access: each task reads, compacts and writes some row groups by itself, so no rows move
+between workers.
 """
 
 from __future__ import annotations
@@ -146,13 +147,13 @@ class Job:
         """Takes the lock of the output, says there how it is made, and takes away what was not finished."""
         out = self.out.resolve()
         if not self.source.is_dir():
-            raise ValueError(f"{self.source} is no folder")
+            raise ValueError(f"{self.source} is not a directory")
         if out.is_relative_to(self.source) or self.source.is_relative_to(out):
-            raise ValueError(f"{self.out} must not lie in {self.source}, nor above it")
+            raise ValueError(f"{self.out} and {self.source} must not be inside each other")
         out.mkdir(parents=True, exist_ok=True)
         is_new = not any(file.name != _HOW for file in out.iterdir())
         if not is_new and not (out / _HOW).exists():
-            raise ValueError(f"{self.out} holds files that are not of an earlier run; name a new folder")
+            raise ValueError(f"{self.out} contains files that are not from an earlier run; use a new directory")
         lock = open(out / _HOW, "a+")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -161,7 +162,7 @@ class Job:
         how, before = json.dumps({"column": self.column, "keep": self.keep, **self.how}, sort_keys=True), (out / _HOW).read_text()
         if before != how:
             if not is_new:
-                raise ValueError(f"{self.out} holds results of other options ({before}); repeat those, or name a new folder")
+                raise ValueError(f"{self.out} has results with other options ({before}); use these options, or a new directory")
             (out / _HOW).write_text(how)
         failed = (part for part in out.glob("failed/*") if not (out / "rows" / part.name).exists())
         for left in (*out.glob(_UNFINISHED + "*"), *failed):
@@ -191,17 +192,17 @@ class Job:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m codelet.ray", description="Compacts Parquet files of conversations with Ray.")
     command = parser.add_subparsers(required=True).add_parser("compact", help="compact the conversations of all rows")
-    command.add_argument("source", metavar="IN", type=Path, help="a folder of Parquet files")
-    command.add_argument("out", metavar="OUT", type=Path, help="a folder that all workers see; the same command goes on where it was")
+    command.add_argument("source", metavar="IN", type=Path, help="directory of Parquet files")
+    command.add_argument("out", metavar="OUT", type=Path, help="output directory, accessible to all workers; repeat the command to continue")
     command.add_argument("--column", default="messages", help="the column with the conversations [default: messages]")
-    command.add_argument("--keep", action="store_true", help="keep that column beside `compacted`")
-    command.add_argument("--budget", type=int, metavar="TOKENS", help="target size")
+    command.add_argument("--keep", action="store_true", help="keep that column in the result")
+    command.add_argument("--budget", type=int, metavar="TOKENS", help="target size in tokens")
     command.add_argument("--window", type=int, metavar="TOKENS", help="compact only if a session with this context window would")
     command.add_argument("--from", dest="form", default="auto", help="input format [default: auto]")
     command.add_argument("--to", help="output format [default: the input format if it can be written, else anthropic]")
     command.add_argument("--force", action="store_true", help="continue although less than 90 %% of the messages could be read")
-    command.add_argument("--part-files", type=int, metavar="N", help="files that make a part [default: as many as hold 256 MB]")
-    command.add_argument("--address", help="a cluster [default: this machine]")
+    command.add_argument("--part-files", type=int, metavar="N", help="input files per part [default: as many as have 256 MB]")
+    command.add_argument("--address", help="address of a running Ray cluster [default: start Ray on this machine]")
     command.add_argument("--workers", type=int, metavar="N", help="cores to use on this machine [default: all]")
     args = vars(parser.parse_args(argv))
     address, workers = args.pop("address"), args.pop("workers")
@@ -214,7 +215,7 @@ def main(argv: list[str] | None = None) -> int:
     except (CodeletError, ValueError) as error:
         parser.error(str(error))
     lines = ["{tokens_before:,} → {tokens_after:,} tokens in {rows:,} rows; {failed:,} rows failed".format(**told)]
-    lines += [f"{time.monotonic() - began:.1f} s without the start of Ray", *(f"{file}: {reason}" for file, reason in job.bad.items())]
+    lines += [f"{time.monotonic() - began:.1f} s, without starting Ray", *(f"{file}: {reason}" for file, reason in job.bad.items())]
     print(*lines, sep="\n", file=sys.stderr)
     return 1 if told["failed"] or job.bad else 0
 

@@ -8,7 +8,7 @@ pub fn parts(dollars: Dollars, refetch: f64) -> [(&'static str, &'static str, f6
     [
         ("read from the cache", "read", dollars.read),
         ("written to the cache", "write", dollars.write),
-        ("prompt without the cache", "fresh", dollars.fresh),
+        ("not cached", "fresh", dollars.fresh),
         ("replies", "output", dollars.output),
         ("reading again", "again", refetch),
     ]

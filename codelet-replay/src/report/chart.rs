@@ -104,7 +104,7 @@ pub fn occupancy(html: &mut Html, at: usize, course: &Course, buckets: &[Bucket]
     let title = format!("Tokens of each request by kind, {}", course.name);
     let sums = course.run.sums();
     let description = format!(
-        "{}; the fullest holds {} tokens of a window of {}; {}.",
+        "{}; the largest has {} tokens of a window of {}; {}.",
         count(steps as u64, "request", "requests"),
         number(sums.peak),
         number(window),
@@ -151,9 +151,9 @@ pub fn cache(html: &mut Html, at: usize, course: &Course, buckets: &[Bucket]) {
     let description = format!(
         "{} of all prompt tokens were read from the cache; {}, {}, {}.",
         percent(sums.hit_share()),
-        count(sums.planned, "planned break", "planned breaks"),
-        count(sums.cold, "break by expiry", "breaks by expiry"),
-        count(sums.unplanned, "unplanned break", "unplanned breaks"),
+        count(sums.planned, "cache miss after an edit", "cache misses after edits"),
+        count(sums.cold, "after expiry", "after expiry"),
+        count(sums.unplanned, "unknown cache miss", "unknown cache misses"),
     );
     let steps = course.run.steps.len();
     frame(html, "low", |html| {

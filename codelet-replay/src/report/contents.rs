@@ -50,8 +50,8 @@ fn kinds(html: &mut Html, report: &Report, course: Option<&Course>) {
     let all_sent = sent.iter().fold(0_u64, |sum, tokens| sum.saturating_add(*tokens));
     let columns = [
         words("Kind"),
-        words("Said once"),
-        figures("Parts"),
+        words("Size"),
+        figures("Items"),
         figures("Tokens"),
         figures("Share"),
         figures("Sent, all requests"),
@@ -84,7 +84,7 @@ fn kinds(html: &mut Html, report: &Report, course: Option<&Course>) {
         rows.push(vec![
             Cell::Drawn(Box::new(|html: &mut Html| {
                 swatch(html, 0);
-                html.text("tools and head");
+                html.text("tools and system prompt");
             })),
             Cell::Own(String::new()),
             Cell::none(0.0),
@@ -95,14 +95,12 @@ fn kinds(html: &mut Html, report: &Report, course: Option<&Course>) {
         ]);
     }
     let caption = match course {
-        Some(course) if course.is_billed => {
-            "What was said, and what of it was sent in all requests together".to_owned()
-        }
+        Some(course) if course.is_billed => "Content, and how much of it was sent in all requests together".to_owned(),
         Some(course) => format!(
-            "What was said, and what of it was sent in all requests together under {}",
+            "Content, and how much of it was sent in all requests together under {}",
             course.name
         ),
-        None => "What was said".to_owned(),
+        None => "Content".to_owned(),
     };
     table(html, "kinds", &caption, &columns, rows);
 }
@@ -120,7 +118,7 @@ fn tools(html: &mut Html, report: &Report) {
     ];
     let rows = found.tools.iter().take(MOST_TOOLS).map(|tool| {
         let length = tool.tokens() as f64;
-        let name = if tool.tool.is_empty() { "(no call)" } else { &*tool.tool };
+        let name = if tool.tool.is_empty() { "(unknown)" } else { &*tool.tool };
         vec![
             Cell::Foreign(name.to_owned()),
             Cell::Drawn(Box::new(move |html: &mut Html| bars::plain(html, length, most, "read"))),
@@ -131,7 +129,7 @@ fn tools(html: &mut Html, report: &Report) {
         ]
     });
     let caption = match found.tools.len() {
-        all if all > MOST_TOOLS => format!("Tools: the {MOST_TOOLS} heaviest of {}", number(all as u64)),
+        all if all > MOST_TOOLS => format!("Tools: the {MOST_TOOLS} largest of {}", number(all as u64)),
         _ => "Tools".to_owned(),
     };
     table(html, "tools", &caption, &columns, rows.collect());
@@ -149,7 +147,7 @@ fn largest(html: &mut Html, report: &Report) {
         figures("Requests since"),
     ];
     if has_handles {
-        columns.push(words("Removed; read it back with"));
+        columns.push(words("Removed; recall with"));
     }
     let row = |item: &Item| {
         let age = report.ages.get(item.message).copied().unwrap_or(0);
@@ -173,9 +171,9 @@ fn largest(html: &mut Html, report: &Report) {
     let parts: usize = found.kinds.values().map(|share| share.parts).sum();
     let shown = found.largest.len().min(LARGEST);
     let caption = if shown < parts {
-        format!("The {shown} largest of {} parts", number(parts as u64))
+        format!("The {shown} largest of {} items", number(parts as u64))
     } else {
-        "All parts, the largest first".to_owned()
+        "All items, largest first".to_owned()
     };
     table(
         html,

@@ -70,7 +70,7 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
     });
     if let Some(refused) = course.run.refused {
         let words = format!(
-            "Ended at request {}: its {} tokens do not fit into the context window of {}, whatever is removed. A \
+            "Ended at request {}: its {} tokens do not fit into the context window of {}, even compacted. A \
              provider would reject it, so later requests are not counted, and the policy has no share.",
             number(refused.step as u64 + 1),
             number(refused.tokens),
@@ -112,13 +112,13 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
     });
     html.line("h3", &[], "Edits");
     edits(html, report, at, course);
-    html.line("h3", &[], "The cache");
+    html.line("h3", &[], "Cache");
     chart::cache(html, at, course, &buckets);
     html.element("ul", &[("class", "legend")], |html| {
         for (class, words) in [
             ("read", "read from the cache"),
             ("write", "written to the cache"),
-            ("fresh", "neither"),
+            ("fresh", "not cached"),
         ] {
             html.element("li", &[], |html| {
                 chart::swatch_in(html, ("class", class));
@@ -127,8 +127,8 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
         }
         // A recording is replayed with one model.
         let elsewhere = (sums.elsewhere > 0).then_some(("elsewhere", "◇", "another model or other tools"));
-        let known = [("planned", "◆", "broken by an edit"), ("cold", "○", "expired")];
-        let unknown = ("unplanned", "✕", "broken for no known reason");
+        let known = [("planned", "◆", "missed after an edit"), ("cold", "○", "expired")];
+        let unknown = ("unplanned", "✕", "missed for an unknown reason");
         for (class, sign, words) in known.into_iter().chain(elsewhere).chain([unknown]) {
             html.element("li", &[], |html| {
                 html.line(
@@ -141,7 +141,7 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
         }
     });
     let broken = course.run.steps.iter().filter(|step| step.broken.is_some()).count();
-    marked(html, "breaks", "lost most", broken);
+    marked(html, "cache misses", "lost most", broken);
     breaks(html, at, course);
     html.element(
         "script",
@@ -165,7 +165,7 @@ fn readout(html: &mut Html, at: usize, buckets: &[Bucket]) {
     html.element("div", &[("class", "follow"), ("data-course", &number_of)], |html| {
         html.element("p", &[("class", "readout")], |html| {
             html.line("strong", &[], &format!("Request {}", number(bucket.fullest as u64 + 1)));
-            html.text(", the fullest: ");
+            html.text(", the largest: ");
             let mut parts: Vec<(usize, u64)> = bucket.layers.iter().copied().enumerate().collect();
             parts.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
             let parts: Vec<String> = parts
@@ -199,7 +199,7 @@ fn steps(course: &Course, buckets: &[Bucket]) -> Value {
                 if let Some(broken) = step.broken {
                     let lost = number(broken.lost);
                     marks.push(format!(
-                        "{} break at {}: {lost} tokens",
+                        "{} cache miss at {}: {lost} tokens",
                         broken.cause.name(),
                         number(at as u64 + 1)
                     ));
@@ -230,7 +230,7 @@ fn steps(course: &Course, buckets: &[Bucket]) -> Value {
 fn marked(html: &mut Html, what: &str, which: &str, all: usize) {
     if all > chart::MOST_MARKS {
         let (shown, all) = (number(chart::MOST_MARKS as u64), number(all as u64));
-        let words = format!("Marked are the {shown} {what} that {which}, of {all}.");
+        let words = format!("Only the {shown} {what} of {all} that {which} are marked.");
         html.line("p", &[("class", "small")], &words);
     }
 }
@@ -243,22 +243,22 @@ fn layers(html: &mut Html, at: usize, buckets: &[Bucket]) {
     let is_gathered = buckets.iter().any(|bucket| bucket.steps.len() > 1);
     let mut columns = vec![words(if is_gathered { "Requests" } else { "Request" })];
     if is_gathered {
-        columns.push(figures("The fullest"));
+        columns.push(figures("Largest"));
     }
     columns.extend(shown.iter().map(|&at| figures(layer(at))));
-    columns.push(figures("all"));
+    columns.push(figures("All"));
     columns.extend(if is_gathered {
         [
-            figures("Read by all"),
-            figures("Written by all"),
-            figures("Neither"),
+            figures("Read from cache"),
+            figures("Written to cache"),
+            figures("Not cached"),
             figures("Share read"),
         ]
     } else {
         [
-            figures("Read"),
-            figures("Written"),
-            figures("Neither"),
+            figures("Read from cache"),
+            figures("Written to cache"),
+            figures("Not cached"),
             figures("Share read"),
         ]
     });
@@ -281,16 +281,16 @@ fn layers(html: &mut Html, at: usize, buckets: &[Bucket]) {
         row
     });
     let caption = if is_gathered {
-        "Each column of the charts: tokens of its fullest request by kind, and of all its requests by what the cache did"
+        "Chart columns: tokens of the largest request by kind, and cache use of all requests of the column"
     } else {
-        "Tokens of each request by kind, and by what the cache did"
+        "Tokens of each request by kind, and its cache use"
     };
     table(html, &format!("layers-{at}"), caption, &columns, rows.collect());
 }
 
 fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
     if course.edits.is_empty() {
-        html.line("p", &[], "Nothing that was sent has been edited.");
+        html.line("p", &[], "The context was not edited.");
         return;
     }
     let sum = |of: fn(&Edit) -> f64| course.edits.iter().map(of).sum::<f64>();
@@ -311,7 +311,9 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
     }
     let compacts = |other: &Course| other.is_never() && !other.edits.is_empty();
     let more = match report.courses.iter().any(compacts) && !course.is_never() && !course.is_billed {
-        true => " Never editing compacts too when the window is full, so the dollars below differ by less.",
+        true => {
+            " The policy never also compacts when the window is full, so the difference in the table of dollars is smaller."
+        }
         false => "",
     };
     html.line("p", &[], &format!("{told}.{more}"));
@@ -320,14 +322,14 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
         words("Before request"),
         words("Reason"),
         figures("Tokens before"),
-        figures("after"),
-        figures("removed"),
+        figures("Tokens after"),
+        figures("Removed"),
         figures(if course.is_billed { "Cost, predicted" } else { "Cost" }),
     ];
     if has_actual {
         columns.push(figures("Cost, billed"));
     }
-    columns.push(figures("Saved since"));
+    columns.push(figures("Saved"));
     let mut shown: Vec<(usize, &Edit)> = course.edits.iter().enumerate().collect();
     shown.sort_by_key(|(_, edit)| std::cmp::Reverse(edit.before.abs_diff(edit.after)));
     shown.truncate(MOST_ROWS);
@@ -360,21 +362,17 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
     let steps = course.run.steps.iter().enumerate();
     let mut broken: Vec<_> = steps.filter_map(|(at, step)| Some((at, step, step.broken?))).collect();
     if broken.is_empty() {
-        html.line(
-            "p",
-            &[],
-            "Every request read everything that the previous one had left in the cache.",
-        );
+        html.line("p", &[], "No cache misses.");
         return;
     }
     let told = format!(
-        "{} of all prompt tokens were read from the cache. Breaks: {} by edits, {} by expiry, {}{} for no known reason.",
+        "{} of all prompt tokens were read from the cache. Cache misses: {} after edits, {} after expiry, {}{} for unknown reasons.",
         percent(sums.hit_share()),
         number(sums.planned),
         number(sums.cold),
         match sums.elsewhere {
             0 => String::new(),
-            some => format!("{} by switching the model or tools, ", number(some)),
+            some => format!("{} after a change of model or tools, ", number(some)),
         },
         number(sums.unplanned),
     );
@@ -383,7 +381,7 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
     broken.sort_by_key(|(_, _, broken)| std::cmp::Reverse(broken.lost));
     broken.truncate(MOST_ROWS);
     broken.sort_by_key(|(at, _, _)| *at);
-    let caption = bounded("Breaks", "that lost most", broken.len(), all);
+    let caption = bounded("Cache misses", "that lost most", broken.len(), all);
     let columns = [
         words("Request"),
         words("Reason"),
@@ -399,7 +397,7 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
             (crate::run::Cause::Cold, Some(edit)) => format!("expired; edit ({})", edit.reason),
             (crate::run::Cause::Cold, None) => "expired".to_owned(),
             (crate::run::Cause::Elsewhere, _) => "another model or other tools".to_owned(),
-            (crate::run::Cause::Unplanned, _) => "not known".to_owned(),
+            (crate::run::Cause::Unplanned, _) => "unknown".to_owned(),
         };
         vec![
             Cell::Figure(number(at as u64 + 1), at as f64),

@@ -29,7 +29,7 @@
     const share = prompt > 0 ? `${(100 * read / prompt).toFixed(1)} % from the cache` : "nothing sent";
     const list = parts.map(([one, layer]) => `${layer} ${figures.format(one)}`).join(", ");
     const head = `Request ${figures.format(fullest)}`;
-    const among = to > from ? ` (fullest of ${figures.format(from)}–${figures.format(to)})` : "";
+    const among = to > from ? ` (largest of ${figures.format(from)}–${figures.format(to)})` : "";
     const tail = `${among}: ${figures.format(all)} tokens (${list}) · ${share} · ${spent} so far${marks ? ` · ${marks}` : ""}`;
     return [head, tail];
   };

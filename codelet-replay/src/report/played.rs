@@ -28,8 +28,7 @@ pub fn played(session: &Session, agent: &str, runs: Vec<Run>, settings: &Setting
     let mut notes = notes(session, settings);
     notes.extend(runs.iter().filter(|run| run.left_out > 0).map(|run| {
         format!(
-            "Under {} nothing was edited before {}: it looks at all that is sent each time, which takes too long in a session of \
-             this length.",
+            "{} was not applied before {}: it looks at the whole context each time, which takes too long in a session of this length.",
             run.policy.name(),
             count(run.left_out, "request", "requests"),
         )
@@ -99,15 +98,14 @@ fn notes(session: &Session, settings: &Settings) -> Vec<String> {
     }
     if session.models().len() > 1 {
         notes.push(format!(
-            "The recording names several models. What was billed is priced by the model of each request; the policies are \
-             all played at the prices of the card {}.",
+            "The recording names several models. Bills use the price of the model of each request; all policies \
+             use the price card {}.",
             settings.card.name
         ));
     }
     if session.false_bills > 0 {
         notes.push(format!(
-            "{} ignored: more tokens than the conversation can have, that is, more than one per recorded byte \
-             plus a million.",
+            "{} ignored: more tokens than the conversation can have (one per recorded byte plus a million).",
             count(session.false_bills as u64, "bill was", "bills were"),
         ));
     }

@@ -20,7 +20,7 @@ pub fn section(html: &mut Html, report: &Report, courses: &[Course]) {
         };
         html.line("h2", &[("id", "dollars")], title);
         let simulated = "the same conversation, request by request, under each policy; replies cost the same under all. \
-                         Reading again is the cost of rereading removed content when it was needed later.";
+                         Reading again: the cost of reading removed content again when it was needed later.";
         let words = match (report.is_live, report.is_priced, is_simulated) {
             (false, ..) => format!("Simulated: {simulated}"),
             (true, true, true) => {
@@ -78,13 +78,13 @@ fn costs(html: &mut Html, courses: &[Course]) {
     let never = never.map(|never| never.run.sums().cost()).filter(|&never| never > 0.0);
     let mut columns = vec![words("Policy"), words("Dollars"), figures("All")];
     if never.is_some() {
-        columns.push(figures("of never"));
+        columns.push(figures("Of never"));
     }
     columns.extend([
         figures("Read"),
         figures("Written"),
-        figures("Without cache"),
-        figures("Replies"),
+        figures("Not cached"),
+        figures("Output"),
     ]);
     if is_simulated {
         columns.push(figures("Reading again"));
@@ -116,7 +116,7 @@ fn costs(html: &mut Html, courses: &[Course]) {
     for course in courses {
         if let Some(refused) = course.run.refused {
             let words = format!(
-                "{} ended at request {}, which did not fit: its dollars are those until then, and it has no share.",
+                "{} ended at request {}, which did not fit: the dollars are those up to then, and there is no share.",
                 course.name,
                 number(refused.step as u64 + 1),
             );
@@ -135,14 +135,14 @@ fn rest(html: &mut Html, courses: &[Course]) {
     let columns = [
         words("Policy"),
         figures("Cached"),
-        figures("Edit breaks"),
-        figures("Expired"),
-        figures("Unplanned"),
+        figures("Missed: edit"),
+        figures("Missed: expired"),
+        figures("Missed: unknown"),
         figures("Edits"),
-        figures("Fullest"),
+        figures("Largest"),
         figures("Mean"),
         figures("Refused"),
-        figures("Still shown"),
+        figures("Still in context"),
     ];
     let plain = |value: u64| Cell::Figure(number(value), value as f64);
     let rows = courses.iter().map(|course| {
@@ -163,7 +163,7 @@ fn rest(html: &mut Html, courses: &[Course]) {
     table(
         html,
         "policies",
-        "Cache, window and what was still shown when it was referred to",
+        "Cache reads and misses, requests, and content that was still in context when needed",
         &columns,
         rows.collect(),
     );
@@ -199,8 +199,7 @@ fn together(html: &mut Html, sessions: usize, totals: &[Total]) {
             Cell::Figure(number(total.compared as u64), total.compared as f64),
         ]
     });
-    let caption =
-        "All sessions as a share of what they cost without edits, with the 95 % interval from drawing sessions";
+    let caption = "All sessions as a share of their cost under never, with a 95 % interval from resampled sessions";
     table(html, "together", caption, &columns, rows.collect());
     for total in totals.iter().filter(|total| total.refused > 0) {
         let words = format!(

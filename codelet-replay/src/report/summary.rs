@@ -13,7 +13,7 @@ pub fn banner(html: &mut Html, report: &Report) {
     html.element("div", &[("class", "brand")], |html| {
         html.line("span", &[("class", "mark"), ("aria-hidden", "true")], "▤");
         html.text(if report.is_live {
-            "Codelet · live session"
+            "Codelet · current session"
         } else {
             "Codelet · session report"
         });
@@ -66,7 +66,7 @@ pub fn section(html: &mut Html, report: &Report, courses: &[Course], first: usiz
 fn billed(report: &Report, course: &Course, courses: &[Course], never: Option<&Course>) -> String {
     let sums = course.run.sums();
     let mut words = format!(
-        "{} sent {} prompt tokens, of which {} were read from the cache, and brought {} tokens of replies",
+        "{} sent {} prompt tokens, of which {} were read from the cache, and returned {} tokens",
         count(sums.steps, "request", "requests"),
         number(sums.usage.prompt()),
         percent(sums.hit_share()),
@@ -76,16 +76,16 @@ fn billed(report: &Report, course: &Course, courses: &[Course], never: Option<&C
         words += &format!(", for {}", dollars(sums.dollars.total()));
     }
     words += &match course.edits.len() {
-        0 => ". Nothing that was sent has been edited.".to_owned(),
-        1 => ". What was sent has been edited once.".to_owned(),
-        edits => format!(". What was sent has been edited {} times.", number(edits as u64)),
+        0 => ". The context was not edited.".to_owned(),
+        1 => ". The context was edited once.".to_owned(),
+        edits => format!(". The context was edited {} times.", number(edits as u64)),
     };
     words += &match report.beside {
         0 => String::new(),
-        1 => " One of the requests left nothing in the conversation: it kept the cache alive, or asked for a summary."
+        1 => " One of the requests is not part of the conversation: it kept the cache alive, or asked for a summary."
             .to_owned(),
         some => format!(
-            " {} of the requests left nothing in the conversation: they kept the cache alive, or asked for summaries.",
+            " {} of the requests are not part of the conversation: they kept the cache alive, or asked for summaries.",
             number(some)
         ),
     };
@@ -121,7 +121,7 @@ fn earlier(report: &Report) -> String {
         false => String::new(),
     };
     format!(
-        " {}{for_all} came before /clear; the session's cost includes them, this page does not.",
+        " {}{for_all} came before /clear; they are in the session's cost, but not on this page.",
         count(requests, "more request", "more requests")
     )
 }
@@ -196,15 +196,15 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
         (
             "Requests",
             number(sums.steps),
-            format!("{} tokens of replies", number(sums.usage.output)),
+            format!("{} output tokens", number(sums.usage.output)),
         ),
         (
             "Prompt tokens",
             number(sums.usage.prompt()),
-            format!("{} a request", number(sums.mean().round() as u64)),
+            format!("{} per request", number(sums.mean().round() as u64)),
         ),
         (
-            "Fullest request",
+            "Largest request",
             number(sums.peak),
             format!(
                 "{} of the window",
@@ -216,8 +216,8 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
             percent(sums.hit_share()),
             count(
                 sums.planned + sums.cold + sums.elsewhere + sums.unplanned,
-                "break",
-                "breaks",
+                "cache miss",
+                "cache misses",
             ),
         ),
     ];
@@ -232,7 +232,7 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
     }
     if !report.is_live {
         tiles.push((
-            "Still shown when needed",
+            "Still in context when needed",
             percent(sums.recall()),
             format!("of {}", count(sums.referred, "reference", "references")),
         ));
@@ -261,13 +261,13 @@ fn against_bills(report: &Report) -> Option<String> {
             return None;
         }
         let bills = if report.has_bills {
-            ", and what was billed is left out"
+            ", and billed costs are left out"
         } else {
             ""
         };
         return Some(format!(
             "The price of the recorded model ({}) is unknown. Costs here use the price card {}{bills}; choose \
-             another card, or one of your own, with --prices.",
+             another card, or your own, with --prices.",
             names(),
             report.settings.card.name,
         ));
@@ -281,21 +281,21 @@ fn against_bills(report: &Report) -> Option<String> {
                 format!(" ({})", names())
             };
             format!(
-                " {} of a model whose price is not known{names} {} left out of that.",
+                " {} to a model without a known price{names} {} left out.",
                 count(all, "request", "requests"),
                 if all == 1 { "is" } else { "are" },
             )
         }
     };
     let error = |error: f64| match error {
-        _ if error.abs() < 0.000_5 => "exactly that".to_owned(),
+        _ if error.abs() < 0.000_5 => "exactly this".to_owned(),
         _ if error > 0.0 => format!("{} more", percent(error)),
         _ => format!("{} less", percent(-error)),
     };
     Some(format!(
-        "The recording's own {} were billed {} for their prompts, as they were sent then. From their times and sizes alone, \
-         the cache model here predicts {}; with the places where other sessions had filled the cache or the provider lost it, {}. The \
-         figures of the policies are simulated, not billed.{left_out}",
+        "The prompts of the recorded {} were billed {}. From their times and sizes alone, the simulation predicts {}; knowing \
+         where other sessions had filled the cache or the provider lost it, {}. The figures of the policies are simulated, not \
+         billed.{left_out}",
         count(check.requests as u64, "request", "requests"),
         dollars(check.billed),
         error(check.blind_error()),
@@ -311,7 +311,7 @@ pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
         false => csv::MOST_OTHER_ROWS,
     };
     html.element("section", &[("aria-labelledby", "figures")], |html| {
-        html.line("h2", &[("id", "figures")], "The figures as files");
+        html.line("h2", &[("id", "figures")], "Files");
         html.element("p", &[("class", "files")], |html| {
             for (at, course) in courses
                 .iter()
@@ -325,25 +325,20 @@ pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
                 csv::link(html, &file(course), &words, &csv::steps(course, most(at, course)));
             }
             if !courses.is_empty() {
-                csv::link(
-                    html,
-                    "columns.csv",
-                    "Columns of all charts (CSV)",
-                    &csv::columns(courses),
-                );
+                csv::link(html, "columns.csv", "Chart columns (CSV)", &csv::columns(courses));
                 csv::link(html, "policies.csv", "Policies (CSV)", &csv::policies(courses));
                 csv::link(html, "edits.csv", "Edits (CSV)", &csv::edits(courses));
             }
-            csv::link(html, "contents.csv", "What was said (CSV)", &csv::contents(report));
+            csv::link(html, "contents.csv", "Content (CSV)", &csv::contents(report));
         });
         let bounds = bounds(report, courses, most);
         if !bounds.is_empty() {
-            html.line("p", &[], "Not all fits:");
+            html.line("p", &[], "Some files are incomplete:");
             html.element("ul", &[("class", "notes")], |html| {
                 bounds.iter().for_each(|words| html.line("li", &[], words));
             });
         }
-        html.line("h2", &[("id", "how")], "Where the figures come from");
+        html.line("h2", &[("id", "how")], "About the figures");
         html.element("ul", &[("class", "notes")], |html| {
             for note in conditions(report).iter().chain(&report.notes) {
                 html.element("li", &[], |html| html.text(&clip(note, 600)));
@@ -367,34 +362,26 @@ fn bounds(report: &Report, courses: &[Course], most: impl Fn(usize, &Course) -> 
     let mut bound = |what: String, shown: usize, all: usize| {
         if shown < all {
             told.push(format!(
-                "{what} the first {} of {}",
+                "{what}: the first {} of {}",
                 number(shown as u64),
                 number(all as u64)
             ));
         }
     };
     for (at, course) in courses.iter().enumerate() {
-        bound(
-            format!("{} holds", file(course)),
-            most(at, course),
-            course.run.steps.len(),
-        );
+        bound(file(course), most(at, course), course.run.steps.len());
     }
     for (course, shown) in courses.iter().zip(csv::edits_shown(courses)) {
-        bound(format!("edits.csv holds of {}", course.name), shown, course.edits.len());
+        bound(format!("edits.csv, {}", course.name), shown, course.edits.len());
     }
     let found = &report.contents;
     bound(
-        "contents.csv holds of the tools, by size,".to_owned(),
+        "contents.csv, largest tools".to_owned(),
         csv::MOST_TOOLS,
         found.tools.len(),
     );
     let parts: usize = found.kinds.values().map(|share| share.parts).sum();
-    bound(
-        "contents.csv holds of all parts, by size,".to_owned(),
-        found.largest.len(),
-        parts,
-    );
+    bound("contents.csv, largest items".to_owned(), found.largest.len(), parts);
     told
 }
 
@@ -434,8 +421,8 @@ fn conditions(report: &Report) -> Vec<String> {
     }
     if report.is_live {
         notes.push(
-            "What an edit of the session itself saved is what each request since was expected to cost less, times their \
-             number."
+            "The saving of an edit in the session is what each later request was expected to cost less, times the number of \
+             these requests."
                 .to_owned(),
         );
     }
@@ -444,7 +431,7 @@ fn conditions(report: &Report) -> Vec<String> {
             notes.push(
                 "Every row but the first is simulated. The simulation scales text sizes to this session's billed usage and \
                  uses the recorded replies; it leaves out what you compacted, pinned or undid yourself. \
-                 So compare its rows with one another, and the bill with the row of the session's own policy."
+                 Compare these rows with one another, and the bill with the row of the session's own policy."
                     .to_owned(),
             );
         }
@@ -459,7 +446,7 @@ fn conditions(report: &Report) -> Vec<String> {
         ));
         notes.push(
             "The cost of a simulated edit is the price of writing the cached tokens after it again. Its saving is \
-             what the removed tokens would have cost in the requests after it, had they stayed to the end."
+             what the removed tokens would have cost in all later requests."
                 .to_owned(),
         );
     }

@@ -155,8 +155,8 @@ fn the_page_of_a_session_its_ledger_and_its_bill_say_the_same() {
         text.contains(&format!("{} requests sent", session.bill.0)),
         "{text:.3000}"
     );
-    assert!(text.contains("What was sent has been edited 3 times. 2 of the requests left nothing"));
-    assert!(text.contains("4 breaks") && text.contains("1 by switching the model"));
+    assert!(text.contains("The context was edited 3 times. 2 of the requests are not part"));
+    assert!(text.contains("4 cache misses") && text.contains("1 after a change of model"));
     assert!(text.contains(&format!("−{}", grouped(back))), "{back}");
 }
 

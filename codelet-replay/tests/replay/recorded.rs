@@ -111,7 +111,7 @@ fn an_unknown_model_is_priced_as_no_other_and_the_page_says_so() {
     let runs = vec![play(&some, Policy::Never, &settings())];
     let (_, text) = read(&page(&played(&some, "test", runs, &settings())));
     assert!(
-        text.contains("1 request of a model whose price is not known is left out"),
+        text.contains("1 request to a model without a known price is left out"),
         "{text}"
     );
 }
@@ -239,7 +239,7 @@ fn every_column_of_a_chart_is_in_a_table_with_its_peak_and_every_policy_has_its_
         );
     }
     assert!(tags.iter().any(|tag| tag.attribute("download") == Some("columns.csv")));
-    assert!(text.contains("Each column of the charts"));
+    assert!(text.contains("Chart columns: tokens of the largest request"));
     let rows = html.matches("<th scope=\"row\" class=\"figure\"").count();
     assert!(rows >= 3 * 240, "{rows}");
 }

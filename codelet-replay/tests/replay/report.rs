@@ -132,7 +132,7 @@ fn a_page_is_bounded_however_long_the_session() {
         short.len()
     );
     assert!(page.contains("6,001 requests in 240 columns"));
-    assert!(page.contains("requests-faithful.csv holds the first 5,000 of 6,001"));
+    assert!(page.contains("requests-faithful.csv: the first 5,000 of 6,001"));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_live_session_shows_its_bills_its_edits_and_what_can_be_read_back() {
         assert!(said.contains(&conversation.recall(handle, None).unwrap()));
     }
     let (_, text) = read(&page(&report));
-    assert!(text.contains("Codelet · live session") && text.contains("30 requests sent"));
+    assert!(text.contains("Codelet · current session") && text.contains("30 requests sent"));
     assert!(!text.contains("Simulated"));
     assert!(report.handles.values().all(|handle| text.contains(handle.as_str())));
 

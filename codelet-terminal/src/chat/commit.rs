@@ -21,8 +21,8 @@ impl<F: Front> Chat<F> {
         let permission = self.reach.gate.permission();
         if permission <= Permission::Read {
             let why = match permission {
-                Permission::Plan => "Nothing is committed in plan mode; /plan off leaves it.",
-                _ => "Nothing is committed under `read`; /permission edit permits it.",
+                Permission::Plan => "Not committed: plan mode is on; /plan off leaves it.",
+                _ => "Not committed: permission `read` allows no changes; /permission edit does.",
             };
             return self.refuse(Role::Warning, why);
         }
@@ -75,8 +75,8 @@ impl<F: Front> Chat<F> {
         }
         let why = match &shown {
             Some(shown) if shown.commit == commit => None,
-            Some(_) => Some("Not committed: files, hooks or the branch have changed. This is what would go in now."),
-            None => Some("Not committed yet. This is what would go in."),
+            Some(_) => Some("Not committed: files, hooks or the branch have changed. This would be committed now:"),
+            None => Some("Not committed yet. This would be committed:"),
         };
         if let Some(why) = why {
             self.say(Role::Warning, why);
@@ -106,7 +106,7 @@ impl<F: Front> Chat<F> {
         let look = self.front.look();
         self.front.print(commits::committed(&look, commit, made, message));
         if let Some(changed) = &made.changed {
-            self.say(Role::Warning, &format!("While it was committed, something {changed}."));
+            self.say(Role::Warning, &format!("During the commit, something {changed}."));
         }
         self.session.tell_commit(made);
     }

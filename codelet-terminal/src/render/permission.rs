@@ -320,7 +320,7 @@ mod tests {
             lines.iter().map(line_text).collect::<Vec<_>>().join("\n")
         };
         assert!(
-            shown(true).contains("in another way than when you permitted it"),
+            shown(true).contains("changed its description of this tool since you allowed it"),
             "{}",
             shown(true)
         );

@@ -47,7 +47,7 @@ pub fn list(prompts: &[PastPrompt], look: &Look) -> Vec<Line<'static>> {
         let older = format!("{}: 1 to {older}", count(older as u64, "older prompt"));
         lines.extend(paragraph(&older, Role::Dim, look));
     }
-    let how = "/rewind NUMBER shows what going back to before that prompt changes, and asks.";
+    let how = "/rewind NUMBER shows what would change, and asks before it goes back.";
     lines.extend(paragraph(how, Role::Dim, look));
     lines
 }

@@ -97,12 +97,12 @@ impl World {
         let directory = self.places().directory;
         let repository = Repository::of(&directory).ok_or("This is not a git repository.")?;
         if !repository.is_of_its_tree() {
-            return Err("The repository of this folder lies elsewhere and does not name it as its working tree; `! git commit` commits there.".to_owned());
+            return Err("The repository of this folder is elsewhere and does not list it as a working tree; `! git commit` commits there.".to_owned());
         }
         let under_way = UNDER_WAY.iter().find(|(name, ..)| repository.has_of_its_own(name));
         if let Some((_, what, ends)) = under_way {
             return Err(format!(
-                "A {what} is in progress, with a message of its own; `! {ends}` concludes it."
+                "A {what} is in progress and has its own message; `! {ends}` finishes it."
             ));
         }
         let stop_too = |stop: Option<&PipeReader>| stop.and_then(|stop| stop.try_clone().ok());
@@ -114,7 +114,7 @@ impl World {
             TIME,
             stop_too(stop),
         );
-        let git = git.ok_or("Git is missing, or there is no sandbox to run it in.")?;
+        let git = git.ok_or("Git is not installed, or there is no sandbox to run it in.")?;
         let root = repository.root().to_owned();
         let mut commit = self.changes(&git, &root, made)?;
         let real = RealGit {
@@ -129,7 +129,7 @@ impl World {
 
     /// The changes, from a git that obeys no settings of the repository.
     fn changes(&self, git: &Git, root: &Path, made: &[PathBuf]) -> Result<Committable, String> {
-        const SILENT: &str = "Git gave no answer, or took too long.";
+        const SILENT: &str = "Git did not answer, or took too long.";
         let named = |more: &[&'static str]| {
             let all = [
                 "diff",
@@ -306,7 +306,7 @@ impl World {
         let context = &self.reach.0;
         let permission = context.permission();
         if permission <= Permission::Read {
-            return Err("Nothing is committed under this permission.".to_owned());
+            return Err("This permission does not allow commits.".to_owned());
         }
         if self.committable(made, stop)? != *commit {
             return Err(CHANGED_MEANWHILE.to_owned());
@@ -337,7 +337,7 @@ impl World {
                 Some(&listed),
                 context.sandbox(permission),
             )?;
-            added.succeeded("Nothing was committed: git could not take in the new files")?;
+            added.succeeded("Nothing was committed: git could not add the new files")?;
         }
         let mut arguments = vec!["commit", "--quiet", "--cleanup=whitespace", "--file=-"];
         let all: Vec<&Changed> = commit.files.iter().collect();

@@ -543,7 +543,7 @@ fn a_change_of_a_long_file_is_shown_too() {
     trial.write("huge", "0123456789abcdef\n".repeat(700_000));
     let diff = shown(&trial, "Write", to_write("huge", "all gone\n")).unwrap();
     assert!(
-        diff.starts_with("… It takes the place of a file of 11.9 MB") && diff.ends_with("\n+all gone\n"),
+        diff.starts_with("… It replaces a file of 11.9 MB") && diff.ends_with("\n+all gone\n"),
         "{diff}"
     );
 }
@@ -560,13 +560,13 @@ fn an_edit_that_cannot_be_made_is_answered_before_anybody_is_asked() {
         let why = shown(&trial, "Edit", to_edit(file, old, "x")).unwrap_err();
         assert!(why.contains(part), "{why}");
     }
-    // Errors about a file elsewhere are shown only to the person.
+    // Errors about a file elsewhere that the model was not permitted to read are shown only to the person.
     let outside = trial.outside.join("a");
     std::fs::write(&outside, "one\none\n").unwrap();
     let edit = to_edit(outside, "one", "x");
     let diff = shown(&trial, "Edit", edit.clone()).unwrap();
     assert!(
-        diff.starts_with("… This edit cannot be made, so nothing would change: old_string occurs 2 times"),
+        diff.starts_with("… This edit cannot be made: old_string occurs 2 times"),
         "{diff}"
     );
     let refused = trial.failed("Edit", edit);
@@ -574,6 +574,13 @@ fn an_edit_that_cannot_be_made_is_answered_before_anybody_is_asked() {
         refused.starts_with("refused:") && !refused.contains("occurs"),
         "{refused}"
     );
+    // Once it was permitted to read the file, the error tells it nothing new.
+    let trial = Trial::with(Permission::All, |_| {});
+    let outside = trial.outside.join("a");
+    std::fs::write(&outside, "one\none\n").unwrap();
+    trial.done("Read", to_read(&outside));
+    let why = shown(&trial, "Edit", to_edit(outside, "three", "x")).unwrap_err();
+    assert!(why.contains("not found"), "{why}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub enum ShapeError {
         line: usize,
     },
     /// A line of unknown kind.
-    #[error("line {line} begins with `{label}`, which is no kind of line")]
+    #[error("line {line} starts with `{label}`, which is not a known label")]
     UnknownKind {
         /// Counted from 1.
         line: usize,

@@ -128,7 +128,7 @@ fn a_reminder_is_of_its_kind_and_a_typed_tag_is_a_prompt() {
 fn errors_name_the_line() {
     assert_eq!(
         parse("user: a\n\nusr: b").unwrap_err().to_string(),
-        "line 3 begins with `usr`, which is no kind of line"
+        "line 3 starts with `usr`, which is not a known label"
     );
     assert_eq!(parse("hello").unwrap_err(), ShapeError::NoColon { line: 1 });
     assert_eq!(

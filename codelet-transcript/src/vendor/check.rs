@@ -47,7 +47,7 @@ pub fn check(request: &Value, form: Format) -> Vec<Fault> {
         Some(items) if items.is_empty() => faults.add("", "There is nothing to answer."),
         Some(items) => check(request, items, &mut faults),
         None if form == Format::Responses && said.is_string() => {}
-        None => faults.add("", "This is no list."),
+        None => faults.add("", "This is not a list."),
     }
     faults.found
 }

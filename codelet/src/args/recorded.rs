@@ -47,7 +47,7 @@ error.
 
 Output files are replaced atomically, so -o may name the input file.
 
-With --out, links are not followed, and a JSONL file with a conversation on each line keeps its lines. To continue an \
+With --out, links are not followed, and a JSONL file with one conversation per line is compacted line by line. To continue an \
 interrupted run, repeat the command: finished files are skipped. What cannot be compacted is listed in \
 codelet-failed.jsonl. Exit status: 0 everything is compacted, 1 some conversations could not be, 2 bad usage, or \
 the output could not be written.";

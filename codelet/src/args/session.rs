@@ -58,7 +58,7 @@ pub struct Chat {
     #[arg(long, value_name = "FILE|JSON", requires = "prompt")]
     pub schema: Option<String>,
 
-    /// Plan mode: only look, and answer with a plan, as with --permission plan
+    /// Plan mode: only read, and answer with a plan, as with --permission plan
     #[arg(long, conflicts_with = "permission")]
     pub plan: bool,
 
@@ -142,7 +142,7 @@ pub struct Overrides {
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
 
-    /// What tools may do without asking: plan (only look, and answer with a plan), read (read the workspace), edit (also change it), all
+    /// What tools may do without asking: plan (only read, and answer with a plan), read (read the workspace), edit (also change it), all
     /// (anything) [default: edit]
     #[arg(long, value_name = "LEVEL", value_parser = named(Permission::ALL.map(Permission::name), crate::settings::permission), hide_possible_values = true)]
     pub permission: Option<Permission>,

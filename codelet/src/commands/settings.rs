@@ -81,7 +81,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         row(
             "projects.allow",
             &settings.project_allow,
-            patterns("nothing more in this project"),
+            patterns("no additional patterns"),
         ),
         row("add_dirs", &settings.add_dirs, folders("none")),
         row("write", &settings.write, folders("the workspace and temporary files")),
@@ -162,7 +162,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         ("project's file", Some(place.settings().project)),
     ] {
         let Some(path) = path else { continue };
-        let there = if path.is_file() { "read" } else { "not there" };
+        let there = if path.is_file() { "read" } else { "does not exist" };
         rows.push([name.to_owned(), there.to_owned(), clean(&path.display().to_string())]);
     }
     rows

@@ -66,7 +66,7 @@ fn trouble(what: String) -> Answer {
 fn denied(event: &str, why: &str) -> Answer {
     match event {
         "SessionStart" | "PostCompact" | "Notification" => trouble(format!(
-            "has an objection, which has no effect at this event: {}",
+            "asked to block, which has no effect at this event: {}",
             shown(why)
         )),
         _ => Answer {
@@ -120,7 +120,7 @@ fn of_json(event: &str, said: &Value) -> Answer {
             answer.objection = Some(Objection::Deny(words(&why, REASON)));
         }
         "Stop" if stops => answer.ends = true,
-        _ if stops => answer.trouble = Some("wants the session to stop, which has no effect at this event".to_owned()),
+        _ if stops => answer.trouble = Some("asked to stop the session, which has no effect at this event".to_owned()),
         _ => {}
     }
     if let Some(other) = specific

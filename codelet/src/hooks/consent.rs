@@ -96,10 +96,10 @@ fn question(sources: &[HookSource], root: &Path, is_changed: bool) -> String {
     }
     // Short lines: those of commands wrap anywhere.
     text.push_str(
-        "\nThey come from whoever wrote the repository, and so do the scripts that they\n\
-         start. They run in the sandbox: without network and keys, and writing only\n\
-         where commands may. They can read what you can, refuse what the model does,\n\
-         and talk to it; they permit nothing.\n",
+        "\nThe authors of the repository wrote them, and the scripts that they start. They\n\
+         run in the sandbox, without network and API keys, and can write only where\n\
+         commands can. They can read all your files, refuse the model's calls, and send\n\
+         it text, but they cannot permit anything.\n",
     );
     text
 }

@@ -392,7 +392,7 @@ impl<'de> Deserialize<'de> for Filled {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         match text.trim().is_empty() {
-            true => Err(D::Error::custom("expected a text that is not empty")),
+            true => Err(D::Error::custom("expected text that is not empty")),
             false => Ok(Filled(text)),
         }
     }

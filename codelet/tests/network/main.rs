@@ -323,6 +323,32 @@ fn with_the_key_of_one_vendor_its_usual_model_is_asked() {
 }
 
 #[test]
+fn a_rejected_key_is_reported_with_its_source() {
+    let bench = Bench::new();
+    let server = Server::start(Wire::Anthropic, Behaviour::replies((0..3).map(|_| Reply::status(401))));
+    let base = server.base();
+    let told = |variables: &[(&str, &str)]| {
+        let variables = [variables, &[("ANTHROPIC_BASE_URL", &base)]].concat();
+        let output = run(&bench, &["--model", "anthropic/a", "-p", "Hello?"], &variables);
+        ended(&output, 3);
+        stderr(&output).to_owned()
+    };
+    for name in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"] {
+        let told = told(&[(name, KEY)]);
+        assert!(told.contains("rejected the API key: "), "{told}");
+        assert!(told.contains(&format!("; check ${name}")), "{told}");
+    }
+    let path = bench.home.join(".config/codelet/settings.toml");
+    bench.settings(&format!("[keys]\nanthropic = \"{KEY}\""));
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let told = told(&[]);
+    assert!(
+        told.contains(&format!("; check [keys] in {}", path.display())),
+        "{told}"
+    );
+}
+
+#[test]
 fn an_address_of_a_variable_is_for_its_vendor_alone_and_gives_way_to_files_and_options() {
     let bench = Bench::new();
     let (anthropic, openai) = (server(Wire::Anthropic), server(Wire::Chat));

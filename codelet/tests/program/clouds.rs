@@ -295,7 +295,7 @@ fn what_is_missing_for_a_cloud_is_said_with_what_to_do() {
         (
             "bedrock/m",
             vec![("AWS_BEARER_TOKEN_BEDROCK", "k"), ("AWS_REGION", "x.evil/")],
-            "\"x.evil/\" is no region: check $AWS_REGION",
+            "\"x.evil/\" is not a valid region: check $AWS_REGION",
         ),
         (
             "vertex/m",

@@ -152,7 +152,7 @@ fn the_message_is_changed_in_the_line_and_hooks_are_told_and_may_refuse() {
     let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
     terminal.see("ready");
     terminal.say("/commit");
-    terminal.see("Git runs the hooks: .git/hooks/commit-msg, in the sandbox of commands");
+    terminal.see("Git runs these hooks: .git/hooks/commit-msg, in the commands' sandbox");
     terminal.see("› /commit accept\n  Make two a digit\n");
     terminal.see("Co-authored-by: Codelet <codelet@example.com>");
     assert!(!outside.exists());
@@ -200,12 +200,12 @@ fn nothing_is_committed_unseen_where_one_only_looks_or_where_there_is_nothing() 
         session.say("/permission read");
         session.wait("read");
         session.say("/commit");
-        session.wait("Nothing is committed under `read`");
+        session.wait("Not committed: permission `read`");
         session.say("/permission edit");
         session.wait("edit");
         // What was not shown yet is shown first.
         session.say("/commit accept One line");
-        session.wait("Not committed yet. This is what would go in.");
+        session.wait("Not committed yet. This would be committed:");
         assert_eq!(git(&bench.work, &["log", "--format=%s"]), "first\n");
         session.wait("Nothing is pushed.");
         if session.kind() == Kind::Terminal {

@@ -256,7 +256,7 @@ fn what_is_kept_for_the_project_is_in_the_users_settings_and_not_asked_about_aga
     terminal.see("Enter: save");
     // Another pattern that does not permit it is not taken.
     terminal.send(b"x\r");
-    terminal.see("Not saved: this pattern does not permit what is asked for");
+    terminal.see("Not saved: this pattern does not match what is asked for");
     terminal.send(b"\x7f\r");
     terminal.wait("always allowed in this project: mkdir *");
     terminal.wait("Done.");
@@ -275,7 +275,7 @@ fn what_is_kept_for_the_project_is_in_the_users_settings_and_not_asked_about_aga
     piped.say("Go on.");
     piped.wait("project (rmdir *)");
     piped.say("p make *");
-    piped.wait("Not saved: this pattern does not permit what is asked for");
+    piped.wait("Not saved: this pattern does not match what is asked for");
     piped.say("p rmdir four *");
     piped.wait("Over.");
     leave(&mut piped, &served);

@@ -76,7 +76,7 @@ fn in_lines_prompts_are_listed_and_what_goes_back_is_written() {
         session.wait("a.txt +1 -1, new/b.txt (new) +1 -0");
         session.say("/rewind 2");
         session.wait("Removed from the conversation: 1 prompt, 3 answers and 2 tool calls.");
-        session.wait("It is deleted: it did not exist then.");
+        session.wait("It will be deleted: it did not exist then.");
         session.wait("write /rewind 2 both, /rewind 2 conversation or /rewind 2 files.");
         assert_eq!(bench.read("new/b.txt"), "made\n");
         session.say("/rewind 2 both");
@@ -161,7 +161,7 @@ fn files_alone_go_back_and_the_model_is_told_which() {
     terminal.say("/rewind 1");
     terminal.see("[f] files");
     terminal.send(b"f");
-    terminal.see("Taken back: 2 files; the conversation goes on, and the model is told.");
+    terminal.see("Taken back: 2 files; the conversation stays, and the model is told.");
     assert_eq!(bench.read("a.txt"), "one\ntwo\n");
     terminal.say("Go on.");
     terminal.wait("Third done.");

@@ -1035,7 +1035,7 @@ fn what_stands_behind_a_command_is_completed() {
     terminal.send(b"/permission pl\t");
     terminal.see("› /permission plan");
     terminal.send(b"\r");
-    terminal.wait("only looking is possible");
+    terminal.wait("the model only reads, and answers with a plan");
     // Enter sends what is written; only what was gone to is taken.
     terminal.send(b"/permission re\r");
     terminal.wait("Unknown permission re");

@@ -124,7 +124,7 @@ pub(crate) fn part(text: &str) -> Result<Parted<'_>, String> {
     let read = read(yaml).or_else(|why| match why {
         Unread::Refused(why) => Err(why.to_owned()),
         // Many files are written for lenient readers that take the rest of a line as the value.
-        Unread::Malformed(why) => read(&quoted(yaml)).map_err(|_| format!("its front matter is no YAML: {why}")),
+        Unread::Malformed(why) => read(&quoted(yaml)).map_err(|_| format!("its front matter is not valid YAML: {why}")),
     });
     let (front, hidden) = read?;
     Ok(Parted { front, body, hidden })
@@ -174,7 +174,7 @@ fn read(yaml: &str) -> Result<(Front, usize), Unread> {
         match event {
             Event::Alias(_) => {
                 return Err(Unread::Refused(
-                    "its front matter has an alias (`*name`), and none is read",
+                    "its front matter has an alias (`*name`), which is not supported",
                 ));
             }
             Event::MappingStart(..) | Event::SequenceStart(..) => {
@@ -195,7 +195,7 @@ fn read(yaml: &str) -> Result<(Front, usize), Unread> {
                     // A mapping is also a value of a name, but is dropped.
                     let name = name
                         .take()
-                        .ok_or(Unread::Refused("a name in its front matter is no text"))?;
+                        .ok_or(Unread::Refused("a name in its front matter is not text"))?;
                     if let Some(items) = items.take() {
                         front.0.entry(name).or_insert(Value::List(items));
                     }

@@ -192,13 +192,13 @@ pub fn fate(restore: &Restore) -> String {
     match (&restore.standing, restore.change) {
         (Standing::Lost(why), _) => format!("It cannot be restored: {why}."),
         (Standing::ChangedSince, Change::Created) => {
-            "It was deleted since, by a command or somebody else: it is restored only if you say so.".to_owned()
+            "It was deleted since, by a command or by someone else; it is restored only if you confirm.".to_owned()
         }
         (Standing::ChangedSince, _) => {
-            "It was changed since, by a command or somebody else: it is overwritten only if you say so.".to_owned()
+            "It was changed since, by a command or by someone else; it is overwritten only if you confirm.".to_owned()
         }
         (Standing::AsLeft, Change::Created) => "It comes back.".to_owned(),
-        (Standing::AsLeft, Change::Deleted) => "It is deleted: it did not exist then.".to_owned(),
+        (Standing::AsLeft, Change::Deleted) => "It will be deleted: it did not exist then.".to_owned(),
         (Standing::AsLeft, Change::Altered) => String::new(),
     }
 }
@@ -214,7 +214,7 @@ impl Rewound {
             (true, Some(_), 0) => "the conversation; no file was changed".to_owned(),
             (true, Some(_), _) => format!("the conversation and {files}"),
             (false, _, 0) => "nothing; no file was changed".to_owned(),
-            (false, _, _) => format!("{files}; the conversation goes on, and the model is told"),
+            (false, _, _) => format!("{files}; the conversation stays, and the model is told"),
         };
         let told = match (&self.prompt, done, self.conversation) {
             (Some(_), 0, false) => "No files were changed.".to_owned(),

@@ -296,7 +296,7 @@ fn why_nothing_can_be_committed_is_told() {
     let world = world(&path);
     world.reach.permit(Permission::Read);
     let refused = world.commit(&Committable::default(), &[], "x", None);
-    assert_eq!(refused.unwrap_err(), "Nothing is committed under this permission.");
+    assert_eq!(refused.unwrap_err(), "This permission does not allow commits.");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) fn check(request: &Value, messages: &[Value], faults: &mut Faults) {
             "user" => check.user(at, content, blocks, faults),
             "assistant" => check.assistant(at, blocks, faults),
             "system" => check.system(at, message, faults),
-            other => faults.add(format!("{at}.role"), format!("There is no role {other:?}.")),
+            other => faults.add(format!("{at}.role"), format!("Unknown role {other:?}.")),
         }
         for (number, block) in blocks.iter().enumerate() {
             if text(block, "type") == "text" && is_blank(block.get("text")) {
@@ -113,7 +113,7 @@ impl<'a> AnthropicCheck<'a> {
                 ),
             }
             if self.has_spoken {
-                faults.add(&place, "Results have to come first in a message.");
+                faults.add(&place, "Results must come first in a message.");
             }
         }
         self.has_spoken |= content.is_some_and(Value::is_string);
@@ -122,7 +122,7 @@ impl<'a> AnthropicCheck<'a> {
 
     fn assistant(&mut self, at: usize, blocks: &'a [Value], faults: &mut Faults) {
         if self.last.is_empty() {
-            faults.add(at.to_string(), "The conversation has to begin with a user message.");
+            faults.add(at.to_string(), "The conversation must start with a user message.");
         }
         // Two consecutive replies are one.
         if self.last == "user" {
@@ -186,7 +186,7 @@ impl<'a> AnthropicCheck<'a> {
             return;
         }
         if self.last != "user" {
-            faults.add(at.to_string(), "A system message has to follow a user message.");
+            faults.add(at.to_string(), "A system message must follow a user message.");
         }
         self.system.get_or_insert(at);
     }

@@ -46,7 +46,7 @@ pub(super) fn check(_: &Value, messages: &[Value], faults: &mut Faults) {
                 faults.add(format!("{at}.content"), "The message is empty.");
             }
             "user" | "system" | "developer" | "function" => {}
-            other => faults.add(format!("{at}.role"), format!("There is no role {other:?}.")),
+            other => faults.add(format!("{at}.role"), format!("Unknown role {other:?}.")),
         }
     }
     faults.unanswered(messages.len() - 1, open);

@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(super) fn check(_: &Value, contents: &[Value], faults: &mut Faults) {
     let mut calls = 0;
     if text(&contents[0], "role") == "model" {
-        faults.add("0", "The conversation has to begin with a user message.");
+        faults.add("0", "The conversation must start with a user message.");
     }
     for (at, content) in contents.iter().enumerate() {
         let parts = content
@@ -33,7 +33,7 @@ pub(super) fn check(_: &Value, contents: &[Value], faults: &mut Faults) {
         if answers != calls {
             faults.add(
                 at.to_string(),
-                format!("{calls} calls stand before this, and {answers} answers in it."),
+                format!("This message answers {answers} calls, but {calls} precede it."),
             );
         }
         let is_model = text(content, "role") == "model";

@@ -109,7 +109,7 @@ impl<'a> ResponsesCheck<'a> {
 fn message(at: usize, item: &Value, faults: &mut Faults) {
     let role = text(item, "role");
     if !matches!(role, "user" | "assistant" | "system" | "developer") {
-        faults.add(format!("{at}.role"), format!("There is no role {role:?}."));
+        faults.add(format!("{at}.role"), format!("Unknown role {role:?}."));
     }
     let parts = item
         .get("content")
@@ -121,7 +121,7 @@ fn message(at: usize, item: &Value, faults: &mut Faults) {
         if (role == "assistant") != matches!(kind, "output_text" | "refusal") {
             faults.add(
                 format!("{at}.content.{number}"),
-                format!("{kind:?} stands in a message of the role {role:?}."),
+                format!("{kind:?} is not allowed in a message of the role {role:?}."),
             );
         }
     }

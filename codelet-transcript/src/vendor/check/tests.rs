@@ -149,7 +149,7 @@ fn a_system_message_stands_behind_the_user_and_before_a_reply() {
         found[..],
         [
             "messages.2: A system message cannot come directly before a user message.",
-            "messages.4: A system message has to follow a user message.",
+            "messages.4: A system message must follow a user message.",
             "messages.5: A system message cannot come directly before a user message.",
         ]
     );
@@ -178,9 +178,9 @@ fn empty_messages_blank_texts_and_too_many_marks_are_faults() {
     assert_eq!(
         found[..],
         [
-            "contents.0: The conversation has to begin with a user message.",
+            "contents.0: The conversation must start with a user message.",
             "contents.1.parts.0: A part is empty.",
-            "contents.1: 1 calls stand before this, and 0 answers in it.",
+            "contents.1: This message answers 0 calls, but 1 precede it.",
         ]
     );
 }

@@ -52,7 +52,7 @@ pub fn find<'a>(from: &Beneath, to: &'a Beneath, args: &Compact) -> Result<Folde
     files.retain(|file| {
         let is_own = [side::HELD, side::FAILED].iter().any(|own| file == Path::new(own));
         if is_own {
-            let why = "has a name that codelet uses in the output folder itself; rename it".to_owned();
+            let why = "has a name that codelet uses in the output folder; rename it".to_owned();
             bad.push(Bad::new(file, None, why));
         }
         !is_own

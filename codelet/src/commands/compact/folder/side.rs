@@ -70,7 +70,7 @@ impl Bad {
 pub fn hold(to: &Beneath, args: &Compact) -> Result<File, String> {
     let is_new = to.is_empty_but_for(&[HELD]).map_err(|error| words(&error))?;
     if !is_new && to.read(Path::new(HELD)).is_err() {
-        return Err("contains files that `codelet compact` did not write; name a new folder".to_owned());
+        return Err("contains files that `codelet compact` did not write; use a new folder".to_owned());
     }
     let mut held = to.own(HELD).map_err(|error| format!("{HELD}: {}", words(&error)))?;
     // Not every file system supports locks.
@@ -91,7 +91,7 @@ pub fn hold(to: &Beneath, args: &Compact) -> Result<File, String> {
         Ok(before) if before == how => {}
         Ok(before) => {
             return Err(format!(
-                "holds results of other options ({}); repeat those, or name a new folder",
+                "has results with other options ({}); use these options, or a new folder",
                 clean(&before.to_string())
             ));
         }
@@ -102,7 +102,7 @@ pub fn hold(to: &Beneath, args: &Compact) -> Result<File, String> {
         }
         Err(_) => {
             return Err(format!(
-                "its {HELD} was not written by `codelet compact`; name a new folder"
+                "its {HELD} was not written by `codelet compact`; use a new folder"
             ));
         }
     }
