@@ -634,14 +634,14 @@ pub(super) fn make_room<T>(list: &mut Vec<T>, more: usize) {
 
 /// Returns whether a segment says nothing by itself: a line that a change leaves as it was, and the one line by which a
 /// tool confirms a change; a comment in code that the model showed, which nobody understands without what it is about;
-/// the title of a thought.
+/// of a thought the title, and what only announces.
 fn is_noise(block: &Block, segment: &Segment, replaced: &HashSet<u64>) -> bool {
     const COMMENTS: [&str; 4] = ["//", "/*", "* ", "*/"];
     let has = |look: Looks| segment.looks & look != 0;
     let line = &block.text.as_str()[segment.start as usize..segment.end as usize];
     match block.speaker {
         Speaker::Call => !replaced.is_empty() && replaced.contains(&hash::bytes(line.as_bytes())),
-        Speaker::Thinking if has(const { bit("heading") }) => true,
+        Speaker::Thinking if has(const { bit("heading") | bit("fill") }) => true,
         Speaker::Model | Speaker::Thinking if has(const { bit("fence") }) => {
             COMMENTS.iter().any(|mark| line.starts_with(mark))
         }
