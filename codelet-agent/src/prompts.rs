@@ -87,23 +87,6 @@ pub trait PromptSource: Send + Sync {
     ) -> BoxFuture<'a, Result<PromptText, String>>;
 }
 
-/// A source without prompts.
-pub struct NoPrompts;
-
-impl PromptSource for NoPrompts {
-    fn prompts(&self) -> Vec<PromptSpec> {
-        Vec::new()
-    }
-
-    fn refresh_prompts(&self) -> BoxFuture<'_, Vec<String>> {
-        Box::pin(std::future::ready(Vec::new()))
-    }
-
-    fn prompt<'a>(&'a self, _: &'a str, _: &'a Values, _: &'a Interrupt) -> BoxFuture<'a, Result<PromptText, String>> {
-        Box::pin(std::future::ready(Err("There are no prompts.".to_owned())))
-    }
-}
-
 /// Several sources of prompts. If two offer the same command, the first wins.
 pub struct Several(pub Vec<Arc<dyn PromptSource>>);
 
@@ -131,7 +114,7 @@ impl PromptSource for Several {
         let has_it = |source: &&Arc<dyn PromptSource>| source.prompts().iter().any(|spec| spec.command == command);
         match self.0.iter().find(has_it) {
             Some(source) => source.prompt(command, values, interrupt),
-            None => NoPrompts.prompt(command, values, interrupt),
+            None => Box::pin(std::future::ready(Err("There is no such prompt.".to_owned()))),
         }
     }
 }

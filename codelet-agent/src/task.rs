@@ -243,10 +243,6 @@ impl Tool for Task {
         &self.spec
     }
 
-    fn is_read_only(&self) -> bool {
-        false
-    }
-
     fn works_apart(&self) -> bool {
         true
     }

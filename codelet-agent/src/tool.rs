@@ -40,8 +40,10 @@ pub trait Tool: Send + Sync {
         Action::default()
     }
 
-    /// Returns whether calls only read, so that several may run at once.
-    fn is_read_only(&self) -> bool;
+    /// Returns whether calls only read, so that several may run at once; by default not.
+    fn is_read_only(&self) -> bool {
+        false
+    }
 
     /// Returns whether each call works in a session of its own, so that up to [`AT_ONCE`] may run at once.
     fn works_apart(&self) -> bool {

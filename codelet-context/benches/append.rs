@@ -8,7 +8,6 @@ use codelet_context::conversation::Conversation;
 use codelet_context::message::Message;
 use codelet_context::policy::{CompactionConfig, Pressure};
 use divan::Bencher;
-use std::sync::Arc;
 
 fn main() {
     divan::main();
@@ -60,6 +59,8 @@ fn go_back_to_it(bencher: Bencher<'_, '_>, messages: usize) {
 
 fn said(messages: usize) -> Conversation {
     let messages = sessions::of_messages(messages).messages().to_vec();
-    let messages = messages.into_iter().map(Arc::unwrap_or_clone);
-    Conversation::of(messages, CompactionConfig::new(200_000), 0)
+    let messages = messages.into_iter();
+    let mut conversation = Conversation::new(CompactionConfig::new(200_000), 0);
+    messages.for_each(|message| conversation.append(message));
+    conversation
 }

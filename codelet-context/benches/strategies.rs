@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use codelet_context::message::{Action, ActionKind, Message, Part, Role, Thinking, ToolCall, ToolResult};
-use codelet_context::strategy::{PIPELINE, StrategyLimits, apply_all, apply_with, bytes, prepare};
+use codelet_context::strategy::{PIPELINE, StrategyLimits, apply_all, apply_with, bytes};
 use codelet_context::validate::validate;
 use codelet_context::view::View;
 use divan::{Bencher, counter::BytesCount};
@@ -85,19 +85,13 @@ fn conversation() -> View {
     View::new(messages)
 }
 
-fn prepared() -> View {
-    let view = conversation();
-    view.messages.iter().for_each(|message| prepare(message));
-    view
-}
-
 fn size(view: &View) -> BytesCount {
     BytesCount::new(view.messages.iter().map(|message| bytes(message)).sum::<usize>())
 }
 
 #[divan::bench(sample_count = 100, sample_size = 1)]
 fn all(bencher: Bencher<'_, '_>) {
-    let view = prepared();
+    let view = conversation();
     bencher
         .counter(size(&view))
         .with_inputs(|| view.clone())
@@ -106,7 +100,7 @@ fn all(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(sample_count = 100, sample_size = 1)]
 fn all_within_200_000_tokens(bencher: Bencher<'_, '_>) {
-    let view = prepared();
+    let view = conversation();
     let limits = StrategyLimits {
         budget: Some(200_000),
         ..StrategyLimits::default()
@@ -119,7 +113,7 @@ fn all_within_200_000_tokens(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(sample_count = 100, sample_size = 1)]
 fn all_again(bencher: Bencher<'_, '_>) {
-    let mut view = prepared();
+    let mut view = conversation();
     apply_all(&mut view);
     bencher
         .with_inputs(|| view.clone())
@@ -128,7 +122,7 @@ fn all_again(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(args = PIPELINE.iter().map(|strategy| strategy.name), sample_count = 50, sample_size = 1)]
 fn one(bencher: Bencher<'_, '_>, name: &str) {
-    let view = prepared();
+    let view = conversation();
     let Some(strategy) = codelet_context::strategy::named(name) else {
         return;
     };
@@ -139,13 +133,6 @@ fn one(bencher: Bencher<'_, '_>, name: &str) {
     bencher
         .with_inputs(|| view.clone())
         .bench_values(|mut view| ((strategy.apply)(&mut view, &limits), view));
-}
-
-#[divan::bench(sample_count = 20, sample_size = 1)]
-fn prepare_everything(bencher: Bencher<'_, '_>) {
-    bencher
-        .with_inputs(conversation)
-        .bench_values(|view| view.messages.iter().for_each(|message| prepare(message)));
 }
 
 #[divan::bench(sample_count = 50, sample_size = 1)]
@@ -168,6 +155,6 @@ fn orphans_16_000(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(sample_count = 50, sample_size = 1)]
 fn validate_for_four(bencher: Bencher<'_, '_>) {
-    let view = prepared();
+    let view = conversation();
     bencher.bench_local(|| validate(&view).len());
 }

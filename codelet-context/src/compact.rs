@@ -35,7 +35,7 @@ pub(crate) use room::UNSEEN_SHARE;
 pub use crate::history::turn_index::Size;
 pub use result::{Compaction, Fate, FateKind, TurnCount, Warning};
 
-use crate::budget::policy::{CLEARLY_BELOW, CompactionConfig, Pressure, UNSEEN_PROMPT};
+use crate::budget::policy::{CLEARLY_BELOW, CompactionConfig, UNSEEN_PROMPT};
 use crate::evidence::anchor::Anchor;
 use crate::history::{History, is_earlier_summary, stands};
 use crate::message::note::Note;
@@ -177,20 +177,16 @@ pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
 pub(crate) struct CompactionCache<'a> {
     /// The messages that are completely in the [archive](Options::archive).
     pub archived: Option<&'a Archived>,
-    /// The repaired form of an earlier, shorter state of the history, if it is invalid.
-    pub valid: Option<&'a History>,
     /// Messages that are never shortened, even if that exceeds the budget; ascending.
     pub spared: &'a [usize],
     /// The amount by which the view may exceed the target for standing texts and for a prompt that no model has seen.
     pub rise: Option<Rise>,
-    /// True if the fates of messages are not needed.
-    pub without_fates: bool,
 }
 
 /// Compacts a history that is compacted repeatedly; see [`compact`].
 pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: CompactionCache<'_>) -> Compaction {
     let before = options.shown.unwrap_or_else(|| history.course().size);
-    let mended = Mended::of(history, options.archive, known.valid);
+    let mended = Mended::of(history, options.archive);
     // The known data refers to the unrepaired history.
     let is_same = matches!(mended.history, Cow::Borrowed(_));
     let pins = mended.places(options.pins);
@@ -198,15 +194,11 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Com
         pins: &pins,
         ..*options
     };
-    let begun = || {
-        let mut work = Work::new(&mended.history, options);
-        work.archived = known.archived.filter(|_| is_same).cloned().unwrap_or_default();
-        work.without_fates = known.without_fates;
-        work.rise = known.rise.or_else(|| rise_in(options));
-        work.spared = mended.places(known.spared);
-        work.archive = mended.archive.clone();
-        work
+    let known = CompactionCache {
+        archived: known.archived.filter(|_| is_same),
+        ..known
     };
+    let begun = || Work::new(&mended, options, known);
     let work = begun();
     let whole = mended.history.course().size;
     let (budget, fits) = match options.target {
@@ -214,7 +206,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Com
         Target::Budget(budget) => (Some(budget), whole.tokens <= budget),
         Target::Window(window) => (
             Some(room_in(window, options.overhead)),
-            !is_full(window, before.tokens.saturating_add(options.overhead)),
+            before.tokens.saturating_add(options.overhead) <= CompactionConfig::new(window).trigger(),
         ),
     };
     let turns = work.turns.len();
@@ -258,10 +250,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Com
     if !is_same {
         compaction.archived = None;
     }
-    if !known.without_fates {
-        compaction.fates = mended.fates(history, compaction.fates);
-    }
-    compaction.anchor = compaction.anchor.map(|anchor| mended.anchor(anchor));
+    compaction.fates = mended.fates(history, compaction.fates);
     let saved = 1.0 - compaction.after.tokens as f64 / before.tokens.max(1) as f64;
     // A caller that requested a size gets that size, whatever it saves.
     let is_asked_for = matches!(options.target, Target::Budget(_));
@@ -278,7 +267,6 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Com
         });
         compaction.changed = true;
     }
-    compaction.valid = mended.valid();
     compaction
 }
 
@@ -286,8 +274,6 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Com
 fn untouched(view: View, whole: Size, turns: usize) -> Compaction {
     let kept = Fate::new(FateKind::Kept, "as it was");
     Compaction {
-        changed: false,
-        compacted: false,
         before: whole,
         after: whole,
         turns: TurnCount {
@@ -295,14 +281,9 @@ fn untouched(view: View, whole: Size, turns: usize) -> Compaction {
             kept: turns,
             summarised: 0,
         },
-        anchor: None,
-        strategies: StrategyStats::default(),
         fates: vec![kept; view.messages.len()],
-        warnings: Vec::new(),
-        archived: None,
-        cut: None,
-        valid: None,
         view,
+        ..Compaction::default()
     }
 }
 
@@ -327,16 +308,6 @@ fn rise_in(options: &Options<'_>) -> Option<Rise> {
     })
 }
 
-fn is_full(window: Tokens, occupancy: Tokens) -> bool {
-    let config = CompactionConfig::new(window);
-    let pressure = Pressure {
-        occupancy,
-        effective: occupancy,
-        ..Pressure::default()
-    };
-    config.decide(&pressure).is_some()
-}
-
 /// A compaction in progress.
 struct Work<'a> {
     history: &'a History,
@@ -350,8 +321,6 @@ struct Work<'a> {
     archive: Archive,
     /// The messages that are completely in the archive.
     archived: Archived,
-    /// True if the fates of messages are not needed.
-    without_fates: bool,
     /// The maximum rise of the budget.
     rise: Option<Rise>,
     /// The cut of standing texts, if later compactions should repeat it.
@@ -362,7 +331,8 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(history: &'a History, options: &'a Options<'a>) -> Self {
+    fn new(mended: &'a Mended<'_>, options: &'a Options<'a>, known: CompactionCache<'_>) -> Self {
+        let history = &*mended.history;
         let noted = history.course();
         let turns = match noted.repeats() {
             true => Cow::Owned(turn::without_repeats(noted.turns().to_vec(), history.messages())),
@@ -377,13 +347,12 @@ impl<'a> Work<'a> {
             anchors,
             offered,
             pinned: pinned(history.messages(), options.pins),
-            archive: Archive::default(),
-            archived: Archived::default(),
-            without_fates: false,
-            rise: None,
+            archive: mended.archive.clone(),
+            archived: known.archived.cloned().unwrap_or_default(),
+            rise: known.rise.or_else(|| rise_in(options)),
             cut: None,
             strategies: StrategyStats::default(),
-            spared: Vec::new(),
+            spared: mended.places(known.spared),
         }
     }
 
@@ -651,13 +620,8 @@ impl<'a> Work<'a> {
                 draft::show_lines(&mut draft.message.parts[at], lines);
             }
         }
-        let fates = match self.without_fates {
-            true => Vec::new(),
-            false => {
-                let folded = fold.as_ref().map_or(&[][..], |fold| &fold.sources);
-                fate::fates(self.history, &drafts, &summary.taken, &self.offered, folded)
-            }
-        };
+        let folded = fold.as_ref().map_or(&[][..], |fold| &fold.sources);
+        let fates = fate::fates(self.history, &drafts, &summary.taken, &self.offered, folded);
         // An empty summary is left out next to a fold, whose first line suffices, or if it does not fit.
         let tells = !(summary.head.is_empty() && summary.behind.is_empty());
         let ending = self.options.ending();
@@ -674,7 +638,6 @@ impl<'a> Work<'a> {
             view,
             changed: true,
             compacted: true,
-            before: Size::default(),
             after: size,
             turns: TurnCount {
                 total: self.turns.len(),
@@ -684,10 +647,9 @@ impl<'a> Work<'a> {
             anchor: kept.anchor,
             strategies: self.strategies,
             fates,
-            warnings: Vec::new(),
             archived: Some(archived),
             cut: self.cut,
-            valid: None,
+            ..Compaction::default()
         };
         (compaction, budget)
     }

@@ -31,23 +31,10 @@ impl History {
         History::default()
     }
 
-    /// Creates a history from a recording, to be inspected or compacted once. Data needed only for the messages that
-    /// stay is computed lazily, for those alone.
-    pub fn of_recording(messages: impl IntoIterator<Item = Message>) -> Self {
-        let mut history = History::new();
-        for message in messages {
-            history.note(message.into(), false);
-        }
-        history
-    }
-
     /// Appends a message. Takes time proportional to its bytes, however long the history is.
     pub fn append(&mut self, message: impl Into<Arc<Message>>) {
-        self.note(message.into(), true);
-    }
-
-    fn note(&mut self, message: Arc<Message>, prepares: bool) {
-        self.ranking.append(message.clone(), prepares);
+        let message = message.into();
+        self.ranking.append(message.clone());
         self.evidence.append(&message);
         let estimate = tokens::estimate_message(&message);
         self.course.append(&message, estimate);
@@ -111,7 +98,7 @@ impl History {
     /// The turns and steps that finished something; `pins` are message indices.
     pub fn anchors(&self, turns: &[Turn], pins: &[usize]) -> Vec<Anchor> {
         let (events, messages) = (&self.evidence.events, &self.messages);
-        anchor::find_among(events, messages, &self.estimates, turns, pins, LONG_TURN)
+        anchor::find(events, messages, &self.estimates, turns, pins, LONG_TURN)
     }
 }
 

@@ -216,6 +216,24 @@ impl Text {
             extra: Extra::default(),
         }
     }
+
+    /// Creates a [marker](cut::marker) for content of this many bytes under this handle.
+    pub(crate) fn marker(origin: Origin, what: &str, bytes: usize, why: &str, handle: Handle) -> Self {
+        Text {
+            cut: Some(handle.clone()),
+            ..Text::new(cut::marker(what, bytes, why, &handle), origin)
+        }
+    }
+
+    /// The text with another body, whose whole has this handle.
+    pub(crate) fn cut_to(&self, (body, handle): (Body, Handle)) -> Self {
+        Text {
+            body,
+            origin: self.origin,
+            cut: Some(handle),
+            extra: self.extra.clone(),
+        }
+    }
 }
 
 /// The model's thinking, in the form in which the provider wants it back.

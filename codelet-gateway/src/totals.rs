@@ -1,6 +1,7 @@
 //! The sums of everything that went through.
 
 use codelet_context::usage::Usage;
+use codelet_text::short::counted;
 
 /// Requests and what was billed for them, since the gateway was started.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -30,10 +31,6 @@ pub struct Totals {
 impl Totals {
     /// The result in one sentence, printed after an agent was run through the gateway.
     pub fn sentence(&self) -> String {
-        let counted = |count: u64, one: &str| match count {
-            1 => format!("1 {one}"),
-            count => format!("{count} {one}s"),
-        };
         if self.requests == 0 {
             let others = match self.others {
                 0 => String::new(),

@@ -91,10 +91,6 @@ impl Tool for RemoteTool {
     }
 
     /// Never: a server's claim is no guarantee.
-    fn is_read_only(&self) -> bool {
-        false
-    }
-
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         Ok(vec![Need::Call {
             server: self.remote.server.name.clone(),

@@ -99,7 +99,7 @@ pub fn compact(input: Vec<u8>, mut document: Document, how: &Compact<'_>) -> Com
     // to the document.
     let is_plain = !input.starts_with(BYTE_ORDER_MARK) && !document.warnings.iter().any(DocumentWarning::is_altered);
     let original = (to == format && is_plain && may_stay(&document.messages, how.target)).then_some(input);
-    let history = History::of_recording(std::mem::take(&mut document.messages));
+    let history: History = std::mem::take(&mut document.messages).into_iter().collect();
     let overhead = tool_definitions(&document);
     let pins = vendor::loaders(history.messages());
     let options = Options {

@@ -23,7 +23,7 @@ pub struct Inspected {
 
 /// Inspects a conversation. Names its `largest` largest items.
 pub fn inspect(mut document: Document, largest: usize) -> Inspected {
-    let history = History::of_recording(std::mem::take(&mut document.messages));
+    let history: History = std::mem::take(&mut document.messages).into_iter().collect();
     let anchors = history.anchors(&turn::turns(history.messages()), &[]);
     Inspected {
         format: document.format,

@@ -6,6 +6,7 @@
 
 use crate::frames::{Deltas, Whole};
 use codelet_agent::model::Delta;
+use codelet_text::json::replace_halves;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -101,36 +102,8 @@ fn joined(text: &str) -> String {
 
 /// Replaces escapes of single halves in a JSON text by characters; `None` if there are none.
 fn without_halves(frame: &str) -> Option<String> {
-    let bytes = frame.as_bytes();
-    let mut mended = String::new();
-    let (mut copied, mut at) = (0, 0);
-    while let Some(next) = bytes[at..].iter().position(|&byte| byte == b'\\') {
-        at += next;
-        let Some(unit) = escaped(bytes, at).filter(|unit| (0xD800..0xE000).contains(unit)) else {
-            // An escaped character is skipped: if it is a backslash, it begins no escape.
-            at = (at + 2).min(bytes.len());
-            continue;
-        };
-        let is_pair = unit < 0xDC00 && escaped(bytes, at + 6).is_some_and(|low| (0xDC00..0xE000).contains(&low));
-        if is_pair {
-            at += 12;
-            continue;
-        }
-        mended.push_str(&frame[copied..at]);
-        mended.extend(char::from_u32(FROM + u32::from(unit) - 0xD800));
-        at += 6;
-        copied = at;
-    }
-    (copied > 0).then(|| mended + &frame[copied..])
-}
-
-/// Returns the UTF-16 code unit of a `\uXXXX` at this position.
-fn escaped(bytes: &[u8], at: usize) -> Option<u16> {
-    let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
-    if !digits.iter().all(u8::is_ascii_hexdigit) {
-        return None;
-    }
-    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    let write = |half: u16, mended: &mut String| mended.extend(char::from_u32(FROM + u32::from(half) - 0xD800));
+    replace_halves(frame, write).map(|(mended, _)| mended)
 }
 
 #[cfg(test)]

@@ -3,13 +3,10 @@
 use crate::editor::{Editor, Moment};
 use crate::policy::Settings;
 use crate::session::Session;
-use codelet_context::anchor;
 use codelet_context::conversation::{Conversation, Due, Report, Signals};
 use codelet_context::economics::{Economics, Preset};
-use codelet_context::message::{Message, Role};
+use codelet_context::message::Message;
 use codelet_context::policy::{CompactionConfig, Reason};
-use codelet_context::turn;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A conversation under a preset.
@@ -18,8 +15,6 @@ pub struct Engine {
     /// The number of messages in the last request, as long as no edit followed it.
     same: usize,
     edge: Option<usize>,
-    /// The numbers of messages after which the model asks for a compaction.
-    wishes: HashSet<usize>,
 }
 
 impl Engine {
@@ -32,27 +27,7 @@ impl Engine {
             conversation: Conversation::new(config, overhead).under(economics),
             same: 0,
             edge: None,
-            wishes: HashSet::new(),
         }
-    }
-
-    /// Makes the model ask for a compaction whenever a piece of work is done: when the tests pass after a change, and
-    /// before the last text of each turn, whether or not another turn follows.
-    pub fn wishing(mut self, session: &Session) -> Self {
-        let messages = &session.messages;
-        let turns = turn::turns(messages);
-        let anchors = anchor::find(messages, &turns, &[], 0);
-        let last_words = turns.iter().filter_map(|turn| {
-            let mut replies = turn.0.clone().filter(|&at| messages[at].role == Role::Assistant);
-            let first = replies.next()?;
-            replies.next_back().filter(|&last| last > first)
-        });
-        self.wishes = anchors
-            .iter()
-            .map(|anchor| anchor.range.end)
-            .chain(last_words)
-            .collect();
-        self
     }
 }
 
@@ -76,8 +51,6 @@ impl Editor for Engine {
     fn edit(&mut self, moment: &Moment) -> Option<&'static str> {
         let signals = Signals {
             is_cold: moment.is_cold,
-            is_wished: self.wishes.contains(&self.conversation.history().messages().len())
-                && self.conversation.wished().is_ok(),
             ..Signals::default()
         };
         let due = self.conversation.decide(signals)?;

@@ -26,8 +26,6 @@ pub enum Policy {
     Protect,
     /// The engine's own preset of that name, run by the engine.
     Preset(Preset),
-    /// The usual preset, and the model asks for a compaction at each end of a piece of work, which is made if it pays.
-    Wishes,
 }
 
 impl Policy {
@@ -43,12 +41,10 @@ impl Policy {
         Policy::Preset(Preset::Balanced),
         Policy::Preset(Preset::Thrifty),
         Policy::Preset(Preset::Off),
-        Policy::Wishes,
     ];
 
-    /// The default policies: all but `off`, which edits when `never` does, and `wishes`, which no model is known to
-    /// have.
-    pub const USUAL: &[Policy] = Policy::ALL.split_at(Policy::ALL.len() - 2).0;
+    /// The default policies: all but `off`, which edits when `never` does.
+    pub const USUAL: &[Policy] = Policy::ALL.split_at(Policy::ALL.len() - 1).0;
 
     /// The name by which users select it.
     pub fn name(self) -> &'static str {
@@ -60,7 +56,6 @@ impl Policy {
             Policy::ClearAtLeast => "clear-100k-20k",
             Policy::Protect => "protect-40k",
             Policy::Preset(preset) => preset.name(),
-            Policy::Wishes => "wishes",
         }
     }
 
@@ -108,7 +103,6 @@ impl Policy {
             Policy::ClearAtLeast => "the same, if that removes at least 20k tokens",
             Policy::Protect => "clear tool outputs before the newest 40k tokens once they exceed 20k",
             Policy::Preset(preset) => preset.explained(),
-            Policy::Wishes => "faithful, and the model asks for a compaction whenever work is done",
         }
     }
 
@@ -120,9 +114,6 @@ impl Policy {
     ) -> Box<dyn Editor + 'a> {
         let rule = match self {
             Policy::Preset(preset) => return Box::new(Engine::new(session, settings, preset)),
-            Policy::Wishes => {
-                return Box::new(Engine::new(session, settings, Preset::default()).wishing(session));
-            }
             Policy::Never => Rule::Nothing,
             Policy::Seven => Rule::Strategies,
             Policy::MaskTen => Rule::Last(10),

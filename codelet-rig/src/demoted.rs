@@ -66,7 +66,7 @@ impl Demoted {
             .cloned()
             .chain(self.read(evicted).map(Arc::new))
             .collect();
-        let history = History::of_recording(left.iter().map(|message| Message::clone(message)));
+        let history: History = left.iter().map(|message| Message::clone(message)).collect();
         let estimate = (self.budget as f64 / self.settings.density) as Tokens;
         let mut archive = self.lock().get(conversation).cloned().unwrap_or_default();
         let options = Options {

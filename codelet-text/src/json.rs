@@ -37,6 +37,36 @@ fn string_end(json: &[u8], begin: usize) -> Option<usize> {
     }
 }
 
+/// Replaces each escape of an unpaired surrogate (`\ud83d`) in a JSON text by what `write` appends for it; returns the
+/// text and the offset of the first, or `None` if there are none.
+pub fn replace_halves(json: &str, write: impl Fn(u16, &mut String)) -> Option<(String, usize)> {
+    let bytes = json.as_bytes();
+    let unit = |at: usize| {
+        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        let is_hex = digits.iter().all(u8::is_ascii_hexdigit);
+        is_hex.then(|| u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok())?
+    };
+    let mut mended = String::new();
+    let (mut first, mut from, mut at) = (None, 0, 0);
+    while let Some(next) = bytes.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        at += next;
+        at += match (unit(at), unit(at + 6)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
+            (Some(half @ 0xD800..=0xDFFF), _) => {
+                first.get_or_insert(at);
+                mended.push_str(&json[from..at]);
+                write(half, &mut mended);
+                from = at + 6;
+                6
+            }
+            // An escaped character is skipped: if it is a backslash, it begins no escape.
+            _ => 2,
+        };
+    }
+    let first = first?;
+    Some((mended + &json[from..], first))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,6 +19,17 @@ pub fn grouped(number: impl Display) -> String {
     out
 }
 
+/// A number with its noun: `1 line`, `1,200 lines`.
+pub fn counted(number: impl Display, noun: &str) -> String {
+    let number = grouped(number);
+    let plural = match (&*number, noun.ends_with(['s', 'x']) || noun.ends_with("ch")) {
+        ("1", _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{number} {noun}{plural}")
+}
+
 /// A name on one line, without brackets and of limited length, so that a marker in brackets stays well-formed. May be
 /// empty.
 pub fn plain_name(name: &str) -> String {
@@ -69,6 +80,13 @@ mod tests {
     fn numbers_are_grouped_by_three() {
         let shown = [0_u64, 12, 123, 1_234, 12_345, 1_234_567].map(grouped);
         assert_eq!(shown, ["0", "12", "123", "1,234", "12,345", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_noun_is_in_the_plural_where_it_has_to_be() {
+        let shown = [(0, "turn"), (1, "match"), (1_200, "match"), (2, "box")];
+        let shown = shown.map(|(number, noun)| counted(number, noun));
+        assert_eq!(shown, ["0 turns", "1 match", "1,200 matches", "2 boxes"]);
     }
 
     #[test]

@@ -305,10 +305,6 @@ impl Tool for Bash {
         Action::command(parameters.str("command").unwrap_or_default())
     }
 
-    fn is_read_only(&self) -> bool {
-        false
-    }
-
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let command = arguments::text(parameters, "command")?.to_owned();
         arguments::number(parameters, "timeout")?;

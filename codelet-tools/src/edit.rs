@@ -11,12 +11,13 @@ use crate::replace::{self, Refusal, Replaced};
 use crate::run_blocking::run_blocking;
 use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
-use crate::text::{self, Decoded, Encoding, counted, shorten};
+use crate::text::{self, Decoded, Encoding, shorten};
 use crate::tool_context::{ToolContext, spec};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::picture;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};
+use codelet_text::short::counted;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::path::Path;
@@ -100,10 +101,6 @@ impl Tool for Edit {
 
     fn action(&self, parameters: &Parameters) -> Action {
         Action::on(ActionKind::Change, arguments::file(parameters).ok())
-    }
-
-    fn is_read_only(&self) -> bool {
-        false
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {

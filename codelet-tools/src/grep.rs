@@ -3,13 +3,14 @@
 use crate::arguments;
 use crate::files;
 use crate::run_blocking::{INTERRUPTED, Watched, run_blocking};
-use crate::text::{CUT, GAP, begins_as_text, counted};
+use crate::text::{CUT, GAP, begins_as_text};
 use crate::tool_context::{ToolContext, spec};
 use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, Parameters};
+use codelet_text::short::counted;
 use futures_util::future::BoxFuture;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};

@@ -6,7 +6,7 @@
 
 use crate::files;
 use crate::git;
-use crate::text::counted;
+use codelet_text::short::counted;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::io::Read;

@@ -1,8 +1,9 @@
 //! Explains why a text was not found in a file: the nearest place, and the difference.
 
 use crate::text::shorten;
+use codelet_text::short::counted;
 use codelet_text::unseen::Unseen;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Lines of the file, and of the text, that are examined.
 const FILE_LINES: usize = 200_000;
@@ -204,42 +205,23 @@ fn nearest(file: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
     Some((at.saturating_sub(offset), 0))
 }
 
+/// The line most similar to the wanted one, by the pairs of letters that both have.
 fn most_alike(file: &[&str], wanted: &str) -> Option<usize> {
-    let wanted = letters(wanted);
-    let mut pairs: HashMap<(char, char), usize> = HashMap::new();
-    for pair in wanted.windows(2) {
-        *pairs.entry((pair[0], pair[1])).or_default() += 1;
-    }
-    let mut left = COMPARED_BYTES;
-    let mut best = (0.0, None);
+    let beginning = |line: &str| line.chars().take(LETTERS).collect::<String>();
+    let wanted = beginning(wanted);
+    let (mut left, mut best) = (COMPARED_BYTES, (0.0, None));
     for (at, line) in file.iter().enumerate() {
-        let line = letters(&squashed(&line[..line.floor_char_boundary(LETTERS * 2)]));
+        let line = beginning(&squashed(&line[..line.floor_char_boundary(LETTERS * 2)]));
         left = left.saturating_sub(line.len() + 1);
         if left == 0 {
             break;
         }
-        let mut open = pairs.clone();
-        let common = line
-            .windows(2)
-            .filter(|pair| match open.get_mut(&(pair[0], pair[1])) {
-                Some(count) if *count > 0 => {
-                    *count -= 1;
-                    true
-                }
-                _ => false,
-            })
-            .count();
-        let all = line.len().saturating_sub(1) + wanted.len().saturating_sub(1);
-        let alike = 2.0 * common as f64 / all.max(1) as f64;
+        let alike = strsim::sorensen_dice(&line, &wanted);
         if alike > best.0 {
             best = (alike, Some(at));
         }
     }
     best.1.filter(|_| best.0 >= ALIKE)
-}
-
-fn letters(line: &str) -> Vec<char> {
-    line.chars().take(LETTERS).collect()
 }
 
 /// The first line that differs, as in the file and as wanted.
@@ -289,13 +271,9 @@ fn spelled(space: &str) -> String {
     let spaces = space.matches(' ').count();
     match (tabs, spaces) {
         (0, 0) => "nothing".to_owned(),
-        (0, spaces) => crate::text::counted(spaces, "space"),
-        (tabs, 0) => crate::text::counted(tabs, "tab"),
-        (tabs, spaces) => format!(
-            "{} and {}",
-            crate::text::counted(tabs, "tab"),
-            crate::text::counted(spaces, "space")
-        ),
+        (0, spaces) => counted(spaces, "space"),
+        (tabs, 0) => counted(tabs, "tab"),
+        (tabs, spaces) => format!("{} and {}", counted(tabs, "tab"), counted(spaces, "space")),
     }
 }
 

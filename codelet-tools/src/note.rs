@@ -43,10 +43,6 @@ impl Tool for Note {
         Action::on(ActionKind::Note, [])
     }
 
-    fn is_read_only(&self) -> bool {
-        false
-    }
-
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let text = parameters.as_map().get("text").and_then(|text| text.as_str());
         let weight = estimate_bytes(text.map_or(0, str::len));

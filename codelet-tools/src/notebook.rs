@@ -1,7 +1,8 @@
 //! Notebooks as text: their cells with their outputs.
 
-use crate::text::{self, counted};
+use crate::text;
 use codelet_text::printed::Cleaner;
+use codelet_text::short::counted;
 use serde_json::Value;
 
 /// Bytes of an output that are shown, of its beginning and its end.

@@ -1,13 +1,13 @@
 //! Images: size limits, their encoding for a request, and those that a prompt mentions.
 
 use crate::files;
-use crate::text::counted;
 use base64::Engine;
 use codelet_agent::file_reference::{self, Mention};
 use codelet_agent::picture::{self, HEAD};
 use codelet_agent::tool::PICTURE;
 use codelet_context::body::Body;
 use codelet_context::message::{Extra, Image};
+use codelet_text::short::counted;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

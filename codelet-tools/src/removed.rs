@@ -2,10 +2,10 @@
 //! other removed texts have a handle too, and a search finds them by their words.
 
 use crate::grep::excerpt;
-use crate::text::{count_lines, counted};
+use crate::text::count_lines;
 use codelet_agent::tool::Output;
 use codelet_context::recall::{Archive, Removed};
-use codelet_text::short::grouped;
+use codelet_text::short::{counted, grouped};
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 

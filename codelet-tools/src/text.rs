@@ -161,12 +161,6 @@ pub(crate) fn ends_in_crlf(text: &str) -> bool {
     ends.peek().is_some() && ends.all(|at| text[..at].ends_with('\r'))
 }
 
-/// `1 line`, `2 lines`.
-pub(crate) fn counted(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", codelet_text::short::grouped(number))
-}
-
 /// The mark for an omission inside a line, and the beginning of the note after a line that is cut.
 pub(crate) const GAP: &str = "…";
 pub(crate) const CUT: &str = "… [cut: this line has ";

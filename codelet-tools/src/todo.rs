@@ -46,10 +46,6 @@ impl Tool for Todo {
         Action::on(ActionKind::Todo, [])
     }
 
-    fn is_read_only(&self) -> bool {
-        false
-    }
-
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         match parameters.as_map().get("todos") {
             Some(Value::Array(_) | Value::String(_)) if todo::is_whole(parameters) => Ok(Vec::new()),

@@ -2,8 +2,8 @@
 
 use crate::files::{self, reason};
 use crate::ignored::{Ignored, Unheeded};
-use crate::text::counted;
 use codelet_agent::interrupt::Interrupt;
+use codelet_text::short::counted;
 use globset::{GlobBuilder, GlobMatcher};
 use rustix::fs::{AtFlags, Dir, FileType, statat};
 use std::ffi::{OsStr, OsString};

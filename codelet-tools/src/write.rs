@@ -9,11 +9,12 @@ use crate::path::Place;
 use crate::run_blocking::run_blocking;
 use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
-use crate::text::{self, Decoded, Encoding, count_lines, counted};
+use crate::text::{self, Decoded, Encoding, count_lines};
 use crate::tool_context::{ToolContext, spec};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};
+use codelet_text::short::counted;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::path::Path;
@@ -79,10 +80,6 @@ impl Tool for Write {
 
     fn action(&self, parameters: &Parameters) -> Action {
         Action::on(ActionKind::Change, arguments::file(parameters).ok())
-    }
-
-    fn is_read_only(&self) -> bool {
-        false
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {

@@ -3,7 +3,7 @@
 use crate::document::Warning;
 use crate::error::ReadError;
 use crate::skim::Skim;
-use codelet_text::json::has_more_values;
+use codelet_text::json::{has_more_values, replace_halves};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -167,7 +167,8 @@ pub(crate) fn parse(text: &str) -> Result<(Value, Option<usize>), serde_json::Er
     }
     match serde_json::from_str(text) {
         Ok(value) => Ok((value, None)),
-        Err(error) => match whole_characters(text) {
+        // The replacement keeps the length, and with it the places that an error names.
+        Err(error) => match replace_halves(text, |_, mended| mended.push_str("\\ufffd")) {
             Some((mended, offset)) => Ok((serde_json::from_str(&mended)?, Some(offset))),
             None => Err(error),
         },
@@ -193,36 +194,6 @@ pub(crate) fn problem_of(error: &serde_json::Error) -> String {
 pub(crate) fn embedded(text: &str) -> Option<Value> {
     let is_read = !has_more_values(text.as_bytes(), MOST_EMBEDDED);
     is_read.then(|| serde_json::from_str(text).ok())?
-}
-
-/// Replaces each escape of an unpaired surrogate, keeping the length; returns the text and the offset of the first.
-fn whole_characters(text: &str) -> Option<(String, usize)> {
-    let bytes = text.as_bytes();
-    let unit = |at: usize| {
-        let digits = bytes.get(at..)?.strip_prefix(b"\\u")?.get(..4)?;
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-    };
-    let mut mended = String::new();
-    let mut first = None;
-    let (mut from, mut at) = (0, 0);
-    while let Some(next) = bytes[at..].iter().position(|byte| *byte == b'\\') {
-        at += next;
-        let length = match (unit(at), unit(at + 6)) {
-            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
-            (Some(0xd800..=0xdfff), _) => {
-                first.get_or_insert(at);
-                mended.push_str(&text[from..at]);
-                mended.push_str("\\ufffd");
-                from = at + 6;
-                6
-            }
-            _ => 2,
-        };
-        at = (at + length).min(bytes.len());
-    }
-    let first = first?;
-    mended.push_str(&text[from..]);
-    Some((mended, first))
 }
 
 /// Returns why the format of a file is unknown: it is empty, binary or broken JSON, or else JSON of another kind.

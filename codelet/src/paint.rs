@@ -1,12 +1,12 @@
 //! Formatting of output outside a session: colours, width, bars. Number formatting, clipping and sanitizing come from
 //! codelet-terminal.
 
-use codelet_terminal::render::{clean, figures};
+use codelet_terminal::render::clean;
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use terminal_size::{Width, terminal_size_of};
 
-pub use codelet_terminal::render::figures::{bytes, dollars, number, percent};
+pub use codelet_terminal::render::figures::{bytes, count, dollars, number, percent};
 pub use codelet_terminal::render::wrap::{clip, clip_left as clip_path, columns as width, fit};
 
 /// The default width of an output whose width is unknown, in columns.
@@ -190,11 +190,6 @@ pub fn lined_up<const N: usize>(rows: &[[String; N]], figures: &[usize], most: u
         cells.collect::<Vec<_>>().join("  ")
     };
     rows.iter().map(line).collect()
-}
-
-/// Formats a number with its noun: `1 turn`, `1,200 turns`.
-pub fn count(value: usize, noun: &str) -> String {
-    figures::count(value as u64, noun)
 }
 
 #[cfg(test)]

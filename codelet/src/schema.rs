@@ -1,14 +1,12 @@
 //! `--schema`: the final answer is JSON that matches a JSON Schema.
 
-mod numbers;
-
 use crate::escaped;
 use crate::exit::Failure;
 use crate::paint::{clean, clip};
 use boon::{CompileError, Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use codelet_agent::answer::AnswerCheck;
 use codelet_text::short::words;
-use serde_json::Value;
+use serde_json::{Number, Value};
 use std::error::Error;
 use std::path::Path;
 
@@ -44,7 +42,11 @@ impl Schema {
         if !value.is_object() {
             return Err("not a JSON Schema: expected an object".to_owned());
         }
-        numbers::comparable(&value).map_err(|why| clean(&clip(&words(&why), LONGEST)))?;
+        let mut faults = Vec::new();
+        beyond_doubles(&value, &mut String::new(), &mut faults);
+        if !faults.is_empty() {
+            return Err(clean(&clip(&words(&joined(faults)), LONGEST)));
+        }
         let mut compiler = Compiler::new();
         compiler.enable_format_assertions();
         compiler.use_loader(Box::new(Nowhere));
@@ -72,9 +74,10 @@ impl AnswerCheck for Schema {
     fn check(&self, answer: &str) -> Result<String, String> {
         let value: Value = serde_json::from_str(unfenced(answer))
             .map_err(|error| format!("it is not a single JSON value: {error}"))?;
-        let undecidable = numbers::undecidable(&value, &self.value);
-        if !undecidable.is_empty() {
-            return Err(joined(undecidable));
+        let mut faults = Vec::new();
+        beyond_doubles(&value, &mut String::new(), &mut faults);
+        if !faults.is_empty() {
+            return Err(joined(faults));
         }
         match self.compiled.validate(&value, self.root) {
             Err(error) if is_fault(&error) => Err(listed(&error)),
@@ -133,11 +136,44 @@ fn joined(mut faults: Vec<String>) -> String {
 /// alternatives or a `not`, the effect of such a correction is unknown, so the validator's verdict stands.
 fn is_fault(error: &ValidationError<'_, '_>) -> bool {
     match &error.kind {
-        ErrorKind::MultipleOf { got, want } => !numbers::is_multiple(got, want),
+        ErrorKind::MultipleOf { got, want } => !is_nearly_multiple(got, want),
         ErrorKind::Group | ErrorKind::AllOf | ErrorKind::Schema { .. } | ErrorKind::Reference { .. } => {
             error.causes.is_empty() || error.causes.iter().any(is_fault)
         }
         _ => true,
+    }
+}
+
+/// Returns whether a number is a multiple of a unit, but for the error of dividing doubles.
+fn is_nearly_multiple(number: &Number, unit: &Number) -> bool {
+    const ERROR: f64 = 1e-9;
+    let quotient = number.as_f64().zip(unit.as_f64()).map(|(number, unit)| number / unit);
+    quotient.is_some_and(|quotient| (quotient - quotient.round()).abs() <= ERROR)
+}
+
+/// Lists the numbers beyond the range of a double, which the validator would let pass every bound, each with its JSON
+/// Pointer.
+fn beyond_doubles(value: &Value, place: &mut String, faults: &mut Vec<String>) {
+    let length = place.len();
+    let mut within = |name: &str, value: &Value| {
+        place.push('/');
+        place.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        beyond_doubles(value, place, faults);
+        place.truncate(length);
+    };
+    match value {
+        Value::Number(number) if number.as_f64().is_none() => {
+            let place = if place.is_empty() { "the value" } else { place };
+            faults.push(format!(
+                "{place}: the number is beyond what can be checked (at most about 1.8e308)"
+            ));
+        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .for_each(|(at, item)| within(&at.to_string(), item)),
+        Value::Object(fields) => fields.iter().for_each(|(name, field)| within(name, field)),
+        _ => {}
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::Chat;
 use crate::exit::Failure;
+use crate::paint::count;
 use crate::place::Place;
 use crate::startup;
 use crate::world;
@@ -74,10 +75,6 @@ impl Entered {
 
 /// Describes the content of a tree.
 fn held(holds: Holds) -> String {
-    let count = |number: usize, noun: &str| match number {
-        1 => format!("1 {noun}"),
-        number => format!("{number} {noun}s"),
-    };
     let commits = (holds.commits > 0).then(|| count(holds.commits, "new commit"));
     let files = (holds.files > 0).then(|| format!("{} not committed", count(holds.files, "file")));
     let all: Vec<String> = commits.into_iter().chain(files).collect();

@@ -13,7 +13,7 @@ use codelet_context::conversation::{Conversation, Due, Refusal};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
-use codelet_context::summary_request::{Failure, SummaryRequest, Tries, accept};
+use codelet_context::summary_request::{DELAYS, Failure, SummaryRequest, accept};
 use codelet_context::tokens::{Tokens, estimate_bytes};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -150,22 +150,19 @@ async fn written(
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Result<String, Failure> {
-    let mut tries = Tries::new();
     let mut last = Failure::Interrupted;
     // The wait for a silent provider is limited as for an answer; the engine's own summary is the fallback.
     let patience = session.settings.limits.patience;
     let mut left = patience.total;
     let prompt = session.conversation.state("", 0).current;
     let limits = session.parts.model.silence(prompt);
-    let mut made = 0;
-    while let Some(delay) = tries.next_delay() {
+    for (made, delay) in (1..).zip(DELAYS) {
         tokio::select! {
             biased;
             () = interrupt.thrown() => return Err(Failure::Interrupted),
             () = tokio::time::sleep(delay) => {}
         }
-        made += 1;
-        let another = tries.clone().next_delay().map(|_| made + 1);
+        let another = (made < DELAYS.len() as u32).then_some(made + 1);
         let most = (made > 1 || patience.is_named).then_some(left);
         let told = |limit: Duration| (limit, another.filter(|_| limit < left));
         let bearing = Bearing {
@@ -182,10 +179,10 @@ async fn written(
             }
             Err(failure) => last = failure,
         }
-        tries.failed(&last);
         left = left.saturating_sub(silence);
         // A compaction by the user is not part of a run, so the run's cost limit does not apply.
-        if left.is_zero() || session.is_spent() && reason != Reason::Asked {
+        let is_spent = session.is_spent() && reason != Reason::Asked;
+        if left.is_zero() || is_spent || !last.is_worth_another_try() {
             break;
         }
     }

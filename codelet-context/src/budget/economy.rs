@@ -10,6 +10,7 @@ use crate::budget::economics::Economics;
 use crate::budget::policy::Reason;
 use crate::budget::removable_outputs::{Candidate, RemovableOutputs, Shelter};
 use crate::message::tokens::{self, Tokens};
+use crate::message::view::alike;
 use crate::message::{Message, Origin, Part, Role};
 use crate::ranking::RankingIndex;
 use crate::ranking::excerpt::{Excerpts, PartIndex};
@@ -414,14 +415,6 @@ impl Economy {
         self.sent = self.seen.len();
         self.plan_anew();
     }
-}
-
-/// The number of equal messages at the start.
-fn alike(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
-    let pairs = old.iter().zip(new);
-    pairs
-        .take_while(|(old, new)| Arc::ptr_eq(old, new) || old == new)
-        .count()
 }
 
 /// The number of messages at the start that are the system prompt or standing reminders, which no edit changes.

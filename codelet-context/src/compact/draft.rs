@@ -3,11 +3,9 @@
 use crate::message::cut;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, PART_TOKENS, Tokens};
-use crate::message::{
-    ActionKind, BlockText, Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult,
-};
+use crate::message::{ActionKind, Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult};
 use crate::ranking::block;
-use crate::strategy::thinking_prune;
+use crate::strategy;
 use crate::text::body::Body;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -238,8 +236,7 @@ fn shorten_part(part: &mut Part, cap: Tokens, tool: Option<&str>, archive: &mut 
                 && let Some((body, handle)) = cut_text(&whole, bytes, WORDS, archive)
                 && body.len() < text.body.len()
             {
-                text.body = body;
-                text.cut = Some(handle);
+                *text = text.cut_to((body, handle));
             }
         }
         Part::ToolResult(result) => {
@@ -260,8 +257,7 @@ fn shorten_part(part: &mut Part, cap: Tokens, tool: Option<&str>, archive: &mut 
                             && let Some((body, handle)) = cut_text(&whole, bytes, &what, archive)
                             && body.len() < text.body.len()
                         {
-                            text.body = body;
-                            text.cut = Some(handle);
+                            *text = text.cut_to((body, handle));
                         }
                     }
                     Part::Image(_) => shorten_image(block, cap, archive),
@@ -333,9 +329,8 @@ fn shorten_image(part: &mut Part, cap: Tokens, archive: &mut Archive) {
         return;
     }
     let handle = archive.keep(&image.data, "image", REASON);
-    let mut text = Text::new(cut::marker("image", image.data.len(), "removed", &handle), Origin::Own);
-    text.cut = Some(handle);
-    *part = Part::Text(text);
+    let marker = Text::marker(Origin::Own, "image", image.data.len(), "removed", handle);
+    *part = Part::Text(marker);
 }
 
 /// Replaces a block that cannot be cut with its marker, unless that is no shorter.
@@ -357,9 +352,7 @@ pub(crate) fn opaque_marker(opaque: &Opaque, why: &str, reason: &'static str, ar
         return None;
     }
     let handle = archive.keep(opaque.json(), &opaque.kind, reason);
-    let mut text = Text::new(cut::marker(&what, bytes, why, &handle), Origin::Own);
-    text.cut = Some(handle);
-    Some(text)
+    Some(Text::marker(Origin::Own, &what, bytes, why, handle))
 }
 
 /// Shortens the long strings of a call's parameters in the middle; they stay an object of the same shape.
@@ -477,11 +470,8 @@ pub(crate) fn point_repeats(drafts: &mut [Draft], archive: &mut Archive) {
                 continue;
             }
             let length = text.body.len();
-            if let Some((body, handle)) =
-                cut::pointer(&text.body, length, "prompt", "said again below", REASON, archive)
-            {
-                text.body = body;
-                text.cut = Some(handle);
+            if let Some(pointer) = cut::pointer(&text.body, length, "prompt", "said again below", REASON, archive) {
+                *text = text.cut_to(pointer);
             }
         }
     }
@@ -504,29 +494,11 @@ pub(crate) fn drop_foreign_results(drafts: &mut Vec<Draft>) {
 
 /// Archives all content of a part that the view does not show; `tool` is the source of a result, or empty.
 pub(crate) fn archive_part(part: &Part, tool: &str, archive: &mut Archive) {
-    let mut keep = |body: &Body, tool: &str| {
-        if !body.is_empty() {
-            archive.keep(body, tool, REASON);
-        }
-    };
-    match part {
-        Part::Text(text) => keep(&text.body, if tool.is_empty() { "text" } else { tool }),
-        Part::Thinking(thinking) => thinking_prune::keep(archive, thinking, REASON),
-        Part::Image(image) => keep(&image.data, "image"),
-        Part::ToolCall(call) => keep(call.parameters.json(), &call.tool),
-        Part::ToolResult(result) => {
-            if let Some(error) = &result.error {
-                keep(error, tool);
-            }
-            for block in &result.output {
-                archive_part(block, tool, archive);
-            }
-        }
-        Part::Opaque(opaque) => {
-            keep(opaque.json(), &opaque.kind);
-            if let Some(BlockText::Output(words)) = &opaque.words {
-                keep(words, &opaque.kind);
-            }
-        }
-    }
+    strategy::contents(
+        part,
+        Some(tool).filter(|tool| !tool.is_empty()),
+        &mut |what, body, _| {
+            archive.keep(body, what, REASON);
+        },
+    );
 }

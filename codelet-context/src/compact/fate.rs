@@ -19,11 +19,7 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[u32], offered: &[usiz
     let messages = history.messages().iter().enumerate();
     messages
         .map(|(at, message)| {
-            let quoted = match lines[at] {
-                0 => None,
-                1 => Some("1 line quoted".to_owned()),
-                count => Some(format!("{} lines quoted", cut::grouped(count))),
-            };
+            let quoted = (lines[at] > 0).then(|| cut::counted(lines[at], "line") + " quoted");
             match shown.next_if(|draft| draft.source == at) {
                 Some(draft)
                     if draft.message.parts.len() == message.parts.len() && draft.message.parts.iter().all(is_whole) =>

@@ -170,11 +170,7 @@ fn is_prompt(text: &Text) -> bool {
 }
 
 fn header(prompts: usize, handle: &Handle) -> String {
-    let prompts = match prompts {
-        1 => "1 earlier prompt".to_owned(),
-        _ => format!("{} earlier prompts", cut::grouped(prompts)),
-    };
-    format!("[{prompts} · recall {handle}]")
+    format!("[{} · recall {handle}]", cut::counted(prompts, "earlier prompt"))
 }
 
 /// Parses an earlier fold: the number of its prompts and its quotes; `None` for any other text.

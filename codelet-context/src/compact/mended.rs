@@ -1,10 +1,9 @@
 //! Repairs an invalid history, and maps its messages to the repaired one.
 
 use super::{Fate, FateKind};
-use crate::evidence::anchor::Anchor;
 use crate::history::History;
 use crate::message::recall::Archive;
-use crate::message::view::View;
+use crate::message::view::{View, alike};
 use crate::message::{Message, Origin, Part};
 use crate::strategy::{StrategyCount, pairing};
 use std::borrow::Cow;
@@ -16,22 +15,19 @@ pub struct Mended<'a> {
     /// Everything removed before and by the repair.
     pub archive: Archive,
     pub count: StrategyCount,
-    /// The part of it that only grows with the invalid history, if that is not all of it.
-    grows: Option<History>,
     /// For each message of the invalid history, its index in the valid one, if any.
     went: Vec<Option<usize>>,
 }
 
 impl<'a> Mended<'a> {
-    /// Repairs a history if it is invalid. `valid` is the repaired form of an earlier, shorter state.
-    pub fn of(history: &'a History, archive: Option<&Archive>, valid: Option<&History>) -> Self {
+    /// Repairs a history if it is invalid.
+    pub fn of(history: &'a History, archive: Option<&Archive>) -> Self {
         let old = history.messages();
         let archive = archive.cloned().unwrap_or_default();
         let untouched = |archive| Mended {
             history: Cow::Borrowed(history),
             archive,
             count: StrategyCount::default(),
-            grows: None,
             went: Vec::new(),
         };
         // Only a notice might be added at the end, and it is omitted if the conversation is left unchanged.
@@ -43,33 +39,19 @@ impl<'a> Mended<'a> {
             archive,
         };
         let (count, went) = pairing::mend(&mut view);
-        let same = view.messages.len() >= old.len() && begins_with(&view.messages, old);
-        let notices = || view.messages[old.len()..].iter().all(|message| is_notice(message));
-        if same && notices() {
+        // Each repair creates its messages again, with equal content.
+        let same = alike(&view.messages, old) == old.len();
+        if same && view.messages[old.len()..].iter().all(|message| is_notice(message)) {
             return untouched(view.archive);
         }
-        // Known data about messages is valid if others only follow them, as after an unanswered call.
-        let mut mended = match (same, valid) {
-            (true, _) => history.clone(),
-            (false, Some(valid)) if begins_with(&view.messages, valid.messages()) => valid.clone(),
-            _ => History::new(),
-        };
+        // What is known of messages holds if others only follow them, as after an unanswered call.
+        let mut mended = if same { history.clone() } else { History::new() };
         let known = mended.messages().len();
-        view.messages[..known].clone_from_slice(mended.messages());
-        // The messages that end it now may no longer be there after it has grown.
-        let last = view.messages.iter().rposition(|message| !is_notice(message));
-        let end = last.map_or(0, |last| last + 1).max(known);
-        let append = |mended: &mut History, messages: &[Arc<Message>]| {
-            messages.iter().for_each(|message| mended.append(message.clone()));
-        };
-        append(&mut mended, &view.messages[known..end]);
-        let grows = (end < view.messages.len()).then(|| mended.clone());
-        append(&mut mended, &view.messages[end..]);
+        view.messages.drain(known..).for_each(|message| mended.append(message));
         Mended {
             history: Cow::Owned(mended),
             archive: view.archive,
             count,
-            grows,
             went: went.unwrap_or_default(),
         }
     }
@@ -102,38 +84,6 @@ impl<'a> Mended<'a> {
         };
         history.messages().iter().zip(&self.went).map(fate).collect()
     }
-
-    /// Maps an anchor to the original messages.
-    pub fn anchor(&self, anchor: Anchor) -> Anchor {
-        if let Cow::Borrowed(_) = self.history {
-            return anchor;
-        }
-        let inside = |went: &Option<usize>| went.is_some_and(|at| anchor.range.contains(&at));
-        let start = self.went.iter().position(inside);
-        let end = self.went.iter().rposition(inside);
-        match start.zip(end) {
-            Some((start, end)) => Anchor {
-                range: start..end + 1,
-                ..anchor
-            },
-            None => anchor,
-        }
-    }
-
-    /// The part that the next compaction can reuse, if the history is invalid.
-    pub fn valid(self) -> Option<History> {
-        match (self.grows, self.history) {
-            (Some(grows), _) => Some(grows),
-            (None, Cow::Owned(valid)) => Some(valid),
-            (None, Cow::Borrowed(_)) => None,
-        }
-    }
-}
-
-/// Returns whether `messages` starts with `first`. Each repair creates its messages again, with equal content.
-fn begins_with(messages: &[Arc<Message>], first: &[Arc<Message>]) -> bool {
-    let is_same = |(one, other): (&Arc<Message>, &Arc<Message>)| Arc::ptr_eq(one, other) || one == other;
-    messages.len() >= first.len() && messages.iter().zip(first).all(is_same)
 }
 
 fn is_notice(message: &Message) -> bool {
@@ -175,7 +125,7 @@ mod tests {
         let history: History = [hello, go, looks.clone(), looks, result.clone(), result]
             .into_iter()
             .collect();
-        let mended = Mended::of(&history, None, None);
+        let mended = Mended::of(&history, None);
         // A notice is first now; the two replies are merged, and so are their two results.
         assert_eq!(mended.history.messages().len(), 5);
         assert_eq!(mended.places(&[0, 1, 2]), [1, 2, 3]);
@@ -185,43 +135,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_mended_before_is_not_mended_otherwise_later(
-            kinds in proptest::collection::vec((0usize..7, 0usize..3), 1..30),
-            steps in proptest::collection::vec(1usize..8, 1..6),
-        ) {
+        fn every_text_is_where_its_message_went(kinds in proptest::collection::vec((0usize..7, 0usize..3), 1..30)) {
             let all = kinds.iter().enumerate().map(|(number, &(kind, id))| message(kind, id, number));
-            let all: Vec<Arc<Message>> = all.map(Arc::new).collect();
-            let mut history = History::new();
-            let mut valid = None;
-            let mut rest = all.iter();
-            for step in steps {
-                rest.by_ref().take(step).for_each(|message| history.append(message.clone()));
-                let anew = Mended::of(&history, None, None);
-                let again = Mended::of(&history, None, valid.as_ref());
-                prop_assert_eq!(again.history.messages(), anew.history.messages());
-                prop_assert_eq!(again.history.estimates(), anew.history.estimates());
-                let lines = |mended: &Mended<'_>| mended.history.ranking().segments.len();
-                prop_assert_eq!(lines(&again), lines(&anew));
-                prop_assert_eq!(&again.archive, &anew.archive);
-                // Each text is at its mapped place.
-                for (at, message) in history.messages().iter().enumerate() {
-                    let texts = message.parts.iter().filter_map(|part| match part {
-                        Part::Text(text) => Some(text.body.as_str()),
-                        _ => None,
-                    });
-                    for text in texts {
-                        let places = again.places(&[at]);
-                        prop_assert_eq!(places.len(), 1);
-                        let new = &again.history.messages()[places[0]];
-                        let stands = |part: &Part| matches!(part, Part::Text(it) if it.body.as_str() == text);
-                        prop_assert!(new.parts.iter().any(stands), "{text:?} in {new:?}");
-                    }
+            let history: History = all.collect();
+            let mended = Mended::of(&history, None);
+            for (at, message) in history.messages().iter().enumerate() {
+                let texts = message.parts.iter().filter_map(|part| match part {
+                    Part::Text(text) => Some(text.body.as_str()),
+                    _ => None,
+                });
+                for text in texts {
+                    let places = mended.places(&[at]);
+                    prop_assert_eq!(places.len(), 1);
+                    let new = &mended.history.messages()[places[0]];
+                    let stands = |part: &Part| matches!(part, Part::Text(it) if it.body.as_str() == text);
+                    prop_assert!(new.parts.iter().any(stands), "{text:?} in {new:?}");
                 }
-                let fate = Fate::new(FateKind::Kept, "");
-                let fates = vec![fate; again.history.messages().len()];
-                prop_assert_eq!(again.fates(&history, fates).len(), history.messages().len());
-                valid = again.valid();
             }
+            let fate = Fate::new(FateKind::Kept, "");
+            let fates = vec![fate; mended.history.messages().len()];
+            prop_assert_eq!(mended.fates(&history, fates).len(), history.messages().len());
         }
     }
 }

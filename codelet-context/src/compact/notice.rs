@@ -1,25 +1,17 @@
 //! The notice: the report of a compaction to the user, on one line, with warnings below it.
 
 use crate::compact::{Compaction, TurnCount, Warning};
-use crate::message::cut;
+use crate::message::cut::{counted, grouped};
 use crate::message::tokens::Tokens;
 use codelet_text::short::{clip, on_one_line};
 use std::fmt;
 use std::time::Duration;
 
-/// The start of the notice of a compaction that changed something.
-const DONE: &str = "Context compacted:";
-/// The start of the notice of a light edit.
-const TRIMMED: &str = "Context trimmed:";
-/// The start of the notice of a compaction with nothing to do.
-const NOTHING: &str = "Nothing to compact:";
-/// The command that undoes a compaction.
-const UNDO: &str = "/undo-compact";
 /// The maximum characters of an anchor's description in a notice.
 const QUOTE: usize = 60;
 
 /// The result of a compaction, for the user.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Notice {
     /// True if anything was done.
     pub changed: bool,
@@ -48,12 +40,10 @@ impl Notice {
             changed: done.changed,
             before: done.before.tokens,
             after: done.after.tokens,
-            set_aside: None,
             turns: done.turns,
             anchor: done.anchor.as_ref().map(|anchor| anchor.description.clone()),
-            elapsed: None,
-            can_undo: false,
             warnings: done.warnings.clone(),
+            ..Notice::default()
         }
     }
 
@@ -64,11 +54,8 @@ impl Notice {
             before,
             after,
             set_aside: Some(outputs),
-            turns: TurnCount::default(),
-            anchor: None,
-            elapsed: None,
             can_undo: changed,
-            warnings: Vec::new(),
+            ..Notice::default()
         }
     }
 
@@ -84,37 +71,34 @@ impl Notice {
         let sizes = || {
             format!(
                 "{} → {} tokens ({})",
-                number(self.before),
-                number(self.after),
+                grouped(self.before),
+                grouped(self.after),
                 smaller(self.before, self.after)
             )
         };
         if let (true, Some(outputs)) = (self.changed, self.set_aside) {
-            pieces.push(format!("{TRIMMED} {}", sizes()));
-            pieces.push(match outputs {
-                1 => "1 old output trimmed".to_owned(),
-                _ => format!("{} old outputs trimmed", cut::grouped(outputs)),
-            });
+            pieces.push(format!("Context trimmed: {}", sizes()));
+            pieces.push(counted(outputs, "old output") + " trimmed");
         } else if self.changed {
-            pieces.push(format!("{DONE} {}", sizes()));
+            pieces.push(format!("Context compacted: {}", sizes()));
             let from = self
                 .anchor
                 .as_ref()
                 .map_or(String::new(), |anchor| format!(" from \"{}\"", quoted(anchor)));
-            pieces.push(format!("kept {}{from}", turns(self.turns.kept)));
+            pieces.push(format!("kept {}{from}", counted(self.turns.kept, "turn")));
             if self.turns.summarised > 0 {
-                pieces.push(format!("{} summarised", cut::grouped(self.turns.summarised)));
+                pieces.push(format!("{} summarised", grouped(self.turns.summarised)));
             }
         } else {
             pieces.push(format!(
-                "{NOTHING} {} tokens in {}",
-                number(self.before),
-                turns(self.turns.total)
+                "Nothing to compact: {} tokens in {}",
+                grouped(self.before),
+                counted(self.turns.total, "turn")
             ));
         }
         pieces.extend(self.elapsed.map(took));
         if self.changed && self.can_undo {
-            pieces.push(UNDO.to_owned());
+            pieces.push("/undo-compact".to_owned());
         }
         pieces
     }
@@ -127,17 +111,6 @@ impl fmt::Display for Notice {
             .iter()
             .try_for_each(|warning| write!(f, "\nwarning: {warning}"))
     }
-}
-
-fn turns(count: usize) -> String {
-    match count {
-        1 => "1 turn".to_owned(),
-        _ => format!("{} turns", cut::grouped(count)),
-    }
-}
-
-fn number(tokens: Tokens) -> String {
-    cut::grouped(tokens)
 }
 
 /// The saving in percent, rounded down so as not to overstate it.
@@ -154,7 +127,7 @@ pub fn smaller(before: Tokens, after: Tokens) -> String {
 pub fn took(elapsed: Duration) -> String {
     match elapsed.as_millis() {
         0 => "under 1 ms".to_owned(),
-        millis => format!("{} ms", cut::grouped(millis)),
+        millis => format!("{} ms", grouped(millis)),
     }
 }
 

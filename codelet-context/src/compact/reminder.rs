@@ -42,11 +42,6 @@ pub fn render(kind: ReminderKind, content: &str) -> Part {
     Part::text_from(Origin::Reminder(kind), block(kind, content, false))
 }
 
-/// Like [`render`], with a note that it supersedes the earlier one of its kind.
-fn render_superseding(kind: ReminderKind, content: &str) -> Part {
-    Part::text_from(Origin::Reminder(kind), block(kind, content, true))
-}
-
 fn block(kind: ReminderKind, content: &str, is_superseding: bool) -> String {
     let opening = opening(kind, is_superseding);
     format!("{opening}{}\n</{TAG}>", escape(content))
@@ -116,7 +111,7 @@ pub fn update(messages: &[Arc<Message>], contents: &[(ReminderKind, &str)]) -> O
                 let is_equal = [false, true]
                     .into_iter()
                     .any(|note| shown.body.as_str() == block(kind, content, note));
-                (!is_equal).then(|| render_superseding(kind, content))
+                (!is_equal).then(|| Part::text_from(Origin::Reminder(kind), block(kind, content, true)))
             })
     });
     let parts: Vec<Part> = parts.collect();
@@ -128,7 +123,7 @@ pub fn update(messages: &[Arc<Message>], contents: &[(ReminderKind, &str)]) -> O
 /// go into the view's archive. Idempotent; a view with nothing out of place stays unchanged.
 pub(crate) fn settle(view: &mut View) {
     for kind in ReminderKind::ALL {
-        let places = places(&view.messages, kind);
+        let places = places(view.messages.iter().enumerate(), kind);
         let Some(&(message, part)) = places.last() else {
             continue;
         };
@@ -159,7 +154,7 @@ pub(crate) struct Settlement {
 pub(crate) fn settlement(messages: &[Arc<Message>], reminding: &[usize]) -> Settlement {
     let mut settlement = Settlement::default();
     for kind in ReminderKind::ALL {
-        let mut places = places_among(reminding.iter().map(|&at| (at, &messages[at])), kind);
+        let mut places = places(reminding.iter().map(|&at| (at, &messages[at])), kind);
         let Some(&(message, part)) = places.last() else {
             continue;
         };
@@ -180,14 +175,7 @@ pub(crate) fn settlement(messages: &[Arc<Message>], reminding: &[usize]) -> Sett
     settlement
 }
 
-fn places(messages: &[Arc<Message>], kind: ReminderKind) -> Vec<(usize, usize)> {
-    places_among(messages.iter().enumerate(), kind)
-}
-
-fn places_among<'a>(
-    messages: impl Iterator<Item = (usize, &'a Arc<Message>)>,
-    kind: ReminderKind,
-) -> Vec<(usize, usize)> {
+fn places<'a>(messages: impl Iterator<Item = (usize, &'a Arc<Message>)>, kind: ReminderKind) -> Vec<(usize, usize)> {
     let parts = messages.flat_map(|(at, message)| message.parts.iter().enumerate().map(move |(i, part)| (at, i, part)));
     parts
         .filter(|(.., part)| reminder(part, kind).is_some())
@@ -448,7 +436,7 @@ mod tests {
             let newest = ReminderKind::ALL.map(|kind| current(&view.messages, kind).map(|text| without_note(text, kind)));
             settle(&mut view);
             for (kind, expected) in ReminderKind::ALL.into_iter().zip(newest) {
-                prop_assert!(places(&view.messages, kind).len() <= 1);
+                prop_assert!(places(view.messages.iter().enumerate(), kind).len() <= 1);
                 prop_assert_eq!(current(&view.messages, kind).cloned(), expected);
             }
             prop_assert_eq!(view.messages.iter().filter(|m| m.is_prompt()).count(), turns.len());

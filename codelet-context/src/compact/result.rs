@@ -2,7 +2,6 @@
 
 use super::{Archived, StandingCut};
 use crate::evidence::anchor::Anchor;
-use crate::history::History;
 use crate::history::turn_index::Size;
 use crate::message::cut;
 use crate::message::tokens::Tokens;
@@ -116,7 +115,7 @@ pub enum Warning {
 }
 
 /// The result of a compaction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Compaction {
     /// The new view, with everything that was removed.
     pub view: View,
@@ -130,7 +129,7 @@ pub struct Compaction {
     pub after: Size,
     /// The turns.
     pub turns: TurnCount,
-    /// The anchor that the kept part begins with.
+    /// The anchor that the kept part begins with; if the history was invalid, its range is one of the repaired messages.
     pub anchor: Option<Anchor>,
     /// The counts of the strategies.
     pub strategies: StrategyStats,
@@ -142,8 +141,6 @@ pub struct Compaction {
     pub(crate) archived: Option<Archived>,
     /// The cut of standing texts, if later compactions should repeat it.
     pub(crate) cut: Option<StandingCut>,
-    /// The repaired history before compaction, if it was invalid.
-    pub(crate) valid: Option<History>,
 }
 
 impl Warning {
@@ -184,8 +181,13 @@ impl std::fmt::Display for Warning {
             ),
             Warning::InstructionsCut => f.write_str("instructions were too long and were shortened"),
             Warning::NotWritten(failure) => write!(f, "{failure}; the summary is made without a model"),
-            Warning::Mended { places: 1 } => write!(f, "repaired 1 invalid place in the conversation"),
-            Warning::Mended { places } => write!(f, "repaired {} invalid places in the conversation", shown(*places)),
+            Warning::Mended { places } => {
+                write!(
+                    f,
+                    "repaired {} in the conversation",
+                    cut::counted(places, "invalid place")
+                )
+            }
         }
     }
 }

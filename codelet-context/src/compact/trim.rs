@@ -32,9 +32,7 @@ pub(crate) fn masked<'a>(
             Part::Image(image) if !image.is_url => {
                 let what = format!("{} image", cut::plain_name(tool));
                 let handle = archive.keep(&image.data, tool, REASON);
-                let mut text = Text::new(cut::marker(&what, image.data.len(), UNUSED, &handle), Origin::Own);
-                text.cut = Some(handle);
-                Some(text)
+                Some(Text::marker(Origin::Own, &what, image.data.len(), UNUSED, handle))
             }
             Part::Opaque(opaque) if opaque.is_file() => {
                 crate::compact::draft::opaque_marker(opaque, UNUSED, REASON, archive)
@@ -79,12 +77,8 @@ fn quote_for(text: &Text, tool: &str, lines: &str, archive: &mut Archive) -> Opt
     }
     let handle = archive.keep(&text.body, tool, REASON);
     let marker = cut::marker(&what, text.body.len(), QUOTED, &handle);
-    Some(Text {
-        body: Body::new([&marker, "\n", lines].concat()),
-        origin: text.origin,
-        cut: Some(handle),
-        extra: text.extra.clone(),
-    })
+    let body = Body::new([&marker, "\n", lines].concat());
+    Some(text.cut_to((body, handle)))
 }
 
 fn marker_for(text: &Text, tool: &str, archive: &mut Archive) -> Option<Text> {
@@ -95,13 +89,8 @@ fn marker_for(text: &Text, tool: &str, archive: &mut Archive) -> Option<Text> {
     let what = format!("{} output", cut::plain_name(tool));
     let whole = text.cut.as_ref().and_then(|handle| archive.get(handle.as_str()));
     let body: Body = whole.map_or_else(|| text.body.clone(), |removed| removed.body.clone());
-    let (body, handle) = cut::pointer(&body, text.body.len(), &what, UNUSED, REASON, archive)?;
-    Some(Text {
-        body,
-        origin: text.origin,
-        cut: Some(handle),
-        extra: text.extra.clone(),
-    })
+    let pointer = cut::pointer(&body, text.body.len(), &what, UNUSED, REASON, archive)?;
+    Some(text.cut_to(pointer))
 }
 
 /// Returns a message with one of its parts replaced.

@@ -11,9 +11,8 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use super::Evidence;
 use crate::message::Message;
-use crate::message::tokens::{self, Tokens};
+use crate::message::tokens::Tokens;
 use crate::message::turn::{self, Turn};
 pub(crate) use event::{Event, weigh};
 use search::Search;
@@ -77,24 +76,13 @@ pub struct Anchor {
     pub description: String,
 }
 
-/// Finds the anchors of a conversation, in order.
+/// Finds the anchors of a conversation, in order, given the effects of its calls and the estimate of each message.
 ///
 /// A turn is an anchor if files were changed in it and the last test run after that succeeded. In a turn with more than
-/// `long` tokens ([`LONG_TURN`] by default), each step whose test run succeeded after a change is one. It resolved an
-/// error if, before the change, the step or turn before had ended in a failure. `pins` are the indices of messages that
-/// the user pinned; the turn with a pin, or the step of a long turn, is a checkpoint.
-pub fn find(messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tokens) -> Vec<Anchor> {
-    let mut evidence = Evidence::default();
-    messages.iter().for_each(|message| evidence.append(message));
-    let estimates: Vec<Tokens> = messages
-        .iter()
-        .map(|message| tokens::estimate_message(message))
-        .collect();
-    find_among(&evidence.events, messages, &estimates, turns, pins, long)
-}
-
-/// Like [`find`], with known events and message estimates.
-pub(crate) fn find_among(
+/// `long` tokens ([`LONG_TURN`]), each step whose test run succeeded after a change is one. It resolved an error if,
+/// before the change, the step or turn before had ended in a failure. `pins` are the indices of messages that the user
+/// pinned; the turn with a pin, or the step of a long turn, is a checkpoint.
+pub(crate) fn find(
     events: &[(usize, Event)],
     messages: &[Arc<Message>],
     estimates: &[Tokens],

@@ -3,7 +3,6 @@
 
 use crate::message::Message;
 use crate::ranking::RankingIndex;
-use crate::strategy;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The index; see the module documentation.
@@ -19,36 +18,24 @@ pub(crate) struct LazyIndex {
 struct Pending {
     index: RankingIndex,
     messages: Vec<Arc<Message>>,
-    /// True if these messages are prepared for the strategies, too.
-    prepares: bool,
 }
 
 impl LazyIndex {
-    /// Appends a message. With `prepares`, what the strategies ask of it is computed together with the index.
-    pub fn append(&mut self, message: Arc<Message>, prepares: bool) {
+    /// Appends a message.
+    pub fn append(&mut self, message: Arc<Message>) {
         let pending = self.pending.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = self.current.take() {
             pending.index = index;
         }
         pending.messages.push(message);
-        pending.prepares = prepares;
     }
 
     /// The index of all messages. Takes time proportional to the bytes appended since it was last asked for.
     pub fn get(&self) -> &RankingIndex {
         self.current.get_or_init(|| {
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            let Pending {
-                mut index,
-                messages,
-                prepares,
-            } = std::mem::take(&mut *pending);
-            for message in messages {
-                if prepares {
-                    strategy::prepare(&message);
-                }
-                index.append(&message);
-            }
+            let Pending { mut index, messages } = std::mem::take(&mut *pending);
+            messages.iter().for_each(|message| index.append(message));
             index
         })
     }
@@ -85,9 +72,9 @@ mod tests {
         ];
         let (mut at_once, mut at_last) = (LazyIndex::default(), LazyIndex::default());
         for message in messages.map(Arc::new) {
-            at_once.append(message.clone(), true);
+            at_once.append(message.clone());
             at_once.get();
-            at_last.append(message, true);
+            at_last.append(message);
         }
         let copy = at_last.clone();
         let shown = |index: &RankingIndex| {

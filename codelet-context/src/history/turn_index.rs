@@ -16,14 +16,13 @@ pub(crate) struct TurnIndex {
     /// The size of the conversation.
     pub size: Size,
     /// Whether the conversation is valid.
-    pub order: Order<Arc<str>>,
+    pub order: Order,
     course: Course,
     /// The messages of which something [stays](stands) however old they are, assuming that they are at the head;
     /// ascending.
     pub standing: Vec<usize>,
     /// The messages with reminders, ascending.
     pub reminding: Vec<usize>,
-    summarising: Vec<usize>,
     was_compacted: bool,
     /// The hashes of long prompt texts, and whether one of them occurs twice.
     said: ByHash<()>,
@@ -37,7 +36,7 @@ impl TurnIndex {
         self.size.messages += 1;
         self.size.tokens += weight;
         self.size.bytes += strategy::bytes(message) as u64;
-        self.order.append(message, Arc::clone);
+        self.order.append(message);
         self.course.append(at, message);
         let is_prompt = message.is_prompt();
         let texts = message
@@ -52,17 +51,13 @@ impl TurnIndex {
             self.repeats |= self.said.insert(hash::bytes(text.as_bytes()), ()).is_some();
         }
         let has = |is_it: &dyn Fn(&Part) -> bool| message.parts.iter().any(is_it);
-        let is_of = |part: &Part, is_it: fn(Origin) -> bool| matches!(part, Part::Text(text) if is_it(text.origin));
         if has(&|part| stands(message.role, part, true)) {
             self.standing.push(at);
         }
-        if has(&|part| is_of(part, |origin| matches!(origin, Origin::Reminder(_)))) {
+        if has(&|part| matches!(part, Part::Text(text) if matches!(text.origin, Origin::Reminder(_)))) {
             self.reminding.push(at);
         }
-        if has(&|part| is_of(part, |origin| origin == Origin::Summary)) {
-            self.summarising.push(at);
-            self.was_compacted |= has(&is_earlier_summary);
-        }
+        self.was_compacted |= has(&is_earlier_summary);
     }
 
     /// The turns, see [`crate::message::turn::turns`]; in a previously compacted conversation, where nothing may be

@@ -5,7 +5,7 @@ use crate::message::recall::{Archive, Handle};
 use crate::text::body::Body;
 use codelet_text::short;
 
-pub(crate) use codelet_text::short::grouped;
+pub(crate) use codelet_text::short::{counted, grouped};
 
 /// The reason in the marker of a text of which parts are left.
 pub(crate) const CUT: &str = "cut here";

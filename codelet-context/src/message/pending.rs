@@ -2,7 +2,6 @@
 //! sent back unchanged; once something else follows the reply, the reply is over, and the provider refuses unfinished
 //! operations. A marker then replaces them.
 
-use crate::message::cut;
 use crate::message::recall::Archive;
 use crate::message::{Message, Nature, Opaque, Origin, Part, Role, Text};
 use std::sync::Arc;
@@ -52,10 +51,8 @@ pub(crate) fn close(message: &Message, archive: &mut Archive) -> Message {
     for part in &mut closed.parts {
         if let Some(opaque) = pending(part) {
             let handle = archive.keep(opaque.json(), &opaque.kind, REASON);
-            let bytes = opaque.json().len();
-            let mut text = Text::new(cut::marker(&opaque.label(), bytes, WHY, &handle), Origin::Notice);
-            text.cut = Some(handle);
-            *part = Part::Text(text);
+            let (what, bytes) = (opaque.label(), opaque.json().len());
+            *part = Part::Text(Text::marker(Origin::Notice, &what, bytes, WHY, handle));
         }
     }
     closed

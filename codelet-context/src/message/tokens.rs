@@ -42,25 +42,14 @@ pub(crate) fn unread(extra: &Extra) -> Tokens {
 
 /// The estimate for a part: its text, names and parameters plus framing. Each block of a tool result counts as a part.
 pub fn estimate_part(part: &Part) -> Tokens {
-    let extra = match part {
-        Part::Text(text) => unread(&text.extra),
-        Part::Thinking(thinking) => unread(&thinking.extra),
-        Part::Image(image) => unread(&image.extra),
-        Part::ToolCall(call) => unread(&call.extra),
-        Part::ToolResult(_) | Part::Opaque(_) => 0,
-    };
-    extra + estimate_read(part)
-}
-
-fn estimate_read(part: &Part) -> Tokens {
     match part {
-        Part::Text(text) => estimate_bytes(text.body.len()) + PART_TOKENS,
+        Part::Text(text) => unread(&text.extra) + estimate_bytes(text.body.len()) + PART_TOKENS,
         Part::Thinking(thinking) => {
             let redacted = thinking.redacted.as_ref().map_or(0, |data| data.len());
-            estimate_bytes(thinking.body.len() + redacted) + PART_TOKENS
+            unread(&thinking.extra) + estimate_bytes(thinking.body.len() + redacted) + PART_TOKENS
         }
-        Part::Image(_) => IMAGE_TOKENS + PART_TOKENS,
-        Part::ToolCall(call) => estimate_call(call),
+        Part::Image(image) => unread(&image.extra) + IMAGE_TOKENS + PART_TOKENS,
+        Part::ToolCall(call) => unread(&call.extra) + estimate_call(call),
         Part::ToolResult(result) => estimate_result(result),
         Part::Opaque(opaque) => estimate_opaque(opaque) + PART_TOKENS,
     }

@@ -1,18 +1,11 @@
 //! Checks a view against the request rules of all providers together.
-//!
-//! The following are no violations, since the writer of a request takes care of them: it merges adjacent user messages
-//! if the provider demands it, hoists the system prompt, leaves out thinking of other providers and spells call ids for
-//! the provider. Their type guarantees that parameters are an object. The rules are those that the providers document
-//! or enforce with a refusal.
 
 use crate::message::pending;
 use crate::message::view::View;
 use crate::message::{Message, Part, Role, ToolCall, ToolResult};
 use crate::text::hash::QuickSet;
-use std::borrow::Borrow;
 use std::collections::VecDeque;
 use std::fmt;
-use std::hash::Hash;
 use std::sync::Arc;
 
 /// A rule that a view breaks.
@@ -90,22 +83,21 @@ pub fn validate(view: &View) -> Vec<Violation> {
         let sentence = sentence.to_string();
         violations.push(Violation { message, sentence });
     };
-    let mut order: Order<&str> = Order::default();
+    let mut order = Order::default();
     for message in &view.messages {
-        order.read(message, |id| id, &mut found);
+        order.read(message, &mut found);
     }
     order.end(&mut found);
     violations
 }
 
-/// Whether a conversation is in order, message by message, so that a long one need not be read again. `I` is a call id,
-/// borrowed or owned.
+/// Whether a conversation is in order, message by message, so that a long one need not be read again.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Order<I> {
+pub(crate) struct Order {
     messages: usize,
     /// The ids of all calls, and those of the newest reply's unanswered calls in order.
-    ids: QuickSet<I>,
-    open: VecDeque<I>,
+    ids: QuickSet<Arc<str>>,
+    open: VecDeque<Arc<str>>,
     /// True if a rule was broken that no later message can keep.
     is_broken: bool,
     /// The last reply, if it has an operation that the provider may still continue.
@@ -119,12 +111,12 @@ pub(crate) struct Order<I> {
 /// Takes a broken rule: the message that breaks it, and a sentence about it.
 type Found<'f> = dyn FnMut(usize, fmt::Arguments<'_>) + 'f;
 
-impl<I: Borrow<str> + Eq + Hash + Clone + Default + fmt::Debug> Order<I> {
-    /// Takes the next message, to be asked only whether all is in order; `id` converts ids for storage.
-    pub fn append<'a>(&mut self, message: &'a Message, id: impl Fn(&'a Arc<str>) -> I) {
+impl Order {
+    /// Takes the next message, to be asked only whether all is in order.
+    pub fn append(&mut self, message: &Message) {
         let mut is_broken = self.is_broken;
         if !is_broken {
-            self.read(message, id, &mut |_, _| is_broken = true);
+            self.read(message, &mut |_, _| is_broken = true);
         }
         if is_broken {
             *self = Order {
@@ -144,7 +136,7 @@ impl<I: Borrow<str> + Eq + Hash + Clone + Default + fmt::Debug> Order<I> {
         !self.is_broken && self.open.is_empty() && (self.first.is_some() || self.messages == 0)
     }
 
-    fn read<'a>(&mut self, message: &'a Message, id: impl Fn(&'a Arc<str>) -> I, found: &mut Found<'_>) {
+    fn read(&mut self, message: &Message, found: &mut Found<'_>) {
         let at = self.messages;
         self.messages += 1;
         let is_reply = message.role == Role::Assistant;
@@ -173,7 +165,7 @@ impl<I: Borrow<str> + Eq + Hash + Clone + Default + fmt::Debug> Order<I> {
         }
         for part in &message.parts {
             match part {
-                Part::ToolCall(call) if is_reply => self.call(at, call, id(&call.id), found),
+                Part::ToolCall(call) if is_reply => self.call(at, call, found),
                 Part::ToolCall(call) => found(at, format_args!("Call {:?} is not the assistant's.", call.id)),
                 Part::ToolResult(result) if message.role == Role::User => self.result(at, result, found),
                 Part::ToolResult(result) => {
@@ -204,11 +196,12 @@ impl<I: Borrow<str> + Eq + Hash + Clone + Default + fmt::Debug> Order<I> {
         }
     }
 
-    fn call(&mut self, at: usize, call: &ToolCall, id: I, found: &mut Found<'_>) {
-        if id.borrow().trim().is_empty() {
+    fn call(&mut self, at: usize, call: &ToolCall, found: &mut Found<'_>) {
+        let id = &call.id;
+        if id.trim().is_empty() {
             found(at, format_args!("A call has no id."));
         }
-        if id.borrow().len() > LONGEST_ID {
+        if id.len() > LONGEST_ID {
             found(at, format_args!("The id {id:?} is longer than {LONGEST_ID} bytes."));
         }
         if !is_tool(&call.tool) {
@@ -219,7 +212,7 @@ impl<I: Borrow<str> + Eq + Hash + Clone + Default + fmt::Debug> Order<I> {
             );
         }
         self.open.push_back(id.clone());
-        if let Some(id) = self.ids.replace(id) {
+        if !self.ids.insert(id.clone()) {
             found(at, format_args!("The id {id:?} was used before."));
         }
     }
@@ -228,7 +221,7 @@ impl<I: Borrow<str> + Eq + Hash + Clone + Default + fmt::Debug> Order<I> {
         let id = &result.call_id;
         // The provider knows the call of one that is apart. Another out of order closes all: searching for its call would
         // be quadratic, and one violation is enough.
-        let is_next = |open: &mut I| (*open).borrow() == &**id;
+        let is_next = |open: &mut Arc<str>| open == id;
         if !result.is_apart && self.open.pop_front_if(is_next).is_none() {
             match self.open.is_empty() {
                 true => found(

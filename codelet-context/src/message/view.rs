@@ -31,3 +31,9 @@ impl View {
         Arc::make_mut(&mut self.messages[index])
     }
 }
+
+/// The number of equal messages at the start.
+pub(crate) fn alike(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
+    let is_same = |(old, new): &(&Arc<Message>, &Arc<Message>)| Arc::ptr_eq(old, new) || old == new;
+    old.iter().zip(new).take_while(is_same).count()
+}

@@ -117,8 +117,6 @@ pub struct Conversation {
     masks: HashMap<Arc<str>, ToolResult>,
     /// The messages that are completely in the view's archive.
     archived: Archived,
-    /// The repaired history of the last compaction, if the history is invalid.
-    valid: Option<Arc<History>>,
     /// The focus of the next compactions.
     focus: Option<String>,
     /// Replacements for messages of the history, by index: without the parts that a provider refused.
@@ -176,7 +174,6 @@ impl Conversation {
             economy: Economy::new(Economics::default(), config.window(), overhead),
             masks: HashMap::new(),
             archived: Archived::default(),
-            valid: None,
             focus: None,
             withdrawn: BTreeMap::new(),
             told: None,
@@ -199,15 +196,6 @@ impl Conversation {
     pub fn under(mut self, economics: Economics) -> Self {
         self.set_economics(economics);
         self
-    }
-
-    /// Creates a conversation from the messages of an existing one.
-    pub fn of(messages: impl IntoIterator<Item = Message>, config: CompactionConfig, overhead: Tokens) -> Self {
-        let mut conversation = Conversation::new(config, overhead);
-        for message in messages {
-            conversation.append(message);
-        }
-        conversation
     }
 
     /// Appends a message without a report: a prompt, reminders, results, or a reply of unknown cost. A conversation
@@ -516,13 +504,9 @@ impl Conversation {
     /// a marker between them whose handle restores the whole.
     pub fn bounded(&mut self, output: Body, (head, tail): (usize, usize), tool: &str) -> Text {
         let what = format!("{tool} output");
-        match cut::in_the_middle(&output, (head, tail), &what, "bounded", &mut self.view.archive) {
-            Some((body, handle)) => Text {
-                cut: Some(handle),
-                ..Text::new(body, Origin::Own)
-            },
-            None => Text::new(output, Origin::Own),
-        }
+        let cut = cut::in_the_middle(&output, (head, tail), &what, "bounded", &mut self.view.archive);
+        let text = Text::new(output, Origin::Own);
+        cut.map_or(text.clone(), |cut| text.cut_to(cut))
     }
 
     /// The original bytes of removed content, or a range of them; see [`Archive::recall`]. Every handle that was ever

@@ -5,7 +5,7 @@
 //! prose, code, tables and indentation are never touched. A line that reports a failure is never folded.
 
 use super::status::{self, LineClass};
-use super::{Replacement, StrategyCount, StrategyLimits, answers, make, shown};
+use super::{Replacement, StrategyCount, StrategyLimits, answers, make};
 use crate::message::cut;
 use crate::message::view::View;
 use crate::message::{ActionKind, Part};
@@ -53,7 +53,7 @@ pub(crate) fn count_alike_lines(view: &mut View, _: &StrategyLimits) -> Strategy
                 message: answer.message,
                 part: answer.part,
                 block,
-                with: shown(text, (body, handle)),
+                with: Part::Text(text.cut_to((body, handle))),
             });
         }
     }

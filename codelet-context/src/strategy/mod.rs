@@ -11,7 +11,7 @@ use crate::message::recall::{Archive, Handle};
 use crate::message::tokens::Tokens;
 use crate::message::turn;
 use crate::message::view::View;
-use crate::message::{Message, Part, Role, Text, ToolCall, ToolResult};
+use crate::message::{BlockText, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use crate::text::body::Body;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -198,31 +198,6 @@ pub fn named(name: &str) -> Option<&'static Strategy> {
     PIPELINE.iter().find(|strategy| strategy.name == name)
 }
 
-/// Computes and caches the data of a message that the strategies need, so that running them later takes no time per
-/// byte. Call it once, when the message is appended.
-pub fn prepare(message: &Message) {
-    for part in &message.parts {
-        match part {
-            Part::ToolCall(call) => {
-                call.parameters.canonical_hash();
-                call.parameters.json();
-            }
-            Part::ToolResult(result) => {
-                contents(part, None, &mut |_, body, _| {
-                    body.hash();
-                });
-                for text in result.texts() {
-                    text.body.squeezed(lingua::squeeze);
-                }
-            }
-            Part::Thinking(thinking) => {
-                thinking.body.hash();
-            }
-            _ => {}
-        }
-    }
-}
-
 /// The bytes of a message: texts, thinking, encoded pictures, names and parameters. Ids, signatures and unread fields
 /// do not count.
 pub fn bytes(message: &Message) -> usize {
@@ -242,11 +217,11 @@ fn part_bytes(part: &Part) -> usize {
     }
 }
 
-/// Calls `each` with every body of a part that is not blank, the tool or the kind of content that it comes from, and its
+/// Calls `each` with every body of a part that is not empty, the tool or the kind of content that it comes from, and its
 /// handle if its whole is archived already. `tool` is that of a result, if known.
-fn contents(part: &Part, tool: Option<&str>, each: &mut dyn FnMut(&str, &Body, Option<&Handle>)) {
+pub(crate) fn contents(part: &Part, tool: Option<&str>, each: &mut dyn FnMut(&str, &Body, Option<&Handle>)) {
     let mut each = |what: &str, body: &Body, cut: Option<&Handle>| {
-        if !body.is_blank() {
+        if !body.is_empty() {
             each(what, body, cut);
         }
     };
@@ -261,14 +236,19 @@ fn contents(part: &Part, tool: Option<&str>, each: &mut dyn FnMut(&str, &Body, O
         Part::Image(image) => each("image", &image.data, None),
         Part::ToolCall(call) => each(&call.tool, call.parameters.json(), call.cut.as_ref()),
         Part::ToolResult(result) => {
+            if let Some(error) = &result.error {
+                each(tool.unwrap_or("error"), error, None);
+            }
             for part in &result.output {
                 contents(part, tool, &mut each);
             }
-            if let Some(error) = &result.error {
-                each("error", error, None);
+        }
+        Part::Opaque(opaque) => {
+            each(&opaque.kind, opaque.json(), None);
+            if let Some(BlockText::Output(words)) = &opaque.words {
+                each(&opaque.kind, words, None);
             }
         }
-        Part::Opaque(opaque) => each("block", opaque.json(), None),
     }
 }
 
@@ -372,10 +352,10 @@ fn pointer(
         message: answer.message,
         part: answer.part,
         block,
-        with: match &answer.result.output[block] {
-            Part::Text(text) => shown(text, pointer),
-            _ => shown(&Text::new("", Default::default()), pointer),
-        },
+        with: Part::Text(match &answer.result.output[block] {
+            Part::Text(text) => text.cut_to(pointer),
+            _ => Text::new("", Origin::Own).cut_to(pointer),
+        }),
     })
 }
 
@@ -399,14 +379,4 @@ fn make(view: &mut View, edits: Vec<Replacement>) -> StrategyCount {
         }
     }
     count
-}
-
-/// The text with another body, whose original has this handle.
-fn shown(text: &Text, (body, handle): (Body, Handle)) -> Part {
-    Part::Text(Text {
-        body,
-        origin: text.origin,
-        cut: Some(handle),
-        extra: text.extra.clone(),
-    })
 }

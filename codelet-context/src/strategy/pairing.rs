@@ -53,8 +53,8 @@ pub(crate) fn answer_every_call(view: &mut View, _: &StrategyLimits) -> Strategy
 
 /// The same; also returns the new index of each message, if it still exists, or `None` if nothing changed.
 pub(crate) fn mend(view: &mut View) -> (StrategyCount, Option<Vec<Option<usize>>>) {
-    let mut order: Order<&str> = Order::default();
-    view.messages.iter().for_each(|message| order.append(message, |id| id));
+    let mut order = Order::default();
+    view.messages.iter().for_each(|message| order.append(message));
     if order.is_kept() {
         return (StrategyCount::default(), None);
     }
@@ -508,7 +508,7 @@ fn all_fields(first: &Extra, more: &[Arc<Message>]) -> Extra {
 /// Archives the content of a removed part. A marker or an excerpt is already archived, and blank text has no content.
 fn keep(archive: &mut Archive, part: &Part) {
     contents(part, None, &mut |what, body, cut| {
-        if cut.is_none() {
+        if cut.is_none() && !body.is_blank() {
             archive.keep(body, what, NAME);
         }
     });

@@ -1,6 +1,6 @@
 //! Strategy `snippet`: reduces long outputs outside the recent window to their head and tail.
 
-use super::{Replacement, StrategyCount, StrategyLimits, answers, make, recent_window, shown, whole};
+use super::{Replacement, StrategyCount, StrategyLimits, answers, make, recent_window, whole};
 use crate::message::Part;
 use crate::message::cut;
 use crate::message::view::View;
@@ -34,7 +34,7 @@ pub(crate) fn keep_head_and_tail(view: &mut View, limits: &StrategyLimits) -> St
                 message: answer.message,
                 part: answer.part,
                 block,
-                with: shown(text, cut),
+                with: Part::Text(text.cut_to(cut)),
             }));
         }
     }

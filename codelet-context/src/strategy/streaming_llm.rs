@@ -134,6 +134,9 @@ impl Gap {
                 _ => None,
             };
             contents(part, tool, &mut |tool, body, cut| {
+                if body.is_blank() {
+                    return;
+                }
                 let handle = cut.cloned().unwrap_or_else(|| archive.keep(body, tool, NAME));
                 let (tool, bytes) = (cut::plain_name(tool), cut::grouped(body.len()));
                 let preview: String = on_one_line(body.as_str()).take(PREVIEW).collect();
@@ -152,10 +155,9 @@ impl Gap {
         let tools: Vec<&str> = gap.tools.iter().map(|tool| &**tool).collect();
         let what = format!("{} steps: {}", cut::grouped(gap.steps), tools.join(", "));
         let handle = view.archive.keep(&Body::new(gap.list), LIST, NAME);
-        let mut marker = Text::new(cut::marker(&what, gap.bytes, WHY, &handle), Origin::Notice);
+        let marker = Text::marker(Origin::Notice, &what, gap.bytes, WHY, handle);
         count.hits += gap.steps as u64;
         count.bytes_saved += gap.bytes as i64 - marker.body.len() as i64;
-        marker.cut = Some(handle);
         view.messages
             .push(Arc::new(Message::new(Role::User, vec![Part::Text(marker)])));
     }

@@ -9,12 +9,10 @@
 //!   is missing. A message with any such thinking keeps all of its thinking, since half of it would be an alteration.
 //! - Plain thinking next to calls that providers want back ([`Thinking::is_wanted_back`]) stays with the calls.
 
-use super::{StrategyCount, StrategyLimits, part_bytes};
-use crate::message::recall::Archive;
+use super::{StrategyCount, StrategyLimits, contents, part_bytes};
 use crate::message::turn;
 use crate::message::view::View;
 use crate::message::{Message, Part, Thinking};
-use crate::text::body::Body;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -46,9 +44,11 @@ pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, count: &mut St
             continue;
         }
         for part in &message.parts {
-            if let Part::Thinking(thinking) = part {
+            if matches!(part, Part::Thinking(_)) {
                 count.hit(part_bytes(part), 0);
-                keep(&mut view.archive, thinking, NAME);
+                contents(part, None, &mut |what, body, _| {
+                    view.archive.keep(body, what, NAME);
+                });
             }
         }
         let others = message.parts.iter().filter(|part| !matches!(part, Part::Thinking(_)));
@@ -59,16 +59,6 @@ pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, count: &mut St
             bare: message.bare,
             extra: message.extra.clone(),
         });
-    }
-}
-
-/// Archives the content of dropped thinking.
-pub(crate) fn keep(archive: &mut Archive, thinking: &Thinking, reason: &'static str) {
-    if !thinking.body.is_empty() {
-        archive.keep(&thinking.body, "thinking", reason);
-    }
-    if let Some(data) = &thinking.redacted {
-        archive.keep(&Body::from(&**data), "thinking", reason);
     }
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 /// The maximum tokens of the answer's text.
 const MAX_OUTPUT: Tokens = 1_024;
-/// The delay before each attempt.
-const DELAYS: [Duration; 3] = [
+/// The delay before each attempt to get a summary.
+pub const DELAYS: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_millis(1_000),
     Duration::from_millis(2_000),
@@ -84,7 +84,7 @@ pub enum Failure {
 impl Failure {
     /// Returns whether another attempt may succeed. The same request would be too long again, and an interrupting user
     /// wants none.
-    pub(crate) fn is_worth_another_try(&self) -> bool {
+    pub fn is_worth_another_try(&self) -> bool {
         !matches!(self, Failure::TooLong | Failure::Interrupted)
     }
 }
@@ -115,33 +115,6 @@ pub fn accept(answer: &str) -> Result<String, Failure> {
         "" => Err(Failure::Empty),
         summary if summary.len() > MAX_BYTES => Err(Failure::Overlong { bytes: summary.len() }),
         summary => Ok(summary.to_owned()),
-    }
-}
-
-/// The attempts for one summary.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Tries {
-    made: usize,
-    is_over: bool,
-}
-
-impl Tries {
-    /// Creates the state before the first attempt.
-    pub fn new() -> Self {
-        Tries::default()
-    }
-
-    /// The delay before the next attempt; `None` after the third one, or after a failure that another attempt cannot
-    /// fix.
-    pub fn next_delay(&mut self) -> Option<Duration> {
-        let delay = DELAYS.get(self.made).filter(|_| !self.is_over)?;
-        self.made += 1;
-        Some(*delay)
-    }
-
-    /// Records the failure of an attempt.
-    pub fn failed(&mut self, failure: &Failure) {
-        self.is_over |= !failure.is_worth_another_try();
     }
 }
 
@@ -182,25 +155,5 @@ mod tests {
         assert_eq!(accept(" \n\t"), Err(Failure::Empty));
         let bytes = MAX_BYTES + 1;
         assert_eq!(accept(&"x".repeat(bytes)), Err(Failure::Overlong { bytes }));
-    }
-
-    #[test]
-    fn three_tries_are_made_and_then_no_more() {
-        let mut tries = Tries::new();
-        for delay in [0, 1_000, 2_000] {
-            assert_eq!(tries.next_delay(), Some(Duration::from_millis(delay)));
-            tries.failed(&Failure::Empty);
-        }
-        assert_eq!(tries.next_delay(), None);
-    }
-
-    #[test]
-    fn a_request_that_is_too_long_or_interrupted_is_not_made_again() {
-        for failure in [Failure::TooLong, Failure::Interrupted] {
-            let mut tries = Tries::new();
-            assert!(tries.next_delay().is_some());
-            tries.failed(&failure);
-            assert_eq!(tries.next_delay(), None);
-        }
     }
 }

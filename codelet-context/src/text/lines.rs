@@ -22,39 +22,14 @@ pub(crate) fn lines_of(text: &str) -> impl Iterator<Item = u64> {
 }
 
 fn without_number(line: &str) -> &str {
-    let line = trim(line);
+    let line = line.trim();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 {
         return line;
     }
     let rest = line[digits..].trim_start_matches(' ');
     match rest.chars().next() {
-        Some(mark @ ('\t' | '→' | ':' | '|' | '│')) => trim(&rest[mark.len_utf8()..]),
+        Some(mark @ ('\t' | '→' | ':' | '|' | '│')) => rest[mark.len_utf8()..].trim(),
         _ => line,
-    }
-}
-
-/// Trims a line. Nearly all lines start and end in ASCII, which a single byte decides.
-fn trim(line: &str) -> &str {
-    const VERTICAL_TAB: u8 = 0x0b;
-    let line = line.trim_ascii();
-    let may_be_white = |byte: Option<&u8>| byte.is_some_and(|&byte| !byte.is_ascii() || byte == VERTICAL_TAB);
-    let bytes = line.as_bytes();
-    match may_be_white(bytes.first()) || may_be_white(bytes.last()) {
-        true => line.trim(),
-        false => line,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn white_space_around_a_line_is_what_unicode_says(line in "[ \\t\u{b}\u{c}\r\u{85}\u{a0}\u{2003}\u{1c}a1é|]{0,9}") {
-            prop_assert_eq!(trim(&line), line.trim());
-        }
     }
 }

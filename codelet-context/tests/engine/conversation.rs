@@ -1,6 +1,6 @@
 //! The session's conversation: what is promised of appending, compacting, taking back, pinning and reading back.
 
-use crate::common::{answers, assert_valid, prompts, read, result, run, says};
+use crate::common::{answers, assert_valid, conversation_of, prompts, read, result, run, says};
 use codelet_context::body::Body;
 use codelet_context::compact::FateKind;
 use codelet_context::conversation::{Conversation, Due, Refusal, Report, Signals};
@@ -56,7 +56,7 @@ fn step(number: usize, bytes: usize) -> [Message; 2] {
 fn conversation(steps: usize, bytes: usize, window: Tokens) -> Conversation {
     let mut messages = vec![Message::system("Be brief."), Message::user("Make the parser faster.")];
     messages.extend((0..steps).flat_map(|number| step(number, bytes)));
-    Conversation::of(messages, CompactionConfig::new(window), 0)
+    conversation_of(messages, window)
 }
 
 fn shown(conversation: &Conversation) -> Vec<Arc<Message>> {
@@ -273,7 +273,7 @@ fn a_conversation_of_a_few_words_has_nothing_to_compact() {
     let messages = ["One.", "Two.", "Three."]
         .into_iter()
         .flat_map(|words| [Message::user(words), Message::assistant("Done.")]);
-    let mut conversation = Conversation::of(messages.collect::<Vec<_>>(), CompactionConfig::new(200_000), 0);
+    let mut conversation = conversation_of(messages.collect::<Vec<_>>(), 200_000);
     let stands = shown(&conversation);
     let notice = conversation.compact(Due::whole(Reason::Asked)).unwrap();
     assert!(!notice.changed, "{notice}");
@@ -594,7 +594,7 @@ fn what_cannot_be_made_to_fit_ends_in_a_clear_error_and_never_in_a_loop() {
         messages.push(Message::user(format!("Prompt number {number}.")));
         messages.push(Message::assistant("ok"));
     }
-    let mut conversation = Conversation::of(messages, CompactionConfig::new(2_000), 0);
+    let mut conversation = conversation_of(messages, 2_000);
     // Prompts fold, but not those that are pinned.
     (0..200).for_each(|number| assert!(conversation.pin(Pin::Message(1 + 2 * number))));
     let mut refusal = None;

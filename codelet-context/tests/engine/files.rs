@@ -1,11 +1,11 @@
 //! Blocks that the engine does not read: files of the user, what the vendor keeps, what the vendor goes on with.
 
-use crate::common::{answers, result, says};
+use crate::common::{answers, conversation_of, result, says};
 use codelet_context::compact::{Compaction, Target, compact};
 use codelet_context::conversation::{Conversation, Due};
 use codelet_context::history::History;
 use codelet_context::message::{Message, Nature, Opaque, Part, Role, ToolCall, ToolResult};
-use codelet_context::policy::{CompactionConfig, Reason};
+use codelet_context::policy::Reason;
 use codelet_context::tokens::estimate_part;
 use codelet_context::validate::validate;
 use codelet_context::view::View;
@@ -149,12 +149,11 @@ fn nothing_follows_a_reply_that_the_vendor_goes_on_with() {
 #[test]
 fn a_reply_that_the_vendor_goes_on_with_no_more_is_closed_by_a_marker() {
     let paused = says(vec![Part::text("Searching."), block(Nature::Pending)]);
-    let mut said = Conversation::of(
+    let mut said = conversation_of(
         session(vec![Part::text("search for it")], 3)
             .into_iter()
             .chain([paused.clone()]),
-        CompactionConfig::new(100_000),
-        0,
+        100_000,
     );
     let is_valid = |said: &Conversation| validate(said.view()).is_empty();
     assert!(is_valid(&said), "it is sent as it came");

@@ -1,6 +1,6 @@
 //! A conversation that is no valid one: what is known of its messages by their numbers holds for them once it is mended.
 
-use crate::common::{answers, result, run, says};
+use crate::common::{answers, conversation_of, result, run, says};
 use codelet_context::compact::{FateKind, Options, Target, compact_with};
 use codelet_context::conversation::Conversation;
 use codelet_context::history::History;
@@ -48,7 +48,7 @@ fn a_pinned_message_stays_whatever_was_mended_before_it() {
         let messages = messages(first.clone(), 40);
         for step in [2, 5, 11] {
             let at = start + step * 2 + 1;
-            let mut conversation = Conversation::of(messages.clone(), CompactionConfig::new(100_000), 0);
+            let mut conversation = conversation_of(messages.clone(), 100_000);
             assert!(conversation.pin(Pin::Message(at)));
             let fates = conversation.fates();
             conversation.compact_to(12_000, Reason::Asked).unwrap();
@@ -103,7 +103,7 @@ fn a_session_that_is_mended_again_and_again_is_compacted_as_one_that_is_mended_o
             }
         }
         grown.compact_to(8_000, Reason::Asked).unwrap();
-        let mut once = Conversation::of(messages, CompactionConfig::new(100_000), 0);
+        let mut once = conversation_of(messages, 100_000);
         once.compact_to(8_000, Reason::Asked).unwrap();
         let told = |conversation: &Conversation| -> Vec<Vec<Part>> {
             conversation

@@ -1,6 +1,6 @@
 //! The worked examples of what the engine promises about tokens, decisions and anchors, as claims.
 
-use codelet_context::anchor::{self, AnchorKind, LONG_TURN};
+use codelet_context::anchor::{Anchor, AnchorKind};
 use codelet_context::compact::{Target, compact};
 use codelet_context::history::History;
 use codelet_context::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolCall, ToolResult};
@@ -113,9 +113,14 @@ fn step(id: &str, action: Action, success: bool, output: &str) -> [Message; 2] {
     ]
 }
 
+fn anchors(messages: &[Message], pins: &[usize]) -> Vec<Anchor> {
+    let history: History = messages.iter().cloned().collect();
+    history.anchors(&turn::turns(history.messages()), pins)
+}
+
 #[test]
 fn a_build_error_fixed_in_two_files_is_an_anchor_that_names_them() {
-    let messages: Vec<Arc<Message>> = [Message::user("build it")]
+    let messages: Vec<Message> = [Message::user("build it")]
         .into_iter()
         .chain(step("1", Action::command("cargo build"), false, "error[E0308]"))
         .chain([Message::user("mend it")])
@@ -127,10 +132,8 @@ fn a_build_error_fixed_in_two_files_is_an_anchor_that_names_them() {
             true,
             "test result: ok. 3 passed",
         ))
-        .map(Arc::new)
         .collect();
-    let turns = turn::turns(&messages);
-    let found = anchor::find(&messages, &turns, &[], LONG_TURN);
+    let found = anchors(&messages, &[]);
     let [anchor] = found.as_slice() else {
         panic!("one anchor, not {found:?}")
     };
@@ -138,8 +141,7 @@ fn a_build_error_fixed_in_two_files_is_an_anchor_that_names_them() {
     assert_eq!((anchor.kind, anchor.turn), (AnchorKind::ErrorResolution, 1));
     assert_eq!((anchor.kind.confidence(), anchor.kind.weight()), (0.95, 0.9));
     // Without the failure before, it is the completion of a task.
-    let later: Vec<_> = messages[3..].to_vec();
-    let found = anchor::find(&later, &turn::turns(&later), &[0], LONG_TURN);
+    let found = anchors(&messages[3..], &[0]);
     assert_eq!(
         (found[0].kind, found[0].kind.confidence(), found[0].kind.weight()),
         (AnchorKind::TaskCompletion, 0.92, 0.8)
@@ -159,11 +161,7 @@ fn password_bypass_and_0_passed_are_no_successes() {
                 result.success = success;
             }
             let [edit, edited] = step("1", Action::on(ActionKind::Change, ["a.py"]), true, "ok");
-            let messages: Vec<_> = [Message::user("go"), edit, edited, call, result]
-                .into_iter()
-                .map(Arc::new)
-                .collect();
-            anchor::find(&messages, &turn::turns(&messages), &[], LONG_TURN).len()
+            anchors(&[Message::user("go"), edit, edited, call, result], &[]).len()
         };
         assert_eq!(run(None), 0, "{output}");
         assert_eq!(run(Some(true)), 1, "a recorded status decides: {output}");

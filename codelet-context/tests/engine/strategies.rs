@@ -3,7 +3,7 @@
 use crate::common::*;
 use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use codelet_context::strategy::{
-    PIPELINE, StrategyCount, StrategyLimits, apply_all, apply_with, bytes, named, prepare, recent_window,
+    PIPELINE, StrategyCount, StrategyLimits, apply_all, apply_with, bytes, named, recent_window,
 };
 use codelet_context::tokens;
 use codelet_context::view::View;
@@ -661,16 +661,5 @@ proptest! {
         if !view.messages.is_empty() {
             assert_valid(&view);
         }
-    }
-
-    #[test]
-    fn preparing_changes_no_result(view in anything(), limits in limits()) {
-        // Built anew, so that the two share no computed facts.
-        let mut prepared = View::new(view.messages.iter().map(|message| (**message).clone()));
-        prepared.messages.iter().for_each(|message| prepare(message));
-        let mut fresh = view;
-        apply_with(&mut fresh, &limits);
-        apply_with(&mut prepared, &limits);
-        prop_assert_eq!(fresh, prepared);
     }
 }

@@ -1,21 +1,7 @@
 //! Human-readable numbers: tokens, bytes, money, time and shares.
 
+pub use codelet_text::short::{counted as count, grouped as number};
 use std::time::Duration;
-
-/// Formats `182300` as `182,300`.
-pub fn number(value: u64) -> String {
-    codelet_text::short::grouped(value)
-}
-
-/// A number with its noun: `1 line`, `1,200 lines`.
-pub fn count(value: u64, noun: &str) -> String {
-    let plural = match (value, noun.ends_with(['s', 'x']) || noun.ends_with("ch")) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{} {noun}{plural}", number(value))
-}
 
 /// A short form for narrow places: `950`, `41.9k`, `182k`, `1.2M`.
 pub fn short(value: u64) -> String {

@@ -220,7 +220,11 @@ fn no_request_of_a_long_session_with_blocks_of_vendors_tools_and_three_compactio
     for form in [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini] {
         let opening = json!({ vendor::list_of(form): special(form, 0) });
         let document = read(opening.to_string().as_bytes(), Some(form)).unwrap();
-        let mut session = Conversation::of(document.messages, CompactionConfig::new(100_000), 0);
+        let mut session = Conversation::new(CompactionConfig::new(100_000), 0);
+        document
+            .messages
+            .into_iter()
+            .for_each(|message| session.append(message));
         let mut compacted = 0;
         for step in 1..=300 {
             if step % 45 == 44 {

@@ -21,7 +21,6 @@ Policies (all compact when a request would not fit in the context window):
   protect-40k     clear tool outputs before the newest 40k tokens once they exceed 20k
   faithful, balanced, thrifty, off
                   as --policy of a session; off runs only if named
-  wishes          faithful, and the model asks for a compaction when work is done; only if named
 
 Columns: share is the cost compared with `never`, with its 95 % interval and p95, the 95th percentile of the sessions; hits, the prompt tokens read from the cache; broken and cold, the cache misses after edits and after the cache expired; recall, how much of what later replies refer to was still in the context window.
 

@@ -354,8 +354,7 @@ fn repeats(text: &mut String, look: &Look, found: &Inspection) {
 
 fn rest(text: &mut String, look: &Look, all: usize, noun: &str) {
     if let Some(more) = all.checked_sub(LINES).filter(|&more| more > 0) {
-        let plural = if more == 1 { "" } else { "s" };
-        let more = format!("  and {} more {noun}{plural}", number(more as u64));
+        let more = format!("  and {}", count(more, &format!("more {noun}")));
         let _ = writeln!(text, "{}", look.ink(Ink::Dim, &more));
     }
 }

@@ -155,7 +155,7 @@ fn doubts(played: &[Played]) -> Vec<String> {
     if let Some(first) = long.first() {
         words.push(format!(
             "{} in {} not replayed (the first in {}): the limit is {MOST_REQUESTS} per session",
-            count(long.iter().map(|session| session.unplayed).sum(), "request"),
+            count(long.iter().map(|session| session.unplayed).sum::<usize>(), "request"),
             count(long.len(), "file"),
             clean(&first.file),
         ));

@@ -30,7 +30,7 @@ pub fn permitted(found: &mut FoundHooks, settings: &Settings, place: &Place, can
         return Ok(true);
     }
     let digest = digest(&found.project, &place.root);
-    let hooks = found.project.iter().map(|source| source.hooks.len()).sum();
+    let hooks: usize = found.project.iter().map(|source| source.hooks.len()).sum();
     let are = if hooks == 1 { "is" } else { "are" };
     let not_run = format!("{} of this project {are} not run", crate::paint::count(hooks, "hook"));
     let question = question(&found.project, &place.root, settings.hooks_consent.is_some());

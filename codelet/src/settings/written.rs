@@ -16,7 +16,7 @@ use codelet_providers::vendor;
 use codelet_terminal::render::Background;
 use codelet_text::near;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, Unexpected, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -265,67 +265,23 @@ fn plain(message: &str) -> String {
     format!("expected {}, not {what}", plain(expected))
 }
 
-/// A parsed number, whole or not.
-enum Number {
-    Whole(i128),
-    Float(f64),
-}
-
-/// A visitor that accepts a number and has its own message of what is expected.
-struct Expecting<'a>(&'a dyn fmt::Display);
-
-impl<'de> Visitor<'de> for Expecting<'_> {
-    type Value = Number;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Number, E> {
-        Ok(Number::Whole(value.into()))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Number, E> {
-        Ok(Number::Whole(value.into()))
-    }
-
-    fn visit_i128<E: Error>(self, value: i128) -> Result<Number, E> {
-        Ok(Number::Whole(value))
-    }
-
-    fn visit_u128<E: Error>(self, value: u128) -> Result<Number, E> {
-        Ok(Number::Whole(value.try_into().unwrap_or(i128::MAX)))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Number, E> {
-        Ok(Number::Float(value))
-    }
-
-    fn visit_str<E: Error>(self, _: &str) -> Result<Number, E> {
-        Err(E::custom(self.0))
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Number, E> {
-        let _ = Unexpected::Bool(value);
-        Err(E::custom(self.0))
-    }
-}
-
 /// Parses a number within bounds; `told` describes the expected value.
 fn number<'de, D: Deserializer<'de>, T>(
     from: D,
     told: &dyn fmt::Display,
-    take: impl Fn(Number) -> Option<T>,
+    take: impl Fn(&toml::Value) -> Option<T>,
 ) -> Result<Option<T>, D::Error> {
-    let number = from.deserialize_any(Expecting(told))?;
-    take(number).map(Some).ok_or_else(|| D::Error::custom(told))
+    let number = take(&toml::Value::deserialize(from)?);
+    number.map(Some).ok_or_else(|| D::Error::custom(told))
 }
 
-fn whole<T: TryFrom<i128>>(number: Number, least: i128) -> Option<T> {
-    match number {
-        Number::Whole(number) if number >= least => T::try_from(number).ok(),
-        _ => None,
-    }
+fn whole<T: TryFrom<i64>>(value: &toml::Value, least: i64) -> Option<T> {
+    let number = value.as_integer().filter(|&number| number >= least)?;
+    T::try_from(number).ok()
+}
+
+fn real(value: &toml::Value) -> Option<f64> {
+    value.as_float().or(value.as_integer().map(|number| number as f64))
 }
 
 /// Parsers of whole numbers, named after their settings.
@@ -334,7 +290,7 @@ macro_rules! whole_numbers {
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<$type>, D::Error> {
             let most = if <$type>::BITS == 32 { format!(", and at most {}", <$type>::MAX) } else { String::new() };
             let told = format!("{}: expected a whole number, {} or more{most}", stringify!($name), $least);
-            number(from, &told, |number| whole(number, $least))
+            number(from, &told, |value| whole(value, $least))
         }
     )*};
 }
@@ -342,7 +298,7 @@ macro_rules! whole_numbers {
 whole_numbers! {
     max_steps: u32, 1;
     keep_alive: u32, 0;
-    window: u64, i128::from(SMALLEST_WINDOW);
+    window: u64, SMALLEST_WINDOW as i64;
     max_output: u64, 1;
 }
 
@@ -351,25 +307,18 @@ macro_rules! times {
     ($($name:ident)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
             let told = concat!(stringify!($name), ": expected seconds, a whole number from 1 to 86400 (a day)");
-            number(from, &told, |number| whole(number, 1).filter(|seconds| *seconds <= LONGEST_WAIT))
+            number(from, &told, |value| whole(value, 1).filter(|seconds| *seconds <= LONGEST_WAIT))
         }
     )*};
 }
 
 times! { patience idle_timeout }
 
-fn real(number: Number) -> f64 {
-    match number {
-        Number::Whole(number) => number as f64,
-        Number::Float(number) => number,
-    }
-}
-
 fn max_cost<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     let told = "max_cost: expected a sum in US dollars such as 0.50";
     // A limit of `nan` dollars would never be reached.
-    number(from, &told, |number| {
-        Some(real(number)).filter(|sum| sum.is_finite() && *sum > 0.0)
+    number(from, &told, |value| {
+        real(value).filter(|sum| sum.is_finite() && *sum > 0.0)
     })
 }
 
@@ -378,7 +327,7 @@ macro_rules! rates {
     ($($name:ident)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
             let told = concat!(stringify!($name), ": expected US dollars per million tokens, 0 to 1,000,000");
-            number(from, &told, |number| Some(real(number)).filter(|price| (0.0..=price::MOST_DOLLARS).contains(price)))
+            number(from, &told, |value| real(value).filter(|price| (0.0..=price::MOST_DOLLARS).contains(price)))
         }
     )*};
 }

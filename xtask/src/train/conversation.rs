@@ -33,7 +33,7 @@ impl Conversation {
         let request = json!({"model": "unknown", "max_tokens": 1024, "messages": spoken}).to_string();
         let read = codelet_transcript::read(request.as_bytes(), Some(Format::Anthropic));
         let mut document = read.map_err(|error| error.to_string())?;
-        let history = History::of_recording(std::mem::take(&mut document.messages));
+        let history: History = std::mem::take(&mut document.messages).into_iter().collect();
         Ok(Conversation {
             history,
             document,

@@ -78,7 +78,7 @@ fn sentences(summary: &str) -> impl Iterator<Item = String> + use<> {
         })
         .collect();
     let said = Message::new(Role::Assistant, vec![Part::text(words.join("\n"))]);
-    let samples = engine::samples(&History::of_recording([Message::user("Summarise."), said]));
+    let samples = engine::samples(&History::from_iter([Message::user("Summarise."), said]));
     samples.into_iter().map(|sample| sample.text)
 }
 

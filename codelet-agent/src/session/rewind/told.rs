@@ -2,7 +2,7 @@
 
 use super::{PastPrompt, Preview, Rewound, Scope};
 use crate::environment::journal::{Change, ChangedFile, Restore, Restored, Standing};
-use codelet_text::short::{clip, words};
+use codelet_text::short::{clip, counted, words};
 
 /// The usage of the command.
 pub const USAGE: &str =
@@ -65,10 +65,6 @@ pub fn wanted(arguments: &str) -> RewindCommand {
 /// Returns the reply to an unknown number.
 pub fn missing(number: usize) -> String {
     format!("There is no prompt {number} to go back to; /rewind lists them.")
-}
-
-fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 impl PastPrompt {

@@ -1,11 +1,12 @@
 //! The record of cache-prefix breaks: each request has one entry for all edits before it, and an edit is not charged
 //! for tokens that would have had to be written again without it.
 
-use super::{Economy, Unsent, alike};
+use super::{Economy, Unsent};
 use crate::budget::breaks::{Break, Cause};
 use crate::budget::economics;
 use crate::message::Message;
 use crate::message::tokens::Tokens;
+use crate::message::view::alike;
 use std::sync::Arc;
 
 impl Economy {

@@ -117,15 +117,10 @@ impl Guard {
             true => self.too_large.saturating_add(1),
             false => 0,
         };
-        match self.is_stuck() {
+        match self.too_large >= ATTEMPTS {
             true => Progress::Stop,
             false => Progress::None,
         }
-    }
-
-    /// Returns whether compacting again would be a loop, until the user changes something: see [`Guard::reset`].
-    fn is_stuck(&self) -> bool {
-        self.too_large >= ATTEMPTS
     }
 
     /// Returns whether enough compactions in a row gained nothing that only those needed to go on should be made.
@@ -154,11 +149,9 @@ mod tests {
         let mut guard = Guard::default();
         assert_eq!(guard.after_compaction(195_000, 194_000, &config), Progress::None);
         assert_eq!(guard.after_compaction(196_000, 193_000, &config), Progress::None);
-        assert!(!guard.is_stuck());
         assert_eq!(guard.after_compaction(196_000, 196_000, &config), Progress::Stop);
-        assert!(guard.is_stuck());
         guard.reset();
-        assert!(!guard.is_stuck());
+        assert_eq!(guard.after_compaction(196_000, 196_000, &config), Progress::None);
     }
 
     #[test]
@@ -168,7 +161,7 @@ mod tests {
             for time in 1..20 {
                 let after = config.limit() - 1;
                 assert_eq!(guard.after_compaction(after + 5, after, &config), Progress::None);
-                assert_eq!((guard.is_stuck(), guard.is_in_vain()), (false, time >= 3));
+                assert_eq!(guard.is_in_vain(), time >= 3);
             }
             // Only those after which the request does not fit count.
             let over = config.limit() + 1;

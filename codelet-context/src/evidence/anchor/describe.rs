@@ -3,6 +3,7 @@
 use super::AnchorKind;
 use super::event::RunKind;
 use crate::message::{Message, Origin, Part};
+use codelet_text::short::clip;
 use std::sync::Arc;
 
 /// The maximum number of files that a description names; the others are counted.
@@ -76,7 +77,7 @@ pub(super) fn checkpoint(turn: &[Arc<Message>]) -> String {
         }
         _ => None,
     });
-    match words.map(shorten).next() {
+    match words.map(|words| clip(words, SHOWN + 1)).next() {
         Some(words) => format!("Pinned: {words}"),
         None => "Pinned".to_owned(),
     }
@@ -91,11 +92,4 @@ fn shorten_middle(name: &str) -> String {
     let head: String = name.chars().take(SHOWN / 2).collect();
     let tail: String = name.chars().skip(count - SHOWN / 2).collect();
     format!("{head}…{tail}")
-}
-
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -1,9 +1,18 @@
 use super::describe::{SHOWN, describe, names};
 use super::*;
+use crate::evidence::Evidence;
+use crate::message::tokens::estimate_message;
 use crate::message::turn::turns;
 use crate::message::{Action, ActionKind, Part, Role, ToolCall, ToolResult};
 use proptest::prelude::*;
 use serde_json::Map;
+
+fn find(messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tokens) -> Vec<Anchor> {
+    let mut evidence = Evidence::default();
+    messages.iter().for_each(|message| evidence.append(message));
+    let estimates: Vec<Tokens> = messages.iter().map(|message| estimate_message(message)).collect();
+    super::find(&evidence.events, messages, &estimates, turns, pins, long)
+}
 
 /// One line per message: `user: words` · `edit FILE…` · `run COMMAND => STATUS OUTPUT`, where STATUS is `ok`, `bad` or
 /// `?`. `edit!` is a failed edit.

@@ -18,8 +18,8 @@ impl Conversation {
     /// Removes everything before the newest anchor. If that is hardly anything, reduces the view by the same share as
     /// an edit at the trigger. If that is not possible either, quotes the user's focus in the same space, if there is
     /// one, and otherwise keeps the view.
-    pub(super) fn build_below_aim(&self, written: Option<&str>, without_fates: bool) -> (Compaction, Gain) {
-        let build = |target| self.build_with(Aim::from(target), written, &[], without_fates);
+    pub(super) fn build_below_aim(&self, written: Option<&str>) -> (Compaction, Gain) {
+        let build = |target| self.build_with(Aim::from(target), written, &[]);
         let selected = build(Target::Select);
         if self.is_of_use(&selected) {
             return (selected, Gain::Room);
@@ -29,15 +29,15 @@ impl Conversation {
             return (smaller, Gain::Room);
         }
         match self.focus {
-            Some(_) => self.build_in_same_room(written, without_fates),
+            Some(_) => self.build_in_same_room(written),
             None => (selected, Gain::None),
         }
     }
 
     /// Builds a view of the current size with other quoted lines.
-    pub(super) fn build_in_same_room(&self, written: Option<&str>, without_fates: bool) -> (Compaction, Gain) {
+    pub(super) fn build_in_same_room(&self, written: Option<&str>) -> (Compaction, Gain) {
         let room = Target::Budget(self.shown.tokens);
-        (self.build_with(room.into(), written, &[], without_fates), Gain::Focus)
+        (self.build_with(room.into(), written, &[]), Gain::Focus)
     }
 
     fn is_of_use(&self, done: &Compaction) -> bool {

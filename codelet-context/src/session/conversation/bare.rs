@@ -93,7 +93,7 @@ impl Conversation {
             }
         }
         (self.masks, self.removed_by) = Default::default();
-        (self.archived, self.valid) = (Archived::default(), None);
+        self.archived = Archived::default();
     }
 
     /// Drops what was said before the last reply, and what was removed.

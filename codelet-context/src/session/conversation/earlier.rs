@@ -21,7 +21,7 @@ impl Conversation {
     /// The current state. Takes time linear in the number of messages, whatever their length.
     pub fn earlier(&self) -> Earlier {
         let mut rest = Box::new(self.clone());
-        (rest.history, rest.told, rest.valid) = Default::default();
+        (rest.history, rest.told) = Default::default();
         // A history that is appended again has nothing recorded as archived.
         rest.archived = Archived::default();
         Earlier {

@@ -17,7 +17,6 @@ use crate::strategy;
 use crate::summary::summary_request::{self, Failure, SummaryRequest};
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
 
 /// The number of consecutive refusals, each followed by a compaction, after which another compaction would be a loop.
 const REFUSALS: u32 = 3;
@@ -175,13 +174,7 @@ impl Conversation {
         done
     }
 
-    pub(super) fn build_with(
-        &self,
-        aim: Aim,
-        written: Option<&str>,
-        spared: &[usize],
-        without_fates: bool,
-    ) -> Compaction {
+    pub(super) fn build_with(&self, aim: Aim, written: Option<&str>, spared: &[usize]) -> Compaction {
         compact::compact_among(
             self.standing(),
             &Options {
@@ -200,10 +193,8 @@ impl Conversation {
             },
             CompactionCache {
                 archived: Some(&self.archived),
-                valid: self.valid.as_deref(),
                 spared,
                 rise: aim.rise,
-                without_fates,
             },
         )
     }
@@ -244,13 +235,12 @@ impl Conversation {
                     break;
                 }
                 budget /= 2;
-                done = self.build_with(Target::Budget(budget).into(), text, &[], true);
+                done = self.build_with(Target::Budget(budget).into(), text, &[]);
             }
             if done.after.tokens >= self.shown.tokens {
                 return Err(self.give_up(before, before));
             }
         }
-        self.valid = done.valid.take().map(Arc::new);
         let mut notice = Notice::of(&done);
         // In an empty conversation, nothing can be removed, and nothing could be sent.
         let is_empty = self.view.messages.iter().all(|message| message.role == Role::System);
@@ -298,16 +288,16 @@ impl Conversation {
     /// Builds the view for `reason`; also returns the benefit.
     pub(super) fn build_for(&self, reason: Reason, aim: Aim, written: Option<&str>) -> (Compaction, Gain) {
         if aim.target == Target::Select {
-            return self.build_below_aim(written, true);
+            return self.build_below_aim(written);
         }
         // For price reasons alone, unread content and the user's prompts are never cut.
         let spared = match reason {
             Reason::Price | Reason::Cold | Reason::Wished => self.untouchable(),
             Reason::Full | Reason::Asked | Reason::Refused | Reason::Rejected => Vec::new(),
         };
-        let done = self.build_with(aim, written, &spared, true);
+        let done = self.build_with(aim, written, &spared);
         if reason == Reason::Asked && self.focus.is_some() && done.after.tokens >= self.shown.tokens {
-            return self.build_in_same_room(written, true);
+            return self.build_in_same_room(written);
         }
         (done, Gain::Room)
     }

@@ -10,11 +10,10 @@ impl Conversation {
     /// The fate of each message of the history if the user requested a compaction now.
     pub fn fates(&self) -> Vec<Fate> {
         let aim = self.aim(Reason::Asked);
-        let done = match aim.target {
-            Target::Select => self.build_below_aim(None, false).0,
-            _ => self.build_with(aim, None, &[], false),
+        let mut fates = match aim.target {
+            Target::Select => self.build_below_aim(None).0.fates,
+            _ => self.build_with(aim, None, &[]).fates,
         };
-        let mut fates = done.fates;
         self.settle(&mut fates);
         fates
     }

@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::message::pending;
 use crate::message::recall::Archive;
 use crate::message::tokens::Tokens;
-use crate::message::view::View;
+use crate::message::view::{View, alike};
 use std::sync::Arc;
 
 /// The view before an edit.
@@ -42,7 +42,7 @@ impl Conversation {
     pub(super) fn swap(&mut self, view: View, size: Size, edit: Edit) {
         let edit_number = self.edits.len();
         let messages = std::mem::take(&mut self.view.messages);
-        let same = common(&messages, &view.messages);
+        let same = alike(&messages, &view.messages);
         let (reason, after) = (edit.reason, edit.after);
         let removed = edit.before as i64 - after as i64;
         self.snapshots.push(Snapshot {
@@ -105,7 +105,7 @@ impl Conversation {
             now.saturating_add(undone.before.saturating_sub(undone.after))
         };
         self.resize(size, tokens);
-        let same = common(&old, &self.view.messages);
+        let same = alike(&old, &self.view.messages);
         let removed = now as i64 - self.occupancy.next_request() as i64;
         self.economy
             .rebuilt(None, &self.view.messages, (same, removed), self.occupancy.slope());
@@ -145,12 +145,4 @@ impl Conversation {
             .rebuilt_as(size.tokens.saturating_add(self.overhead), tokens);
         self.tracker.rebuilt(self.occupancy.next_request());
     }
-}
-
-/// The number of messages at the beginning that are the same.
-pub(super) fn common(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
-    old.iter()
-        .zip(new)
-        .take_while(|(old, new)| Arc::ptr_eq(old, new))
-        .count()
 }

@@ -4,7 +4,7 @@
 //! as well. A marker with a handle replaces such a part in the view; the history keeps the original. Compactions read
 //! the history without these parts; otherwise the next one would quote or show them again.
 
-use super::undo::{Before, common};
+use super::undo::Before;
 use super::{Attempts, Conversation, Earlier};
 use crate::budget::policy::Reason;
 use crate::compact::draft;
@@ -14,6 +14,7 @@ use crate::message::cut;
 use crate::message::pending;
 use crate::message::recall::{Archive, Handle};
 use crate::message::tokens::Tokens;
+use crate::message::view::alike;
 use crate::message::{Message, Origin, Part, Role, Text};
 use crate::text::body::Body;
 use std::sync::Arc;
@@ -158,8 +159,7 @@ impl Conversation {
             draft::archive_part(part, "", &mut self.view.archive);
         }
         let handle = self.view.archive.keep(&body, "turn", REASON);
-        let mut text = Text::new(cut::marker("turn", body.len(), WHY, &handle), Origin::Notice);
-        text.cut = Some(handle.clone());
+        let text = Text::marker(Origin::Notice, "turn", body.len(), WHY, handle.clone());
         let marker = Arc::new(Message::new(Role::User, vec![Part::Text(text)]));
         for (at, message) in (from..).zip(said) {
             self.withdrawn
@@ -262,7 +262,6 @@ impl Conversation {
             Arc::new(told)
         });
         self.archived = Archived::default();
-        self.valid = None;
         self.cut = None;
     }
 
@@ -278,7 +277,7 @@ impl Conversation {
         self.edits.push(self.edit_now(Reason::Rejected, before, after));
         self.note_removed(self.edits.len() - 1, kept);
         self.resize(size, after);
-        let same = common(old, &self.view.messages);
+        let same = alike(old, &self.view.messages);
         let removed = before as i64 - after as i64;
         self.economy.rebuilt(
             Some(Reason::Rejected),
@@ -307,11 +306,7 @@ fn refuse(part: Part, label: &str, archive: &mut Archive) -> Option<(Refused, Ha
     let handle = known.unwrap_or_else(|| archive.keep(body, label, REASON));
     let left = match &part {
         Part::Thinking(_) => None,
-        _ => {
-            let mut text = Text::new(cut::marker(label, body.len(), WHY, &handle), Origin::Own);
-            text.cut = Some(handle.clone());
-            Some(text)
-        }
+        _ => Some(Text::marker(Origin::Own, label, body.len(), WHY, handle.clone())),
     };
     Some((Refused { part, left }, handle))
 }

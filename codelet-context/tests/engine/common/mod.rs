@@ -1,15 +1,25 @@
 //! Conversations to try the strategies on, made by hand and by chance.
 #![allow(dead_code)]
 
+use codelet_context::conversation::Conversation;
 use codelet_context::message::{
     Action, ActionKind, Extra, Image, Message, Nature, Opaque, Origin, Part, ReminderKind, Role, Thinking, ToolCall,
     ToolResult,
 };
+use codelet_context::policy::CompactionConfig;
+use codelet_context::tokens::Tokens;
 use codelet_context::validate::validate;
 use codelet_context::view::View;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+
+/// A conversation in which these messages were said, in a window of this size.
+pub fn conversation_of(messages: impl IntoIterator<Item = Message>, window: Tokens) -> Conversation {
+    let mut conversation = Conversation::new(CompactionConfig::new(window), 0);
+    messages.into_iter().for_each(|message| conversation.append(message));
+    conversation
+}
 
 /// A call of a tool that reads a file.
 pub fn read(id: &str, path: &str) -> Part {

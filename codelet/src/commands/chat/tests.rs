@@ -51,7 +51,7 @@ fn a_session_that_breaks_down() {
             gate,
             questions,
             world: Arc::new(Nowhere),
-            prompts: Arc::new(codelet_agent::prompts::NoPrompts),
+            prompts: Arc::new(codelet_agent::prompts::Several(Vec::new())),
             models: Vec::new(),
             co_author: None,
             effort: None,
