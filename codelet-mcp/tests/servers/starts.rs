@@ -188,7 +188,7 @@ fn names_that_come_twice_and_tools_that_are_none_are_told() {
             2
         );
         for name in ["a", "b"] {
-            for what in ["2 of its tools cannot be read", "it names echo more than once"] {
+            for what in ["2 of its tools cannot be read", "it lists echo more than once"] {
                 let whole = format!("MCP server {name}: {what}");
                 assert!(
                     connected.notices.iter().any(|notice| notice.starts_with(&whole)),

@@ -85,7 +85,7 @@ fn an_address_of_azure_is_taken_however_it_was_copied() {
     }
     let old = "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21";
     let said = Host::Azure.base(old).unwrap_err().to_string();
-    assert!(said.contains("give the resource's address alone"), "{said}");
+    assert!(said.contains("use the resource's address"), "{said}");
 }
 
 #[test]

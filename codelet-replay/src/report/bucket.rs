@@ -14,7 +14,7 @@ pub const LAYERS: usize = Kind::ALL.len() + 1;
 /// Returns the name of a layer.
 pub fn layer(at: usize) -> &'static str {
     match at.checked_sub(1) {
-        None => "tools and system prompt",
+        None => "outside the messages",
         Some(kind) => Kind::ALL.get(kind).map_or("", |kind| kind.name()),
     }
 }

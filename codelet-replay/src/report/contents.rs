@@ -84,7 +84,7 @@ fn kinds(html: &mut Html, report: &Report, course: Option<&Course>) {
         rows.push(vec![
             Cell::Drawn(Box::new(|html: &mut Html| {
                 swatch(html, 0);
-                html.text("tools and system prompt");
+                html.text("outside the messages");
             })),
             Cell::Own(String::new()),
             Cell::none(0.0),

@@ -162,7 +162,7 @@ fn an_address_with_a_secret_is_sent_nowhere() {
     );
     let record = server.record();
     let result = record.exchanges[1].request.results()[0].1;
-    assert!(result.contains("holds a secret of the user's"), "{result}");
+    assert!(result.contains("contains one of the user's secrets"), "{result}");
     assert!(pages.asked().is_empty());
 }
 

@@ -34,9 +34,9 @@ fn a_file_that_is_of_no_use_is_told_why_and_nothing_else() {
             account(&|file| {
                 file["private_key"] = json!("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
             }),
-            "no RSA key",
+            "not a valid RSA key",
         ),
-        (account(&|file| file["private_key"] = json!("s3cret")), "no RSA key"),
+        (account(&|file| file["private_key"] = json!("s3cret")), "not a valid RSA key"),
         (
             account(&|file| file["token_uri"] = json!("http://thief.example/token")),
             "token_uri",
