@@ -36,7 +36,7 @@ pub struct Replay {
     #[command(flatten)]
     pub conversations: Conversations,
 
-    /// Policy to simulate; can be repeated [default: all but off and wishes]
+    /// Policy to simulate; can be repeated [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
     pub policies: Vec<Policy>,
 
@@ -107,7 +107,7 @@ pub struct Report {
     #[arg(long, value_name = "CARD")]
     pub prices: Option<String>,
 
-    /// Policy to simulate, as in `codelet replay`; can be repeated [default: all but off and wishes]
+    /// Policy to simulate, as in `codelet replay`; can be repeated [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
     pub policies: Vec<Policy>,
 
