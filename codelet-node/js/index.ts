@@ -115,7 +115,7 @@ export async function restore(
     return (await outcome((engine) => engine.restore(bytes(removed), handle))) ?? undefined;
   }
   if (typeof removed !== "object" || removed === null) {
-    throw new CodeletError("ERR_ARGUMENT", `expected a result or its `removed`, not ${String(removed)}`);
+    throw new CodeletError("ERR_ARGUMENT", `expected a result or its removed texts, not ${String(removed)}`);
   }
   if (Object.hasOwn(removed, handle)) return removed[handle];
   return (await outcome((engine) => engine.restore(removedLines(removed), handle))) ?? undefined;

@@ -174,7 +174,10 @@ fn what_a_crash_left_is_put_in_order_in_a_copy() {
     // A WAL that is a link may belong to anyone.
     fs::remove_file(left.join("crush.db-wal")).unwrap();
     std::os::unix::fs::symlink("crush.db", left.join("crush.db-wal")).unwrap();
-    assert_eq!(words(&left.join("crush.db")), "the -wal file beside it is not a regular file");
+    assert_eq!(
+        words(&left.join("crush.db")),
+        "the -wal file beside it is not a regular file"
+    );
 }
 
 #[test]

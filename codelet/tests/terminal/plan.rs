@@ -42,7 +42,7 @@ fn nothing_is_changed_before_the_plan_is_accepted_and_then_it_is_carried_out() {
     everywhere(replies, &["--plan"], |bench, server, session| {
         bench.file("a.txt", "one\ntwo\n");
         session.say("Make two a digit.");
-        session.wait("/plan accept carries it out");
+        session.wait("/plan accept carries out this plan");
         assert_eq!(bench.read("a.txt"), "one\ntwo\n");
         {
             let record = server.record();
@@ -77,7 +77,7 @@ fn a_plan_is_changed_where_one_writes_and_the_changed_one_is_carried_out() {
     terminal.send(SHIFT_TAB);
     terminal.see("plan mode ·");
     terminal.say("What would you do?");
-    terminal.see("/plan accept carries it out");
+    terminal.see("/plan accept carries out this plan");
     terminal.say("/plan edit");
     terminal.see("› /plan accept\n  1. Make two a digit.");
     terminal.see("Enter sends it");

@@ -222,7 +222,7 @@ fn what_a_command_has_changed_is_told_and_overwritten_only_if_the_user_says_so()
         terminal.see("[b] both");
         let shown = terminal.text();
         assert!(
-            shown.contains("It was changed since, by a command or somebody else"),
+            shown.contains("It was changed since, by a command or by someone else"),
             "{shown}"
         );
         assert!(

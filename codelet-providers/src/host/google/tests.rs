@@ -36,7 +36,10 @@ fn a_file_that_is_of_no_use_is_told_why_and_nothing_else() {
             }),
             "not a valid RSA key",
         ),
-        (account(&|file| file["private_key"] = json!("s3cret")), "not a valid RSA key"),
+        (
+            account(&|file| file["private_key"] = json!("s3cret")),
+            "not a valid RSA key",
+        ),
         (
             account(&|file| file["token_uri"] = json!("http://thief.example/token")),
             "token_uri",

@@ -335,7 +335,10 @@ fn a_plan_is_changed_and_accepted() {
     assert_eq!(editor.said(&id, "Make it."), "end_turn");
     assert!(!bench.work.join("made").exists());
     let told = editor.updates("notice").pop().unwrap()["title"].clone();
-    assert!(told.as_str().unwrap().contains("/plan accept carries it out"), "{told}");
+    assert!(
+        told.as_str().unwrap().contains("/plan accept carries out this plan"),
+        "{told}"
+    );
     editor.heard.clear();
     editor.said(&id, "/plan edit");
     assert!(
