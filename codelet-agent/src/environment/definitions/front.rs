@@ -349,8 +349,8 @@ mod tests {
             ),
             (format!("a: [{}]", "x,".repeat(7_000)), "too many"),
             (format!("a: {}", "x".repeat(LONGEST)), "no end"),
-            ("- a\n- b".to_owned(), "no YAML"),
-            ("just words".to_owned(), "no YAML"),
+            ("- a\n- b".to_owned(), "not valid YAML"),
+            ("just words".to_owned(), "not valid YAML"),
             ("? [a]\n: b".to_owned(), "no text"),
         ] {
             let refused = front(&yaml).unwrap_err();
