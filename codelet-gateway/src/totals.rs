@@ -43,11 +43,16 @@ impl Totals {
         }
         let (paid, passing) = (self.dollars, self.passing);
         let mut told = match passing - paid {
-            _ if self.usage == Usage::default() => "nothing was billed".to_owned(),
+            _ if self.usage == Usage::default() => "the provider reported no usage".to_owned(),
             _ if paid <= 0.0 => "the model's prices are not known".to_owned(),
             saved if saved >= 0.005 => format!("saved about ${saved:.2} of ${passing:.2}"),
-            saved if saved <= -0.005 => format!("cost about ${:.2} more than the ${passing:.2} without", -saved),
-            _ => format!("${paid:.2}, about as much as without"),
+            saved if saved <= -0.005 => {
+                format!(
+                    "cost about ${:.2} more than without the gateway (${passing:.2})",
+                    -saved
+                )
+            }
+            _ => format!("${paid:.2}, about as much as without the gateway"),
         };
         let (edits, requests) = (counted(self.edits, "edit"), counted(self.requests, "request"));
         let share = self.usage.cache_read as f64 * 100.0 / self.usage.prompt().max(1) as f64;
@@ -100,7 +105,7 @@ mod tests {
             ),
             (
                 refused,
-                "nothing was billed; 0 edits in 1 request, 0% of the prompt tokens from the cache",
+                "the provider reported no usage; 0 edits in 1 request, 0% of the prompt tokens from the cache",
             ),
             (
                 unpriced,
@@ -108,7 +113,7 @@ mod tests {
             ),
             (
                 billed.clone(),
-                "$1.00, about as much as without; 0 edits in 3 requests, 75% of the prompt tokens from the cache",
+                "$1.00, about as much as without the gateway; 0 edits in 3 requests, 75% of the prompt tokens from the cache",
             ),
             (
                 Totals {
@@ -127,7 +132,7 @@ mod tests {
                     unpriced: 1,
                     ..billed
                 },
-                "cost about $0.50 more than the $0.50 without; 0 edits in 3 requests, 75% of the prompt tokens from the cache, 2 \
+                "cost about $0.50 more than without the gateway ($0.50); 0 edits in 3 requests, 75% of the prompt tokens from the cache, 2 \
                  passed unedited after a failure, 1 at prices that are not known",
             ),
         ] {
