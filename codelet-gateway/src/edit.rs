@@ -118,6 +118,8 @@ pub struct Facts {
     pub edits: usize,
     /// The reason why this request changes content of the one before it, if it does.
     pub edit: Option<&'static str>,
+    /// The expected cost of that edit in US dollars: of writing to the cache again what it would have read.
+    pub edit_dollars: Option<f64>,
     /// Why the request goes on as it came although it is a conversation, where that is so: words of this program, and none of the
     /// conversation.
     pub passed: Option<&'static str>,

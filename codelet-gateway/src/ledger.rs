@@ -68,8 +68,8 @@ pub(crate) struct Conversation {
     pub passing: f64,
     /// The time of the last request.
     pub last: Option<SystemTime>,
-    /// The weight of the last request if it had been passed through, in the provider's tokens.
-    passed: Tokens,
+    /// The last request that was billed, if it had been passed through and had found room: in the provider's tokens, and by estimate.
+    passed: (Tokens, Tokens),
 }
 
 /// The books.
@@ -121,8 +121,8 @@ impl Ledger {
 
     /// Adds a request whose answer was billed at this, where it tells.
     ///
-    /// What it would have cost passed through: the prompt as much longer as the estimates of both say, of it as much read from the
-    /// cache as the request before had held, if that is not longer ago than the cache lives, and the rest written; the same answer. Never
+    /// What it would have cost passed through: the prompt of the request before, and what came since; of it, the former read from the
+    /// cache, if that request is not longer ago than the cache lives, and the rest written; the same answer. Never
     /// more than the window holds: an agent whose window is full compacts by itself.
     pub(crate) fn add(&self, mut row: Row, billed: Option<Billed>) {
         let card = price::find(&row.facts.model);
@@ -204,22 +204,35 @@ impl Conversation {
 
     fn passing_through(&mut self, row: &Row, billed: Billed, card: &PriceCard) -> f64 {
         let usage = billed.usage;
-        let (before, after) = (row.facts.before.max(1) as f64, row.facts.after.max(1) as f64);
-        let longer = if row.is_edited { (before / after).max(1.0) } else { 1.0 };
-        let prompt = (usage.prompt() as f64 * longer) as Tokens;
-        let prompt = prompt.min(row.facts.window.max(usage.prompt()));
-        let held = std::mem::replace(&mut self.passed, prompt);
+        let (before, after) = (row.facts.before.max(1), row.facts.after.max(1));
+        let counted = |estimate: Tokens| (estimate as f64 * usage.prompt() as f64 / after as f64) as Tokens;
+        let (held, told) = self.passed;
+        // What came since the last request is new to the cache in any case. Where nothing is known of that, or the agent has taken something back,
+        // there is only the proportion.
+        let new = before.checked_sub(told).filter(|_| held > 0).map(counted);
+        let whole = match (row.is_edited, new) {
+            (false, _) => usage.prompt(),
+            (true, Some(new)) => (held + new).max(usage.prompt()),
+            (true, None) => counted(before).max(usage.prompt()),
+        };
+        self.passed = (whole, before);
+        let prompt = whole.min(row.facts.window.max(usage.prompt()));
         if prompt == usage.prompt() {
             return row.dollars.unwrap_or_default();
         }
-        // Answers may come in another order than their requests.
-        let since = self.last.map(|last| row.at.duration_since(last).unwrap_or_default());
         let lives = match billed.write_1h {
             0 => card.expires_after(),
             _ => card.expires_after().max(HOUR),
         };
-        let is_warm = since.is_some_and(|since| since < lives);
-        let read = if is_warm { held.min(prompt) } else { 0 };
+        let read = match self.last {
+            // Answers may come in another order than their requests.
+            Some(last) if row.at.duration_since(last).unwrap_or_default() < lives => {
+                prompt.saturating_sub(new.unwrap_or_else(|| whole.saturating_sub(held)))
+            }
+            Some(_) => 0,
+            // It went through another gateway before, or this one before its start: as much was in the cache as of what was sent.
+            None => (prompt as f64 * usage.cache_read as f64 / usage.prompt().max(1) as f64) as Tokens,
+        };
         // A provider that keeps nothing of what was sent would have kept nothing of more.
         if usage.cache_read == 0 && usage.cache_write == 0 && self.usage.cache_read == 0 {
             return card.cost(Usage::from_exclusive(prompt, 0, 0, usage.output), 0);
@@ -282,6 +295,7 @@ pub(crate) fn line(row: &Row) -> Value {
         "tokens_after": facts.after,
         "edits": facts.edits,
         "edit": facts.edit,
+        "edit_usd": facts.edit_dollars.filter(|_| price::find(&facts.model).is_some()),
         "passed": facts.passed,
         "status": row.status,
         "usage": row.usage.map(usage),
@@ -361,6 +375,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_new_in_a_request_would_have_been_written_also_where_the_window_was_full() {
+        let ledger = Ledger::new(None);
+        ledger.add(row(199_000, 199_000), billed(0, 199_000));
+        ledger.add(row(202_000, 40_000), billed(10_000, 30_000));
+        let card = price::find("claude-opus-4-5").unwrap();
+        for step in 1..4 {
+            ledger.add(row(202_000 + step * 3_000, 43_000), billed(40_000, 3_000));
+            let row = ledger.shown(1).rows.pop().unwrap();
+            let passed = card.cost(Usage::from_exclusive(0, 3_000, 197_000, 100), 0);
+            assert!((row.passing.unwrap() - passed).abs() < 1e-9, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_conversation_that_was_begun_elsewhere_the_cache_is_taken_to_hold_as_much_as_of_what_was_sent() {
+        let ledger = Ledger::new(None);
+        ledger.add(row(100_000, 40_000), billed(38_000, 2_000));
+        let card = price::find("claude-opus-4-5").unwrap();
+        let passed = card.cost(Usage::from_exclusive(0, 5_000, 95_000, 100), 0);
+        assert!((ledger.totals().passing - passed).abs() < 1e-9, "{:?}", ledger.totals());
+    }
+
+    #[test]
     fn nothing_is_saved_by_an_edit_that_was_not_sent() {
         let ledger = Ledger::new(None);
         let mut unsent = row(150_000, 40_000);
@@ -412,11 +449,66 @@ mod tests {
         assert_eq!(requests, [4, 2, 2]);
         let numbers: Vec<_> = shown.rows.iter().map(|row| row.conversation.unwrap()).collect();
         assert_eq!(numbers, [1, 1, 1, 2, 1, 2, 3, 3]);
-        // Of the long one, what it had before would have been read, although a short one came in between: 90,000 of 190,000.
+        // Of the long one, what it had before would have been read, although a short one came in between. What is new counts twice its estimate.
         let long = &shown.rows[4];
         let card = price::find(&long.facts.model).unwrap();
-        let passed = card.cost(Usage::from_exclusive(0, 100_000, 90_000, 100), 0);
+        let passed = card.cost(Usage::from_exclusive(0, 10_000, 90_000, 100), 0);
         assert!((long.passing.unwrap() - passed).abs() < 1e-9, "{long:?}");
+    }
+
+    #[test]
+    fn however_conversations_that_begin_alike_come_each_has_its_number_and_nothing_is_lost() {
+        for seed in 0..200 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let ledger = Ledger::new(None);
+            // Of each: how many requests it has left, and how many were made.
+            let mut open: Vec<(u64, u64)> = (0..random.u64(2..6)).map(|_| (random.u64(1..8), 0)).collect();
+            let mut rows = Vec::new();
+            while open.iter().any(|(left, _)| *left > 0) {
+                let one = random.usize(..open.len());
+                let (left, made) = &mut open[one];
+                if *left == 0 {
+                    continue;
+                }
+                // A request without an answer, or with an error, is made again.
+                let is_answered = random.u8(..4) > 0;
+                let first_reply = if *made == 0 { 7 } else { 100 + one as u64 };
+                let mut row = row(10_000 + 1_000 * *made, 10_000);
+                row.facts.conversation = Some(identity(7, first_reply));
+                ledger.add(row, billed(random.u64(..9_000), 1_000).filter(|_| is_answered));
+                rows.push((one, *made > 0));
+                if is_answered {
+                    (*left, *made) = (*left - 1, *made + 1);
+                }
+            }
+            let shown = ledger.shown(usize::MAX);
+            let mut owners = HashMap::new();
+            for ((one, is_known), row) in rows.iter().zip(&shown.rows).filter(|((_, is_known), _)| *is_known) {
+                let number = row.conversation.unwrap();
+                assert!(
+                    *is_known && *owners.entry(number).or_insert(*one) == *one,
+                    "{seed}: {number}"
+                );
+            }
+            let of_one: std::collections::HashSet<usize> = owners.values().copied().collect();
+            assert_eq!(
+                of_one.len(),
+                owners.len(),
+                "seed {seed}: a conversation has two numbers"
+            );
+            let (mut requests, mut dollars, mut passing) = (0, 0.0, 0.0);
+            for (_, it) in &shown.conversations {
+                requests += it.requests;
+                dollars += it.dollars;
+                passing += it.passing;
+            }
+            assert_eq!(requests, rows.len(), "seed {seed}");
+            let totals = shown.totals;
+            assert!(
+                (totals.dollars - dollars).abs() + (totals.passing - passing).abs() < 1e-9,
+                "seed {seed}"
+            );
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The gateway's page, its figures as JSON, and those that monitoring collects.
 
 use crate::ledger::{Conversation, Ledger, Row, Shown, line, usage};
+use codelet_context::usage::Usage;
 use serde_json::json;
 use std::fmt::Write;
 use std::time::SystemTime;
@@ -31,8 +32,11 @@ pub(crate) fn html(ledger: &Ledger, is_dry_run: bool) -> String {
     let cards = [
         ("Requests", totals.requests.to_string()),
         ("Edits", totals.edits.to_string()),
-        ("Billed", format!("${:.2}", totals.dollars)),
-        ("Estimated cost without the gateway", format!("${:.2}", totals.passing)),
+        ("Billed", dollars(totals.dollars, totals.usage)),
+        (
+            "Estimated cost without the gateway",
+            dollars(totals.passing, totals.usage),
+        ),
         (
             "Prompt tokens read from the cache",
             percent(totals.usage.cache_read, prompt),
@@ -63,8 +67,8 @@ pub(crate) fn html(ledger: &Ledger, is_dry_run: bool) -> String {
 
 fn conversations(out: &mut String, shown: &Shown) {
     out.push_str(
-        "<h2>Conversations</h2><table><tr><th>Model<th>Requests<th>Edits<th>Tokens from the agent<th>Tokens to the provider<th>Billed<th>Without gateway\
-         <th>From the cache<th>Last requests</tr>",
+        "<h2>Conversations</h2><table><tr><th>No.<th>Model<th>Requests<th>Edits<th>Agent sent<th>Sent on<th>Billed<th>Without\
+         <th>From the cache<th>Tokens over the last requests</tr>",
     );
     for (number, it) in shown.conversations.iter().take(CONVERSATIONS) {
         let rows: Vec<&Row> = shown
@@ -74,14 +78,14 @@ fn conversations(out: &mut String, shown: &Shown) {
             .collect();
         let _ = write!(
             out,
-            "<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>${:.2}<td>${:.2}<td>{}<td>{}</tr>",
+            "<tr><td>{number}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}</tr>",
             escape(&it.model),
             it.requests,
             it.edits,
             thousands(it.window.0),
             thousands(it.window.1),
-            it.dollars,
-            it.passing,
+            dollars(it.dollars, it.usage),
+            dollars(it.passing, it.usage),
             percent(it.usage.cache_read, it.usage.prompt()),
             course(&rows)
         );
@@ -132,28 +136,61 @@ fn edits(out: &mut String, rows: &[Row]) {
     if told.is_empty() {
         return;
     }
-    out.push_str("<h2>Edits</h2><table><tr><th>Seconds ago<th>Model<th>Request<th>Why<th>Tokens before<th>Tokens after<th>Billed<th>Delay</tr>");
+    out.push_str(
+        "<h2>Edits</h2><table><tr><th>When<th>Conversation<th>Request<th>Reason<th>Agent sent<th>Sent on<th>Expected cost<th>Cost\
+         <th>Delay</tr>",
+    );
     for row in told {
-        let ago = SystemTime::now().duration_since(row.at).unwrap_or_default();
         let why = match (&row.fail_open, row.is_sent_again, row.facts.edit) {
-            (Some(why), ..) => format!("none: {why}"),
-            (None, true, _) => "the provider refused it as too long".to_owned(),
+            (Some(why), ..) => format!("not edited: {why}"),
+            (None, true, _) => "refused by the provider as too long".to_owned(),
             (None, false, why) => explained(why.unwrap_or_default()).to_owned(),
         };
+        let number = row.conversation.map_or_else(String::new, |number| number.to_string());
+        let expected = row.dollars.and(row.facts.edit_dollars);
+        let cost = row.dollars.zip(row.passing).map(|(dollars, passing)| dollars - passing);
         let _ = write!(
             out,
-            "<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{:.1} ms</tr>",
-            ago.as_secs(),
-            escape(&row.facts.model),
+            "<tr><td>{}<td>{number}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{:.0} ms</tr>",
+            ago(row.at),
             row.facts.step,
             escape(&why),
             thousands(row.facts.before),
             thousands(row.facts.after),
-            row.dollars.map_or_else(String::new, |dollars| format!("${dollars:.3}")),
+            expected.map_or_else(String::new, signed),
+            cost.map_or_else(String::new, signed),
             row.added.as_secs_f64() * 1e3
         );
     }
-    out.push_str("</table>");
+    out.push_str(
+        "</table><p class=note>Expected cost: of writing to the cache again what stands behind the edit. Cost: what the request was billed \
+         beyond the estimate without the gateway. Later requests are cheaper.</p>",
+    );
+}
+
+/// The time since a request, in its largest unit.
+fn ago(at: SystemTime) -> String {
+    match SystemTime::now().duration_since(at).unwrap_or_default().as_secs() {
+        seconds @ 0..60 => format!("{seconds} s ago"),
+        seconds @ 60..3_600 => format!("{} min ago", seconds / 60),
+        seconds => format!("{} h ago", seconds / 3_600),
+    }
+}
+
+/// A sum of the bill; none where there was usage and no price is known.
+fn dollars(sum: f64, usage: Usage) -> String {
+    match sum == 0.0 && usage != Usage::default() {
+        true => "–".to_owned(),
+        false => format!("${sum:.2}"),
+    }
+}
+
+/// Dollars with their sign.
+fn signed(dollars: f64) -> String {
+    match dollars < 0.0 {
+        true => format!("−${:.3}", -dollars),
+        false => format!("${dollars:.3}"),
+    }
 }
 
 fn explained(reason: &str) -> &str {
@@ -309,13 +346,13 @@ const HEAD: &str = r#"<!doctype html>
 body { font: 14px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 1100px; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.3rem; margin: 0 } h2 { font-size: 1.05rem; margin: 2rem 0 .5rem }
 .sum { font-size: 1.1rem; margin: .3rem 0 1.2rem }
-dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(230px, 1fr)); gap: .8rem; margin: 0 }
+dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(230px, 40vw), 1fr)); gap: .8rem; margin: 0 }
 dl div { border: 1px solid var(--line); border-radius: 8px; padding: .6rem .8rem }
 dt { color: var(--soft) } dd { margin: 0; font-size: 1.25rem; font-variant-numeric: tabular-nums }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
+table { display: block; overflow-x: auto; border-collapse: collapse; white-space: nowrap; font-variant-numeric: tabular-nums }
 th { text-align: left; font-weight: 500; color: var(--soft) } th, td { padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: middle }
 polyline { fill: none; stroke-width: 1.5 } .before { stroke: var(--grey) } .after { stroke: var(--blue) }
-.note { color: var(--soft) }
+.note { color: var(--soft) } a { color: var(--blue) }
 </style>
 <h1>Codelet gateway</h1>
 "#;

@@ -40,7 +40,7 @@ impl Totals {
         }
         let (paid, passing) = (self.dollars, self.passing);
         let mut told = match passing - paid {
-            _ if self.usage == Usage::default() => "nothing was billed".to_owned(),
+            _ if self.usage == Usage::default() => "the provider reported no usage".to_owned(),
             _ if paid <= 0.0 => "the model's prices are unknown".to_owned(),
             saved if saved >= 0.005 => format!("saved about ${saved:.2} of ${passing:.2}"),
             saved if saved <= -0.005 => {
@@ -99,7 +99,7 @@ mod tests {
             ),
             (
                 refused,
-                "nothing was billed; 0 edits in 1 request, 0% of the prompt tokens read from the cache",
+                "the provider reported no usage; 0 edits in 1 request, 0% of the prompt tokens read from the cache",
             ),
             (
                 unpriced,

@@ -570,6 +570,32 @@ fn a_summary_that_the_agent_asks_for_is_of_what_the_model_has_seen() {
 }
 
 #[test]
+fn what_the_provider_compacted_stays_and_a_trigger_that_does_not_end_a_request_holds_no_edit_up() {
+    let (api, one) = (Api::Responses, editor(32_000));
+    let sealed = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "x".repeat(2_000)});
+    let mut edits = 0;
+    for body in requests(api, 80) {
+        let mut asked: Value = serde_json::from_slice(&body).unwrap();
+        let items = asked["input"].as_array_mut().unwrap();
+        for output in items.iter_mut().filter_map(|item| item.get_mut("output")) {
+            *output = format!("{}{{\"type\": \"compaction_trigger\"}}", output.as_str().unwrap()).into();
+        }
+        // The trigger of that compaction, which some client might send on.
+        items.splice(1..1, [json!({"type": "compaction_trigger"}), sealed.clone()]);
+        let asked = Bytes::from(serde_json::to_vec(&asked).unwrap());
+        let edited = one.edit(&api.into(), &asked);
+        assert_eq!(edited.facts.passed, None);
+        assert!(
+            list(api, &sent(&edited, &asked)).contains(&sealed),
+            "{:?}",
+            edited.facts
+        );
+        edits = edited.facts.edits;
+    }
+    assert!(edits > 1, "{edits}");
+}
+
+#[test]
 fn no_word_of_a_conversation_is_among_the_facts() {
     // No number that a hash could hold by chance.
     let words = "Ada Lovelace, PIN none-of-4711";

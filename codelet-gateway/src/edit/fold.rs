@@ -317,7 +317,11 @@ impl Fold {
 
     /// The facts about the request that ends with this.
     pub fn facts(&self, facts: &Facts) -> Facts {
+        let conversation = self.told.conversation();
+        let newest = conversation.breaks().last();
+        let newest = newest.filter(|newest| self.last_edit.is_some() && newest.request > conversation.requests());
         Facts {
+            edit_dollars: newest.map(|newest| newest.predicted),
             step: self.replies() + 1,
             before: self.weight_of_history(),
             after: self.weight(),

@@ -104,6 +104,7 @@ impl<'a> Request<'a> {
     pub fn kept(&self, whole: &Fold, facts: &Facts) -> Option<Edited> {
         let facts = Facts {
             edit: None,
+            edit_dollars: None,
             ..whole.facts(facts)
         };
         let fits = facts.after <= self.window;

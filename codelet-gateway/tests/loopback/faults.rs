@@ -463,31 +463,40 @@ async fn who_is_still_sending_reads_the_answer_that_came_before_the_end() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let hasty = listener.local_addr().unwrap();
     tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        let mut head = Vec::new();
-        while !head.windows(4).any(|four| four == b"\r\n\r\n") {
-            stream.read_buf(&mut head).await.unwrap();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = Vec::new();
+            while !head.windows(4).any(|four| four == b"\r\n\r\n") {
+                stream.read_buf(&mut head).await.unwrap();
+            }
+            let answer = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 6\r\n\r\nno key";
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            // Who closed with something unread would take its answer back.
+            let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
         }
-        let answer = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 6\r\n\r\nno key";
-        stream.write_all(answer.as_bytes()).await.unwrap();
-        // Who closed with something unread would take its answer back.
-        let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
     });
     let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    for (upstream, words) in [(hasty, "no key"), (nobody, "cannot reach")] {
-        let gateway = gateway(upstream, nothing(), None).await;
-        let mut stream = TcpStream::connect(gateway).await.unwrap();
-        let file = vec![b'a'; 16 << 20];
-        let head = format!(
-            "POST /v1/files HTTP/1.1\r\nhost: {gateway}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
-            file.len()
-        );
-        stream.write_all(head.as_bytes()).await.unwrap();
-        // It looks at the answer only when it has sent everything.
-        stream.write_all(&file).await.unwrap();
-        let mut answer = String::new();
-        let read = stream.read_to_string(&mut answer);
-        tokio::time::timeout(PATIENCE, read).await.unwrap().unwrap();
-        assert!(answer.contains(words), "{answer}");
+    // A file, a conversation, and one that is too long to be read.
+    let conversation = |bytes| REQUEST.replace("Find", &"a".repeat(bytes));
+    for (path, body) in [
+        ("files", "a".repeat(16 << 20)),
+        ("messages", conversation(16 << 20)),
+        ("messages", conversation(65 << 20)),
+    ] {
+        for (upstream, words) in [(hasty, "no key"), (nobody, "cannot reach")] {
+            let gateway = gateway(upstream, nothing(), None).await;
+            let mut stream = TcpStream::connect(gateway).await.unwrap();
+            let head = format!(
+                "POST /v1/{path} HTTP/1.1\r\nhost: {gateway}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+                 content-length: {}\r\n\r\n",
+                body.len()
+            );
+            stream.write_all(head.as_bytes()).await.unwrap();
+            // It looks at the answer only when it has sent everything.
+            stream.write_all(body.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            let read = stream.read_to_string(&mut answer);
+            tokio::time::timeout(PATIENCE, read).await.unwrap().unwrap();
+            assert!(answer.contains(words), "{path}, {} bytes: {answer}", body.len());
+        }
     }
 }

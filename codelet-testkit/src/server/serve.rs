@@ -13,7 +13,7 @@ use super::script::{Billed, Reply, Said};
 use super::segment::{Place, chain, segments};
 use super::window::tokens;
 use super::wire::{Envelope, Wire, hash};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -475,8 +475,15 @@ impl State {
 /// The settings that invalidate cached messages: tool choice, thinking, and whether there are images.
 fn settings(request: &Request) -> u64 {
     let json = request.json();
-    let pictures = request.holds("image/");
+    let mut messages = json["messages"].as_array().into_iter().flatten();
+    let pictures = messages.any(|message| holds_picture(&message["content"]));
     hash(&(json["tool_choice"].to_string(), json["thinking"].to_string(), pictures))
+}
+
+/// Returns whether a content has an image among its blocks, or in a tool result.
+fn holds_picture(content: &Value) -> bool {
+    let mut blocks = content.as_array().into_iter().flatten();
+    blocks.any(|block| block["type"] == "image" || holds_picture(&block["content"]))
 }
 
 /// The bill including the reply's tokens.

@@ -165,6 +165,20 @@ fn settings_of_thinking_and_tool_choice_break_the_messages_only() {
 }
 
 #[test]
+fn an_image_breaks_the_messages_and_a_text_that_names_one_does_not() {
+    let named = json!({"type": "text", "text": "accept: image/png"});
+    let pixels = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="});
+    let image = json!({"type": "image", "source": pixels});
+    let server = Server::start(Wire::Anthropic, Behaviour::answering(|_| Reply::text("ok")));
+    for (block, read) in [(None, 0), (Some(named), 4_000), (Some(image), 2_000)] {
+        let mut body = request("s2000* u2000*");
+        body["messages"][0]["content"].as_array_mut().unwrap().extend(block);
+        let answer = ask(&server, Wire::Anthropic, &body).unwrap();
+        assert_eq!(hear(Wire::Anthropic, &answer).usage.cache_read, read, "{body}");
+    }
+}
+
+#[test]
 fn a_refused_request_leaves_nothing_in_the_cache() {
     let replies = [
         Reply::status(529),

@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         Ok::<(), Failure>(())
     })?;
     runtime.shutdown_background();
-    sum_up(&look, &totals());
+    sum_up(&look, &totals(), args.behind.dry_run);
     Ok(Exit::Done)
 }
 
@@ -152,7 +152,7 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
         }
     });
     runtime.shutdown_background();
-    sum_up(&look, &totals());
+    sum_up(&look, &totals(), args.behind.dry_run);
     let status = status.map_err(|error| Failure::Told(words(&error)))?;
     Ok(status_of(status).into())
 }
@@ -209,10 +209,11 @@ fn runtime() -> Result<Runtime, Failure> {
     built.map_err(|error| Failure::Told(format!("cannot start: {}", words(&error))))
 }
 
-fn sum_up(look: &Look, totals: &Totals) {
+fn sum_up(look: &Look, totals: &Totals, is_dry_run: bool) {
+    let note = if is_dry_run { " (dry run: no edit was sent)" } else { "" };
     let _ = writeln!(
         std::io::stderr(),
-        "{} {}",
+        "{} {}{note}",
         look.ink(Ink::Dim, "codelet gateway:"),
         totals.sentence()
     );
