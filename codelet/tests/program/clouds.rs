@@ -328,7 +328,7 @@ fn what_is_missing_for_a_cloud_is_said_with_what_to_do() {
                     "https://r.openai.azure.com/openai/deployments/d?api-version=1",
                 ),
             ],
-            "give the resource's address alone",
+            "use the resource's address",
         ),
     ] {
         let output = run(&bench, &["-p", "x", "--model", model], &variables);

@@ -125,7 +125,7 @@ fn a_line_that_is_no_prompt_is_named_and_ends_the_run() {
         (user("  "), "no text"),
         (
             user(json!([{"type": "tool_result", "content": "x"}])),
-            "cannot take the content block",
+            "unsupported content block",
         ),
         (
             user(json!([{"type": "text", "text": "x"}, {"type": "image", "source": {"data": "AAAA"}}])),
