@@ -55,7 +55,7 @@ pub async fn model(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)) 
             ),
             codelet_providers::ConnectError::UnknownVendor { .. } => {
                 format!(
-                    "{error} (model, {}; `codelet models --search WORDS` finds models)",
+                    "{error} (model, {}; `codelet models --search WORDS` finds models, --base-url uses another server)",
                     settings.model.from
                 )
             }

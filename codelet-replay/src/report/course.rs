@@ -312,7 +312,7 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
     let compacts = |other: &Course| other.is_never() && !other.edits.is_empty();
     let more = match report.courses.iter().any(compacts) && !course.is_never() && !course.is_billed {
         true => {
-            " The policy never also compacts when the window is full, so the difference in the table of dollars is smaller."
+            " The policy “never” also compacts when the window is full, so the difference in the table of dollars is smaller."
         }
         false => "",
     };
