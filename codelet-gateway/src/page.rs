@@ -91,7 +91,7 @@ fn conversations(out: &mut String, shown: &Shown) {
         );
     }
     out.push_str(
-        "</table><p class=note>Tokens per request. Gray: sent by the agent. Blue: sent to the provider. A step down in blue is an edit.</p>",
+        "</table><p class=note>Agent sent, sent on: tokens of the last request. Gray: sent by the agent. Blue: sent to the provider. A step down in blue is an edit.</p>",
     );
 }
 
@@ -350,7 +350,7 @@ dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(230px, 4
 dl div { border: 1px solid var(--line); border-radius: 8px; padding: .6rem .8rem }
 dt { color: var(--soft) } dd { margin: 0; font-size: 1.25rem; font-variant-numeric: tabular-nums }
 table { display: block; overflow-x: auto; border-collapse: collapse; white-space: nowrap; font-variant-numeric: tabular-nums }
-th { text-align: left; font-weight: 500; color: var(--soft) } th, td { padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: middle }
+th { text-align: left; font-weight: 500; color: var(--soft) } th, td { padding: .35rem 1.2rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: middle }
 polyline { fill: none; stroke-width: 1.5 } .before { stroke: var(--grey) } .after { stroke: var(--blue) }
 .note { color: var(--soft) } a { color: var(--blue) }
 </style>
