@@ -351,7 +351,7 @@ mod tests {
             (format!("a: {}", "x".repeat(LONGEST)), "no end"),
             ("- a\n- b".to_owned(), "not valid YAML"),
             ("just words".to_owned(), "not valid YAML"),
-            ("? [a]\n: b".to_owned(), "no text"),
+            ("? [a]\n: b".to_owned(), "not text"),
         ] {
             let refused = front(&yaml).unwrap_err();
             assert!(refused.contains(why), "{refused}");
