@@ -45,7 +45,7 @@ def test_another_module_of_this_name_is_told(tmp_path: Path) -> None:
     (tmp_path / "codelet_context-9.dist-info").mkdir()
     assert warned() == ""
     (tmp_path / "codelet-0.2.0.dist-info").mkdir()
-    assert "RuntimeWarning: the distribution 'codelet', of another project, is installed as well" in warned()
+    assert "RuntimeWarning: the distribution 'codelet' of another project is also installed" in warned()
 
 
 @pytest.mark.parametrize(
@@ -110,12 +110,12 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
         (lambda: codelet.compact(long, budget=1, window=1), "cannot be used together"),
         (lambda: codelet.compact(long, budget=-1), "budget must be a whole number of at least 0, not -1"),
         (lambda: codelet.inspect(long, largest=1 << 63), "largest must be a whole number"),
-        (lambda: codelet.replay(long, window=-1), "window has to be"),
-        (lambda: codelet.Fitter(-1, dump=lambda message: [message], load=lambda item: item), "window has to be"),
+        (lambda: codelet.replay(long, window=-1), "window must be"),
+        (lambda: codelet.Fitter(-1, dump=lambda message: [message], load=lambda item: item), "window must be"),
         (lambda: codelet.compact(long, form="klingon"), "formats()"),
         (lambda: codelet.compact(long, to="codex"), "codex"),
         (lambda: codelet.replay(long, prices="no-such-model"), "not known"),
-        (lambda: codelet.replay(long, policies=["sometimes"]), "no policy"),
+        (lambda: codelet.replay(long, policies=["sometimes"]), "unknown policy"),
         (lambda: codelet.replay(long, policies="sometimes"), 'unknown policy "sometimes"'),
         (lambda: codelet.check(long, vendor="klingon"), "expected auto, anthropic"),
         (lambda: codelet.check([]), "name its vendor: anthropic"),

@@ -247,21 +247,7 @@ fn layers(html: &mut Html, at: usize, buckets: &[Bucket]) {
     }
     columns.extend(shown.iter().map(|&at| figures(layer(at))));
     columns.push(figures("All"));
-    columns.extend(if is_gathered {
-        [
-            figures("Read from cache"),
-            figures("Written to cache"),
-            figures("Not cached"),
-            figures("Share read"),
-        ]
-    } else {
-        [
-            figures("Read from cache"),
-            figures("Written to cache"),
-            figures("Not cached"),
-            figures("Share read"),
-        ]
-    });
+    columns.extend(["Read from cache", "Written to cache", "Not cached", "Share read"].map(figures));
     let rows = buckets.iter().map(|bucket| {
         let (first, last) = (bucket.steps.start as u64 + 1, bucket.steps.end as u64);
         let range = if first == last {
