@@ -119,7 +119,7 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
         (lambda: codelet.replay(long, policies="sometimes"), 'unknown policy "sometimes"'),
         (lambda: codelet.check(long, vendor="klingon"), "expected auto, anthropic"),
         (lambda: codelet.check([]), "name its vendor: anthropic"),
-        (lambda: codelet.inspect(str(FIXTURES / "session.jsonl")), "name of a file"),
+        (lambda: codelet.inspect(str(FIXTURES / "session.jsonl")), "is a file name"),
     ]:
         with pytest.raises(codelet.CodeletError, match=words):
             wrong()
