@@ -113,6 +113,17 @@ fn one_line_that_is_long() {
 }
 
 #[test]
+fn one_line_that_answers_a_change() {
+    let line = "word ".repeat(8 * LONG);
+    let edit = Action::on(ActionKind::Change, ["a.rs"]);
+    let edit = call("a", "Edit", json!({ "file_path": "a.rs", "new_string": "y" })).doing(edit);
+    let mut messages = vec![Message::user("Mend it.")];
+    messages.extend(answered(edit, &line));
+    messages.push(Message::user("and now?"));
+    is_done_in_time("an answer", &messages);
+}
+
+#[test]
 fn very_many_short_lines() {
     for (what, line) in [
         ("line breaks", "\n"),

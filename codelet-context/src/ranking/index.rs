@@ -325,6 +325,11 @@ impl RankingIndex {
             });
         let numbered =
             block.speaker == Speaker::Tool && matches!(block.kind, CallKind::Read | CallKind::Edit | CallKind::Find);
+        // The one line by which a tool confirms a change says nothing.
+        let confirms = block.speaker == Speaker::Tool
+            && matches!(block.kind, CallKind::Edit | CallKind::Document)
+            && !block.failed
+            && !text.as_str().trim().contains('\n');
         let count = pieces.len();
         let (mut after_head, mut has_flag) = (false, block.speaker != Speaker::Tool);
         for (number, piece) in pieces.into_iter().enumerate() {
@@ -333,14 +338,13 @@ impl RankingIndex {
             if segment.start == segment.end {
                 continue;
             }
+            let line = &text.as_str()[segment.start as usize..segment.end as usize];
             // The instructions to another agent are reflected in its result.
-            if block.speaker == Speaker::Call && block.kind == CallKind::Agent && number > 0 {
-                segment.bytes = 0;
-            }
-            if announces && number + 1 == count {
-                segment.bytes = 0;
-            }
-            if is_noise(block, &segment, replaced) {
+            let instructs = block.speaker == Speaker::Call && block.kind == CallKind::Agent && number > 0;
+            let is_announcement = announces && number + 1 == count;
+            let is_confirmation = confirms && !look::is_flag(line);
+            if instructs || is_announcement || is_confirmation || is_noise(block.speaker, segment.looks, line, replaced)
+            {
                 segment.bytes = 0;
             }
             let is_long = count > LONG;
@@ -348,7 +352,7 @@ impl RankingIndex {
             mark(const { bit("after_head") }, after_head);
             mark(const { bit("seg1") }, is_long && number == 0);
             if !has_flag && segment.bytes > 0 {
-                has_flag = look::is_flag(&text.as_str()[segment.start as usize..segment.end as usize]);
+                has_flag = look::is_flag(line);
                 mark(const { bit("flag1") }, has_flag);
             }
             after_head = segment.looks & const { bit("heading") | bit("colon") } != 0;
@@ -632,21 +636,16 @@ pub(super) fn make_room<T>(list: &mut Vec<T>, more: usize) {
     }
 }
 
-/// Returns whether a segment says nothing by itself: a line that a change leaves as it was, and the one line by which a
-/// tool confirms a change; a comment in code that the model showed, which nobody understands without what it is about;
-/// of a thought the title, and what only announces.
-fn is_noise(block: &Block, segment: &Segment, replaced: &HashSet<u64>) -> bool {
+/// Returns whether a line says nothing by itself: one that a change leaves as it was; a comment in code that the model
+/// showed, which nobody understands without what it is about; of a thought the title, and what only announces.
+fn is_noise(speaker: Speaker, looks: Looks, line: &str, replaced: &HashSet<u64>) -> bool {
     const COMMENTS: [&str; 4] = ["//", "/*", "* ", "*/"];
-    let has = |look: Looks| segment.looks & look != 0;
-    let line = &block.text.as_str()[segment.start as usize..segment.end as usize];
-    match block.speaker {
+    let has = |look: Looks| looks & look != 0;
+    match speaker {
         Speaker::Call => !replaced.is_empty() && replaced.contains(&hash::bytes(line.as_bytes())),
         Speaker::Thinking if has(const { bit("heading") | bit("fill") }) => true,
         Speaker::Model | Speaker::Thinking if has(const { bit("fence") }) => {
             COMMENTS.iter().any(|mark| line.starts_with(mark))
-        }
-        Speaker::Tool if matches!(block.kind, CallKind::Edit | CallKind::Document) && !block.failed => {
-            !look::is_flag(line) && !block.text.as_str().trim().contains('\n')
         }
         _ => false,
     }
