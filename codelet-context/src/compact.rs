@@ -4,7 +4,8 @@
 //! 2. The messages to keep are selected: the system prompt, reminders and every prompt, and everything from some point
 //!    on.
 //! 3. The strategies run over the kept messages, and parts that are too long for the budget are shortened.
-//! 4. The rest goes into a summary: the most valuable lines, as many as fit, then the current state and the next steps.
+//! 4. The rest goes into a summary: the most valuable lines, as many as fit, each below the prompt that they belong to,
+//!    then the current state and the next steps.
 //! 5. The view is assembled, paired once more, and measured on the same basis as before.
 //!
 //! The pipeline reads the history and never its own output, so the second compaction of a session is as good as the
@@ -147,14 +148,10 @@ pub fn frame(text: &str) -> Option<Frame> {
         let rest = text.strip_prefix(line.trim_end());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
     };
-    let is_more = || {
-        text.strip_prefix(labels::MORE)?
-            .starts_with(|c: char| c.is_ascii_digit())
-            .then_some(())
-    };
+    let turn = text.strip_prefix(labels::MORE);
     match text {
         _ if text.starts_with(labels::NOTICE) => Some(Frame::Notice),
-        _ if is_more().is_some() => Some(Frame::Passage),
+        _ if turn.is_some_and(|turn| turn.starts_with(|c: char| c.is_ascii_digit())) => Some(Frame::Passage),
         _ if begins(labels::SUMMARY) => Some(Frame::Summary),
         _ if begins(labels::STANDS) => Some(Frame::Stands),
         _ => None,

@@ -317,6 +317,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use std::collections::HashSet;
 
     fn identity(opening: u64, first_reply: u64) -> Identity {
         Identity { opening, first_reply }
@@ -483,14 +484,11 @@ mod tests {
             }
             let shown = ledger.shown(usize::MAX);
             let mut owners = HashMap::new();
-            for ((one, is_known), row) in rows.iter().zip(&shown.rows).filter(|((_, is_known), _)| *is_known) {
+            for ((one, _), row) in rows.iter().zip(&shown.rows).filter(|((_, is_known), _)| *is_known) {
                 let number = row.conversation.unwrap();
-                assert!(
-                    *is_known && *owners.entry(number).or_insert(*one) == *one,
-                    "{seed}: {number}"
-                );
+                assert_eq!(owners.entry(number).or_insert(*one), one, "{seed}: {number}");
             }
-            let of_one: std::collections::HashSet<usize> = owners.values().copied().collect();
+            let of_one: HashSet<usize> = owners.values().copied().collect();
             assert_eq!(
                 of_one.len(),
                 owners.len(),

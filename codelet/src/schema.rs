@@ -42,11 +42,7 @@ impl Schema {
         if !value.is_object() {
             return Err("not a JSON Schema: expected an object".to_owned());
         }
-        let mut faults = Vec::new();
-        beyond_doubles(&value, &mut String::new(), &mut faults);
-        if !faults.is_empty() {
-            return Err(clean(&clip(&words(&joined(faults)), LONGEST)));
-        }
+        within_doubles(&value).map_err(|faults| clean(&clip(&words(&faults), LONGEST)))?;
         let mut compiler = Compiler::new();
         compiler.enable_format_assertions();
         compiler.use_loader(Box::new(Nowhere));
@@ -74,11 +70,7 @@ impl AnswerCheck for Schema {
     fn check(&self, answer: &str) -> Result<String, String> {
         let value: Value = serde_json::from_str(unfenced(answer))
             .map_err(|error| format!("it is not a single JSON value: {error}"))?;
-        let mut faults = Vec::new();
-        beyond_doubles(&value, &mut String::new(), &mut faults);
-        if !faults.is_empty() {
-            return Err(joined(faults));
-        }
+        within_doubles(&value)?;
         match self.compiled.validate(&value, self.root) {
             Err(error) if is_fault(&error) => Err(listed(&error)),
             _ => Ok(escaped::json(&value.to_string())),
@@ -149,6 +141,16 @@ fn is_nearly_multiple(number: &Number, unit: &Number) -> bool {
     const ERROR: f64 = 1e-9;
     let quotient = number.as_f64().zip(unit.as_f64()).map(|(number, unit)| number / unit);
     quotient.is_some_and(|quotient| (quotient - quotient.round()).abs() <= ERROR)
+}
+
+/// Refuses a value with numbers beyond the range of a double.
+fn within_doubles(value: &Value) -> Result<(), String> {
+    let mut faults = Vec::new();
+    beyond_doubles(value, &mut String::new(), &mut faults);
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(joined(faults)),
+    }
 }
 
 /// Lists the numbers beyond the range of a double, which the validator would let pass every bound, each with its JSON

@@ -116,13 +116,13 @@ impl<'a> Work<'a> {
             head.push_str(&first.text);
             at = first.message as usize;
         }
-        let head = Some((at, headed(labels::SUMMARY, head.trim_end())));
+        let first = [(at, headed(labels::SUMMARY, head.trim_end()))];
         let more = passages.map(|passage| (passage.message as usize, passage.text.trim_end().to_owned()));
         Summary {
-            head: head
+            head: first
                 .into_iter()
-                .filter(|(_, text)| !text.is_empty())
                 .chain(more)
+                .filter(|(_, text)| !text.is_empty())
                 .collect(),
             behind: headed(labels::STANDS, behind.trim_end()),
             excerpts: quoted.excerpts,

@@ -81,7 +81,7 @@ pub(crate) fn is_frame(line: &str) -> bool {
             .any(|frame| frame.contains(line))
 }
 
-/// Returns whether a line of an earlier summary describes what was next at that time.
+/// Returns whether a line of an earlier summary says no more: it named a turn, or described what was next at that time.
 pub(crate) fn is_over(line: &str) -> bool {
     [MORE, ASKED, BEGAN, SAID, ANSWERED]
         .iter()

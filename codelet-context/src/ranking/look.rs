@@ -252,10 +252,10 @@ pub(crate) fn looks(text: &str, signs: Signs, is_said: bool) -> Looks {
 /// of a command that counts nothing.
 pub(crate) fn evident_lines(output: &[String], counts: bool) -> Vec<&str> {
     let flagged: Vec<usize> = (0..output.len()).filter(|&at| is_flag(&output[at])).collect();
-    let named = flagged.iter().copied().find(|&at| names_failure(&output[at]));
+    let last = flagged.last().copied();
+    let first = decisive(flagged, |at| &output[at]).first().copied();
     let count = (0..output.len()).rfind(|&at| counts && is_count(&output[at]));
-    let mut found: Vec<usize> = named.or(flagged.first().copied()).into_iter().collect();
-    found.extend(count.or(flagged.last().copied()));
+    let mut found: Vec<usize> = first.into_iter().chain(count.or(last)).collect();
     if !counts || found.is_empty() {
         found.extend(output.len().checked_sub(1));
     }
