@@ -281,19 +281,23 @@ fn cut_text_of(result: &ToolResult) -> Option<usize> {
     cut.next().filter(|_| cut.next().is_none())
 }
 
-/// The texts of an output, if lines of what was left out [can be shown](show_lines) in it.
-pub(crate) fn cut_output(part: &Part) -> Option<Body> {
+/// The text that is left of a part, if it was cut and lines of what was left out [can be shown](show_lines) in it.
+pub(crate) fn cut_body(part: &Part) -> Option<Body> {
     match part {
+        // A marker alone may point to the same text elsewhere.
+        Part::Text(text) => Some(text.body.clone()).filter(|body| text.cut.is_some() && body.as_str().contains('\n')),
         Part::ToolResult(result) if cut_text_of(result).is_some() => block::output(result),
         _ => None,
     }
 }
 
-/// Inserts lines of what was left out of an output before its marker.
+/// Inserts lines of what was left out of a part before its marker.
 pub(crate) fn show_lines(part: &mut Part, lines: &str) {
-    if let Part::ToolResult(result) = part
-        && let Some(at) = cut_text_of(result)
-        && let Part::Text(text) = &mut result.output[at]
+    let text = match part {
+        Part::ToolResult(result) => cut_text_of(result).map(|at| &mut result.output[at]),
+        part => Some(part),
+    };
+    if let Some(Part::Text(text)) = text
         && let Some(handle) = &text.cut
     {
         let body = text.body.as_str();

@@ -36,7 +36,7 @@ const TITLE: usize = 200;
 const TITLE_BYTES: (usize, usize) = (24, 80);
 /// The most lines that report failure which each cut output of the last step shows in any case, and the share of the
 /// record's room that they take at most.
-const FLAGGED: usize = 3;
+const FLAGGED: usize = 6;
 const FLAGGED_SHARE: usize = 16;
 /// The user's comments on refused calls take at most one part of the record in this many.
 const COMMENTS_SHARE: usize = 8;
@@ -54,7 +54,7 @@ pub(super) struct Summary {
     pub head: Vec<(usize, String)>,
     /// The text after them; possibly empty.
     pub behind: String,
-    /// By block of a kept output that was cut: lines of what is left out there.
+    /// By block that is kept, but cut: lines of what is left out there.
     pub excerpts: Vec<(u32, String)>,
     /// The quoted segments.
     pub taken: Vec<u32>,
@@ -161,12 +161,12 @@ impl<'a> Work<'a> {
                     shown.extend(block.segments.clone());
                     continue;
                 }
-                match (part, draft::cut_output(part)) {
+                match (part, draft::cut_body(part)) {
                     (_, Some(left)) => {
                         kept[number] = true;
                         let ends = index.segments_outside(number as u32, hidden(&block.text, &left));
                         let ends: Vec<u32> = ends.collect();
-                        if draft.is_last && !block.kind.is_read_again() {
+                        if draft.is_last && block.speaker == Speaker::Tool && !block.kind.is_read_again() {
                             let mut flagged = index.flagged(number as u32, FLAGGED);
                             flagged.retain(|segment| {
                                 let bytes = usize::from(index.segments[*segment as usize].bytes);

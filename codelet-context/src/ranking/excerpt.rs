@@ -75,7 +75,7 @@ impl Excerpts {
     }
 }
 
-/// The selected segments of a cut output, one per line, with a marker for omitted ones between them, and before them
+/// The selected segments of a cut block, one per line, with a marker for omitted ones between them, and before them
 /// unless the one before the first is shown.
 pub(crate) fn lines(index: &RankingIndex, number: u32, segments: &[u32], is_shown: impl Fn(u32) -> bool) -> String {
     let first = segments.first().copied().unwrap_or(0);

@@ -27,6 +27,9 @@ const LONG: usize = 3;
 /// The number of words below which a segment is tiny.
 const TINY: usize = 4;
 
+/// Code that the model showed is quoted whole if it has at most this many bytes, and otherwise not at all.
+const CODE: usize = 400;
+
 /// A line that occurs, apart from its numbers, in at least `FRAMING_OUTPUTS` outputs and in one of `FRAMING_SHARE` of
 /// all is mere framing and not quoted.
 const FRAMING_OUTPUTS: u32 = 8;
@@ -360,6 +363,9 @@ impl RankingIndex {
             self.segments.push(segment);
         }
         block.segments.end = self.segments.len() as u32;
+        if block.speaker.says() {
+            leave_out_long_code(&mut self.segments[block.segments.start as usize..]);
+        }
         for (place, segment) in self.segments[block.segments.start as usize..].iter_mut().enumerate() {
             let mut score = Score::new(Weights::built_in());
             features::of_text(&mut score, block, place, segment);
@@ -528,21 +534,27 @@ impl RankingIndex {
         &self.blocks[block as usize].text.as_str()[start as usize..end as usize]
     }
 
-    /// The segments of a block that are not completely in this range of its text.
+    /// The segments of a block of which nothing is in this range of its text.
     pub fn segments_outside(&self, block: u32, hidden: Range<usize>) -> impl Iterator<Item = u32> {
         let segments = self.blocks[block as usize].segments.clone();
         segments.filter(move |&segment| {
             let Segment { start, end, .. } = self.segments[segment as usize];
-            (start as usize) < hidden.start || end as usize > hidden.end
+            end as usize <= hidden.start || start as usize >= hidden.end
         })
     }
 
-    /// The segments of an output that report failure, at most `most`: the first ones and the last.
+    /// The segments of an output that report failure, at most `most`: the first ones and the last; and the last one that
+    /// counts failures.
     pub fn flagged(&self, block: u32, most: usize) -> Vec<u32> {
         let segments = self.blocks[block as usize].segments.clone();
         let flagged = segments.filter(|&segment| self.holds(block, segment, look::is_flag));
         let flagged = look::decisive(flagged.collect(), |segment| self.text_of(block, segment));
-        look::first_and_last(flagged, most)
+        let mut flagged = look::first_and_last(flagged, most);
+        let mut lines = self.blocks[block as usize].segments.clone().rev();
+        flagged.extend(lines.find(|&segment| self.holds(block, segment, look::is_count)));
+        flagged.sort_unstable();
+        flagged.dedup();
+        flagged
     }
 
     fn holds(&self, block: u32, segment: u32, test: fn(&str) -> bool) -> bool {
@@ -563,23 +575,32 @@ impl RankingIndex {
         around.find(|&near| self.holds(block, near, look::names_place))
     }
 
-    /// The segment of at most `most` bytes without which a quoted one says little: what a sentence that ends with a colon
-    /// leads to, unless that is the first line of several of code, and the place of a failure.
-    pub fn companion(&self, segment: u32, most: usize) -> Option<u32> {
+    /// The segments without which a quoted one says little: what a sentence that ends with a colon leads to, and the place
+    /// of a failure, in at most `most` bytes; and the rest of the code around a line of it.
+    pub fn companions(&self, segment: u32, most: usize) -> Range<u32> {
         let number = self.block_of(segment);
         let block = &self.blocks[number as usize];
-        let next = segment + 1;
-        let is_code = |segment: u32| {
-            block.segments.contains(&segment) && self.segments[segment as usize].looks & const { bit("fence") } != 0
+        let has = |segment: u32, look: Looks| {
+            block.segments.contains(&segment) && self.segments[segment as usize].looks & look != 0
         };
-        let found = match block.speaker {
-            Speaker::Tool => self
-                .holds(number, segment, look::is_flag)
-                .then(|| self.place_of(number, segment))?,
-            speaker if !speaker.says() || self.segments[segment as usize].looks & const { bit("colon") } == 0 => None,
-            _ => (block.segments.contains(&next) && !(is_code(next) && is_code(next + 1))).then_some(next),
+        let is_code = |segment: &u32| has(*segment, const { bit("fence") });
+        let near = match block.speaker {
+            Speaker::Tool if self.holds(number, segment, look::is_flag) => self.place_of(number, segment),
+            speaker if !speaker.says() => None,
+            _ if is_code(&segment) => Some(segment),
+            _ if has(segment, const { bit("colon") }) => Some(segment + 1).filter(|next| block.segments.contains(next)),
+            _ => None,
         };
-        found.filter(|&found| (1..=most).contains(&usize::from(self.segments[found as usize].bytes)))
+        let Some(near) = near else { return 0..0 };
+        if block.speaker.says() && is_code(&near) {
+            let before = (block.segments.start..near).rev().take_while(is_code).count() as u32;
+            let behind = (near..block.segments.end).take_while(is_code).count() as u32;
+            return near - before..near + behind;
+        }
+        match usize::from(self.segments[near as usize].bytes) <= most {
+            true => near..near + 1,
+            false => 0..0,
+        }
     }
 
     /// The segments of a block in lines for which `holds` returns true.
@@ -648,6 +669,17 @@ fn is_noise(speaker: Speaker, looks: Looks, line: &str, replaced: &HashSet<u64>)
             COMMENTS.iter().any(|mark| line.starts_with(mark))
         }
         _ => false,
+    }
+}
+
+/// Has code of which more than `CODE` bytes were shown at once not quoted: single lines of it say little.
+fn leave_out_long_code(segments: &mut [Segment]) {
+    let is_code = |segment: &Segment| segment.looks & const { bit("fence") } != 0;
+    for run in segments.chunk_by_mut(|a, b| is_code(a) == is_code(b)) {
+        let bytes = run.iter().map(|segment| usize::from(segment.bytes));
+        if is_code(&run[0]) && bytes.sum::<usize>() > CODE {
+            run.iter_mut().for_each(|segment| segment.bytes = 0);
+        }
     }
 }
 

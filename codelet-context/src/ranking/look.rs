@@ -265,7 +265,7 @@ pub(crate) fn evident_lines(output: &[String], counts: bool) -> Vec<&str> {
 }
 
 /// Returns whether a line counts what failed or passed: a number before one of these words.
-fn is_count(line: &str) -> bool {
+pub(crate) fn is_count(line: &str) -> bool {
     const COUNTED: [&str; 10] = [
         "pass", "passed", "passing", "fail", "failed", "failing", "failure", "failures", "error", "errors",
     ];

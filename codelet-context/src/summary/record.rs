@@ -40,11 +40,11 @@ pub(crate) struct Record<'a> {
     pub weights: &'a Weights,
     /// By block: true if it may be quoted.
     pub open: Vec<bool>,
-    /// By block: true for an output that is kept, but cut: its quotes stand in it, and not in the record.
+    /// By block: true for a text or an output that is kept, but cut: its quotes stand in it, and not in the record.
     pub kept: Vec<bool>,
     /// Segments that are shown elsewhere, ascending.
     pub shown: Vec<u32>,
-    /// Segments of kept, cut outputs that are quoted in any case, ascending; they are among those that are shown.
+    /// Segments that are quoted in any case, ascending; they are among those that are shown.
     pub required: Vec<u32>,
     /// BlockText of a text beside the record.
     pub beside: Vec<u32>,
@@ -93,7 +93,7 @@ pub(crate) struct Passage {
 pub(crate) struct Quoted {
     /// The record, in order.
     pub record: Vec<Passage>,
-    /// By block of a kept output: its quoted lines.
+    /// By block that is kept, but cut: its quoted lines.
     pub excerpts: Vec<(u32, String)>,
     /// All quoted segments, ascending.
     pub taken: Vec<u32>,
@@ -151,7 +151,8 @@ impl Record<'_> {
         all.extend(&self.required);
         let companions = all
             .iter()
-            .filter_map(|&segment| self.index().companion(segment, COMPANION))
+            .flat_map(|&segment| self.index().companions(segment, COMPANION))
+            .filter(|&companion| self.index().segments[companion as usize].bytes > 0)
             .filter(|companion| self.shown.binary_search(companion).is_err());
         all.extend(companions.collect::<Vec<_>>());
         all.sort_unstable();

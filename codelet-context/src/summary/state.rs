@@ -221,18 +221,18 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         count => Some(format!("{count} edits since")),
     };
     let is_status = check.kind == CheckKind::Status;
-    let ago = is_status.then(|| index.steps_since(check.place.0 as u32)).and_then(ago);
+    let ago = ago(index.steps_since(check.place.0 as u32));
     let run = match (command, status) {
-        (Some(command), Some(status)) => Some(format!("{command} → {status}")),
-        (command, status) => command.or(status.map(str::to_owned)),
+        (Some(command), Some(status)) => format!("{command} → {status}"),
+        (Some(command), None) => command,
+        (None, status) => status.unwrap_or("exit status not recorded").to_owned(),
     };
-    let line = [run, since, ago].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let line = if line.is_empty() {
-        "exit status not recorded"
-    } else {
-        &line
-    };
-    if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), line, usize::MAX) {
+    let line = [Some(run), since, ago]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), &line, usize::MAX) {
         return;
     }
     let lines = if is_status && lines > 0 { STATUS } else { lines };

@@ -109,8 +109,10 @@ fn how_the_repository_stands_is_what_git_said_last() {
         .summary(3_000);
     let state = from(&summary, "# State");
     let told = |line: &str| assert!(state.contains(&line), "{line}: {state:#?}");
-    told("Last test: `cargo test && git add -A && git commit -m 'Mend the pool'` → exit status 0, 1 edit since");
-    told("Last commit: exit status 0, 1 edit since");
+    told(
+        "Last test: `cargo test && git add -A && git commit -m 'Mend the pool'` → exit status 0, 1 edit since, 12 steps ago",
+    );
+    told("Last commit: exit status 0, 1 edit since, 12 steps ago");
     told("  | [main 3f2a9c1] Mend the pool");
     told("Last git status: exit status 0, 10 steps ago");
     told("  | On branch main");
@@ -126,7 +128,7 @@ fn what_failed_in_the_last_step_is_shown_in_its_cut_output() {
     // A linter names the place in a line of its own before what it reports, a compiler behind it.
     let output = format!(
         "{noise}{time}src/press.ts:7:3 lint/lock\n\n{time}error: no lock on the walnut press\n{noise}{time}error: it stands\n \
-         --> src/mill.rs:31:5\n{noise}"
+         --> src/mill.rs:31:5\n{noise}2 errors, 150 warnings\n{noise}"
     );
     let talk = Talk::default().asks("Turn the press.").works().runs("./press", &output);
     let history: History = talk.messages.into_iter().collect();
@@ -135,9 +137,52 @@ fn what_failed_in_the_last_step_is_shown_in_its_cut_output() {
     let texts = results.flat_map(ToolResult::texts).map(|text| text.body.as_str());
     let shown = texts.last().unwrap();
     assert!(shown.len() < output.len() / 4, "{shown}");
-    let failed =
-        "\nsrc/press.ts:7:3 lint/lock\nerror: no lock on the walnut press\n…\nerror: it stands\n--> src/mill.rs:31:5\n";
+    let failed = "\nsrc/press.ts:7:3 lint/lock\nerror: no lock on the walnut press\n…\nerror: it stands\n--> src/mill.rs:31:5\n…\n2 errors, 150 warnings\n";
     assert!(shown.contains(failed), "{shown}");
+}
+
+#[test]
+fn code_that_the_model_showed_is_quoted_whole_or_not_at_all() {
+    let short = "{\n  \"walnut\": \"press\",\n  \"belt\": 7\n}";
+    let summary = |code: &str| {
+        let said =
+            format!("The walnut press reads its belt from a file, which begins as follows:\n```json\n{code}\n```");
+        let talk = Talk::default()
+            .asks("Where does the walnut press read its belt from?")
+            .says(&said);
+        talk.asks("Now turn it.").works().summary(2_500)
+    };
+    let told = summary(short);
+    assert!(
+        told.contains("as follows:\n\"walnut\": \"press\",\n\"belt\": 7\n"),
+        "{told}"
+    );
+    let long = format!(
+        "{{\n  \"walnut\": \"press\",\n{}}}",
+        "  \"belt of leather\": 7,\n".repeat(20)
+    );
+    let told = summary(&long);
+    assert!(told.contains("as follows:\n") && !told.contains("\"walnut\""), "{told}");
+}
+
+#[test]
+fn what_is_quoted_of_a_prompt_that_was_cut_stands_in_it() {
+    let noise = "the press turns and says that it turns as it has turned all day\n".repeat(300);
+    let prompt = format!("{noise}The walnut press must never turn without its guard.\n{noise}");
+    let talk = Talk::default().asks(&prompt).works();
+    let talk = talk
+        .asks("Why must the walnut press never turn without its guard?")
+        .works();
+    let history: History = talk.messages.into_iter().collect();
+    let done = compact(&history, Target::Budget(2_500));
+    let texts = done.view.messages.iter().flat_map(|message| &message.parts);
+    let texts = texts.filter_map(|part| match part {
+        Part::Text(text) if text.body.as_str().contains("never turn without its guard.") => Some(text),
+        _ => None,
+    });
+    let texts: Vec<_> = texts.collect();
+    let [cut] = texts[..] else { panic!("{texts:#?}") };
+    assert!(cut.cut.is_some() && cut.origin == Origin::Own, "{cut:?}");
 }
 
 #[test]
@@ -156,10 +201,10 @@ fn a_push_and_a_pull_request_are_told_in_the_words_of_their_programs() {
         .summary(3_000);
     let state = from(&summary, "# State");
     let expected = [
-        "Last push: exit status 0",
+        "Last push: exit status 0, 11 steps ago",
         "  | To example.org:pool.git",
         "  | * [new branch] pool -> pool",
-        "Last pull request: `gh pr create --draft --title 'Mend the pool'` → exit status 0",
+        "Last pull request: `gh pr create --draft --title 'Mend the pool'` → exit status 0, 10 steps ago",
         "  | https://example.org/example/pool/pull/7",
     ];
     for line in expected {
@@ -184,7 +229,7 @@ fn a_commit_of_which_neither_a_status_nor_git_tells_leaves_files_uncommitted() {
     };
     let failed = state("[parser] 3 warnings\nerror: the hook has failed");
     assert!(
-        failed.contains("Last commit: exit status not recorded\n  | error: the hook has failed"),
+        failed.contains("Last commit: exit status not recorded, 10 steps ago\n  | error: the hook has failed"),
         "{failed}"
     );
     assert!(failed.contains("Files changed so far: /w/pool.rs"), "{failed}");
