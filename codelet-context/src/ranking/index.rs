@@ -5,6 +5,7 @@ use super::cut::{self, Piece};
 use super::features;
 use super::kind::{self, CallKind};
 use super::labels;
+use super::line;
 use super::look::{self, Looks, Signs, bit};
 use super::weights::{Score, Weights};
 use super::word::{COMMON, Lists, Words};
@@ -12,10 +13,8 @@ use crate::evidence::check;
 use crate::message::exchange::Calls;
 use crate::message::refusal;
 use crate::message::{Message, Part};
-use crate::ranking::quoting;
 use crate::text::body::Body;
 use crate::text::hash::{self, ByHash, QuickMap};
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -377,8 +376,8 @@ impl RankingIndex {
         let whole = &block.text.as_str()[piece.start..piece.end];
         let number = match block.speaker {
             Speaker::Tool if piece.joined => 0,
-            Speaker::Tool if numbered => number_length(whole),
-            Speaker::Tool => time_length(whole),
+            Speaker::Tool if numbered => line::number_length(whole),
+            Speaker::Tool => line::time_length(whole),
             _ => 0,
         };
         let start = piece.start + number;
@@ -409,7 +408,7 @@ impl RankingIndex {
             const { bit("commit") },
             block.speaker == Speaker::Tool && check::is_commit(text),
         );
-        let mut quoted = quoted(text, signs);
+        let mut quoted = line::quoted(text, signs);
         let is_again = quoted.as_ref().is_some_and(|quoted| {
             let hash = hash::bytes(quoted.as_bytes());
             self.seen_before.binary_search(&hash).is_ok() || self.seen.insert(hash, ()).is_some()
@@ -417,7 +416,7 @@ impl RankingIndex {
         mark(const { bit("dup") }, is_again);
         // A repeated line without numbers is an exact duplicate; a label such as `Output:` frames whatever follows it.
         if block.speaker == Speaker::Tool && (signs.has_digit() || text.ends_with(':')) {
-            let (outputs, last) = self.shapes.entry(shape(text)).or_insert((0, NONE));
+            let (outputs, last) = self.shapes.entry(line::shape(text)).or_insert((0, NONE));
             if *last != at {
                 *outputs += 1;
                 *last = at;
@@ -500,153 +499,6 @@ impl RankingIndex {
         let before = segment.checked_sub(1);
         before.map_or(0, |before| self.segments[before as usize].words as usize)
     }
-
-    /// A segment of this block as it is quoted: on one line, and safe from being mistaken for anything but a quotation.
-    pub fn quoted(&self, block: u32, segment: u32) -> Cow<'_, str> {
-        let text = self.text_of(block, segment);
-        // Quoting printable ASCII only ever takes something out.
-        match usize::from(self.segments[segment as usize].bytes) == text.len() && quoting::is_printable(text) {
-            true => Cow::Borrowed(text),
-            false => quoted(text, Signs::of(text)).unwrap_or_default(),
-        }
-    }
-
-    /// The quotable segments of a part of a message.
-    pub fn lines_of(&self, message: u32, part: u32) -> Vec<String> {
-        let blocks = self.blocks_of(message);
-        let number = blocks.into_iter().find(|&number| self.blocks[number].part == part);
-        let segments = |number: usize| {
-            self.blocks[number]
-                .segments
-                .clone()
-                .map(move |segment| (number as u32, segment))
-        };
-        let quoted = number.into_iter().flat_map(segments);
-        quoted
-            .filter(|(_, segment)| self.segments[*segment as usize].bytes > 0)
-            .map(|(number, segment)| self.quoted(number, segment).into_owned())
-            .collect()
-    }
-
-    /// The original text of a segment of this block.
-    pub fn text_of(&self, block: u32, segment: u32) -> &str {
-        let Segment { start, end, .. } = self.segments[segment as usize];
-        &self.blocks[block as usize].text.as_str()[start as usize..end as usize]
-    }
-
-    /// The segments of a block of which nothing is in this range of its text.
-    pub fn segments_outside(&self, block: u32, hidden: Range<usize>) -> impl Iterator<Item = u32> {
-        let segments = self.blocks[block as usize].segments.clone();
-        segments.filter(move |&segment| {
-            let Segment { start, end, .. } = self.segments[segment as usize];
-            end as usize <= hidden.start || start as usize >= hidden.end
-        })
-    }
-
-    /// The segments of an output that report failure, at most `most`: the first ones and the last; and the last one that
-    /// counts failures.
-    pub fn flagged(&self, block: u32, most: usize) -> Vec<u32> {
-        let segments = self.blocks[block as usize].segments.clone();
-        let flagged = segments.filter(|&segment| self.holds(block, segment, look::is_flag));
-        let flagged = look::decisive(flagged.collect(), |segment| self.text_of(block, segment));
-        let mut flagged = look::first_and_last(flagged, most);
-        let mut lines = self.blocks[block as usize].segments.clone().rev();
-        flagged.extend(lines.find(|&segment| self.holds(block, segment, look::is_count)));
-        flagged.sort_unstable();
-        flagged.dedup();
-        flagged
-    }
-
-    fn holds(&self, block: u32, segment: u32, test: fn(&str) -> bool) -> bool {
-        self.segments[segment as usize].bytes > 0 && test(self.text_of(block, segment))
-    }
-
-    /// The nearest line before or after a line of an output if it names the place that this one does not, as linters and
-    /// compilers print it.
-    fn place_of(&self, block: u32, segment: u32) -> Option<u32> {
-        if self.holds(block, segment, look::names_place) {
-            return None;
-        }
-        let segments = &self.blocks[block as usize].segments;
-        let is_line = |near: &u32| self.segments[*near as usize].bytes > 0;
-        let before = (segments.start..segment).rev().find(is_line);
-        let after = (segment + 1..segments.end).find(is_line);
-        let mut around = before.into_iter().chain(after);
-        around.find(|&near| self.holds(block, near, look::names_place))
-    }
-
-    /// The segments without which a quoted one says little: what a sentence that ends with a colon leads to, and the place
-    /// of a failure, in at most `most` bytes; and the rest of the code around a line of it.
-    pub fn companions(&self, segment: u32, most: usize) -> Range<u32> {
-        let number = self.block_of(segment);
-        let block = &self.blocks[number as usize];
-        let has = |segment: u32, look: Looks| {
-            block.segments.contains(&segment) && self.segments[segment as usize].looks & look != 0
-        };
-        let is_code = |segment: &u32| has(*segment, const { bit("fence") });
-        let near = match block.speaker {
-            Speaker::Tool if self.holds(number, segment, look::is_flag) => self.place_of(number, segment),
-            speaker if !speaker.says() => None,
-            _ if is_code(&segment) => Some(segment),
-            _ if has(segment, const { bit("colon") }) => Some(segment + 1).filter(|next| block.segments.contains(next)),
-            _ => None,
-        };
-        let Some(near) = near else { return 0..0 };
-        if block.speaker.says() && is_code(&near) {
-            let before = (block.segments.start..near).rev().take_while(is_code).count() as u32;
-            let behind = (near..block.segments.end).take_while(is_code).count() as u32;
-            return near - before..near + behind;
-        }
-        match usize::from(self.segments[near as usize].bytes) <= most {
-            true => near..near + 1,
-            false => 0..0,
-        }
-    }
-
-    /// The segments of a block in lines for which `holds` returns true.
-    pub fn segments_in_lines(&self, block: u32, mut holds: impl FnMut(&str) -> bool) -> Vec<u32> {
-        let block = &self.blocks[block as usize];
-        let mut segments = block.segments.clone().peekable();
-        let mut found = Vec::new();
-        let mut end = 0;
-        for line in block.text.as_str().split_inclusive('\n') {
-            end += line.len();
-            if segments
-                .peek()
-                .is_some_and(|&segment| self.segments[segment as usize].end as usize > end)
-            {
-                continue;
-            }
-            let is_held = holds(line);
-            while let Some(segment) = segments.next_if(|&segment| self.segments[segment as usize].end as usize <= end) {
-                found.extend(is_held.then_some(segment));
-            }
-        }
-        found
-    }
-
-    /// The blocks of a message.
-    pub fn blocks_of(&self, message: u32) -> Range<usize> {
-        let start = self.blocks.partition_point(|block| block.message < message);
-        let end = self.blocks.partition_point(|block| block.message <= message);
-        start..end
-    }
-
-    /// The number of messages with calls after a message.
-    pub fn steps_since(&self, message: u32) -> usize {
-        let behind = self.blocks.iter().rev().take_while(|block| block.message > message);
-        let calls = behind
-            .filter(|block| block.speaker == Speaker::Call)
-            .map(|block| block.message);
-        let mut messages: Vec<u32> = calls.collect();
-        messages.dedup();
-        messages.len()
-    }
-
-    /// The block that contains a segment.
-    pub fn block_of(&self, segment: u32) -> u32 {
-        self.blocks.partition_point(|block| block.segments.end <= segment) as u32
-    }
 }
 
 /// Reserves space for this many more elements, and at least an eighth of the current length. The default growth doubles
@@ -683,190 +535,10 @@ fn leave_out_long_code(segments: &mut [Segment]) {
     }
 }
 
-/// The quoted form of a text: white space normalised, and heading marks, bold marks and the bars around a table row
-/// removed; `None` if the text must not be quoted or nothing is left. `signs` are those of the text.
-fn quoted(text: &str, signs: Signs) -> Option<Cow<'_, str>> {
-    let text = match text.as_bytes() {
-        [first, .., last] if ![first, last].iter().any(|end| b"| \t#".contains(end)) => text,
-        _ => without_marks(text.trim_matches(['|', ' ', '\t'])),
-    };
-    let bytes = text.as_bytes();
-    // To the end, so that many bytes are looked at together.
-    let pairs = bytes.iter().zip(bytes.iter().skip(1));
-    let has_blanks = pairs.fold(false, |has, (&a, &b)| has | ((a == b' ') & (b == b' ')));
-    if !signs.may_be_mended() && !has_blanks {
-        return (!text.is_empty()).then_some(Cow::Borrowed(text));
-    }
-    let is_bold = memchr::memchr(b'*', bytes).is_some() && text.matches("**").count() >= 2;
-    let is_plain = !is_bold && memchr::memchr3(b'\t', b'\n', b'\r', bytes).is_none() && !has_blanks;
-    let text = match is_plain {
-        true => Cow::Borrowed(text),
-        false => {
-            let words: Vec<&str> = text.split_whitespace().collect();
-            let line = words.join(" ");
-            Cow::Owned(if is_bold { without_bold(&line) } else { line })
-        }
-    };
-    let text = match text {
-        Cow::Borrowed(text) => quoting::quotable(text)?,
-        Cow::Owned(text) => Cow::Owned(quoting::quotable(&text)?.into_owned()),
-    };
-    (!text.is_empty()).then_some(text)
-}
-
-/// A heading without its marks, which would look like those of the summary. A single mark may begin a comment in code
-/// and stays.
-fn without_marks(text: &str) -> &str {
-    let rest = text.trim_start_matches('#');
-    match rest.strip_prefix(' ') {
-        Some(heading) if text.len() - rest.len() > 1 => heading.trim_start(),
-        _ => text,
-    }
-}
-
-/// A line without the marks around bold words. Other pairs of stars, as in `/**` and `src/**/*.rs`, stay.
-fn without_bold(line: &str) -> String {
-    const MARK: &str = "**";
-    let mut out = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some((before, behind)) = rest.split_once(MARK) {
-        out.push_str(before);
-        let is_word = |c: char| !c.is_whitespace() && !matches!(c, '/' | '*');
-        let opens = !before.ends_with(['/', '*']) && behind.starts_with(is_word);
-        match behind
-            .split_once(MARK)
-            .filter(|(bold, _)| opens && bold.ends_with(is_word))
-        {
-            Some((bold, after)) => {
-                out.push_str(bold);
-                rest = after;
-            }
-            None => {
-                out.push_str(MARK);
-                rest = behind;
-            }
-        }
-    }
-    out + rest
-}
-
-/// The hash of a line with its numbers masked; hashes count as numbers.
-fn shape(text: &str) -> u64 {
-    let mut shape = Vec::with_capacity(text.len());
-    let (mut word, mut has_digit) = (0, false);
-    for &byte in text.as_bytes() {
-        if byte.is_ascii_alphanumeric() {
-            has_digit |= byte.is_ascii_digit();
-            shape.push(byte);
-            continue;
-        }
-        if std::mem::take(&mut has_digit) {
-            shape.truncate(word);
-            shape.push(b'#');
-        }
-        shape.push(byte);
-        word = shape.len();
-    }
-    if has_digit {
-        shape.truncate(word);
-        shape.push(b'#');
-    }
-    hash::bytes(&shape)
-}
-
-/// The bytes before the message of a line of a log: its time, as in `2026-06-17T10:22:22.37Z `, and up to two fields
-/// before that, each with a tab behind it, or the line number of *grep*.
-fn time_length(line: &str) -> usize {
-    /// The most bytes of a field before the time.
-    const FIELD: usize = 60;
-    let mut start = 0;
-    for _ in 0..3 {
-        let rest = &line.as_bytes()[start..];
-        if let Some(length) = time_at(rest) {
-            return start + length;
-        }
-        let number = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        match rest.iter().take(FIELD).position(|&byte| byte == b'\t') {
-            _ if number > 0 && rest.get(number) == Some(&b':') => start += number + 1,
-            Some(tab) => start += tab + 1,
-            None => break,
-        }
-    }
-    0
-}
-
-/// The length of a time of ISO 8601 at the start of a line, with brackets around it and the blanks behind it.
-fn time_at(line: &[u8]) -> Option<usize> {
-    const TIME: &[u8] = b"0000-00-00T00:00:00";
-    let bracket = usize::from(line.first() == Some(&b'['));
-    let time = line.get(bracket..bracket + TIME.len())?;
-    let is_like = |(byte, like): (&u8, &u8)| match like {
-        b'0' => byte.is_ascii_digit(),
-        b'T' => matches!(byte, b'T' | b' '),
-        _ => byte == like,
-    };
-    if !time.iter().zip(TIME).all(is_like) {
-        return None;
-    }
-    let end = bracket + TIME.len();
-    let is_of_time =
-        |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'Z' | b'+' | b':' | b'-' | b']');
-    let behind = line[end..].iter().take_while(|byte| is_of_time(byte)).count();
-    let blanks = line[end + behind..].iter().take_while(|byte| **byte == b' ').count();
-    Some(end + behind + blanks)
-}
-
-/// The bytes of a line number that a tool put before a line: `  12→`, `12:`, `L3: `.
-fn number_length(line: &str) -> usize {
-    let rest = cut::trim_start(line);
-    let rest = rest.strip_prefix('L').unwrap_or(rest);
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    if !(1..=6).contains(&digits) {
-        return 0;
-    }
-    let behind = &rest[digits..];
-    if cut::trim_start(behind).is_empty() {
-        return line.len();
-    }
-    let mark = ["→", "\t", ": ", ":", ". "]
-        .into_iter()
-        .find(|mark| behind.starts_with(mark));
-    let Some(mark) = mark else { return 0 };
-    let behind = cut::trim_start(&behind[mark.len()..]);
-    if behind.is_empty() {
-        0
-    } else {
-        line.len() - behind.len()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::message::{Action, ActionKind, Role, Thinking, ToolCall, ToolResult};
-
-    #[test]
-    fn the_time_of_a_line_of_a_log_is_no_part_of_its_message() {
-        for (line, message) in [
-            ("2026-06-17T10:22:22.3762677Z   error: no lock", "error: no lock"),
-            (
-                "Lint\tRun the press\t2026-06-17T10:22:22.37Z ##[error]It failed.",
-                "##[error]It failed.",
-            ),
-            ("[2026-06-17 10:22:22,376] walnut", "walnut"),
-            ("2026-06-17T10:22:22+02:00", ""),
-            ("2026-06-17 walnut", "2026-06-17 walnut"),
-            ("825:2026-06-18T08:57:55.44Z npm error 404", "npm error 404"),
-            ("12:30 walnut", "12:30 walnut"),
-            (
-                "a\tb\tc\t2026-06-17T10:22:22Z walnut",
-                "a\tb\tc\t2026-06-17T10:22:22Z walnut",
-            ),
-            ("", ""),
-        ] {
-            assert_eq!(&line[time_length(line)..], message);
-        }
-    }
 
     #[test]
     fn a_sentence_that_only_announces_a_call_is_not_quoted() {

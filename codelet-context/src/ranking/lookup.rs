@@ -1,0 +1,158 @@
+//! What the index tells of blocks and segments.
+
+use super::block::Speaker;
+use super::index::{RankingIndex, Segment};
+use super::line;
+use super::look::{self, Looks, Signs, bit};
+use super::quoting;
+use std::borrow::Cow;
+use std::ops::Range;
+
+impl RankingIndex {
+    /// A segment of this block as it is quoted: on one line, and safe from being mistaken for anything but a quotation.
+    pub fn quoted(&self, block: u32, segment: u32) -> Cow<'_, str> {
+        let text = self.text_of(block, segment);
+        // Quoting printable ASCII only ever takes something out.
+        match usize::from(self.segments[segment as usize].bytes) == text.len() && quoting::is_printable(text) {
+            true => Cow::Borrowed(text),
+            false => line::quoted(text, Signs::of(text)).unwrap_or_default(),
+        }
+    }
+
+    /// The quotable segments of a part of a message.
+    pub fn lines_of(&self, message: u32, part: u32) -> Vec<String> {
+        let blocks = self.blocks_of(message);
+        let number = blocks.into_iter().find(|&number| self.blocks[number].part == part);
+        let segments = |number: usize| {
+            self.blocks[number]
+                .segments
+                .clone()
+                .map(move |segment| (number as u32, segment))
+        };
+        let quoted = number.into_iter().flat_map(segments);
+        quoted
+            .filter(|(_, segment)| self.segments[*segment as usize].bytes > 0)
+            .map(|(number, segment)| self.quoted(number, segment).into_owned())
+            .collect()
+    }
+
+    /// The original text of a segment of this block.
+    pub fn text_of(&self, block: u32, segment: u32) -> &str {
+        let Segment { start, end, .. } = self.segments[segment as usize];
+        &self.blocks[block as usize].text.as_str()[start as usize..end as usize]
+    }
+
+    /// The segments of a block of which nothing is in this range of its text.
+    pub fn segments_outside(&self, block: u32, hidden: Range<usize>) -> impl Iterator<Item = u32> {
+        let segments = self.blocks[block as usize].segments.clone();
+        segments.filter(move |&segment| {
+            let Segment { start, end, .. } = self.segments[segment as usize];
+            end as usize <= hidden.start || start as usize >= hidden.end
+        })
+    }
+
+    /// The segments of an output that report failure, at most `most`: the first ones and the last; and the last one that
+    /// counts failures.
+    pub fn flagged(&self, block: u32, most: usize) -> Vec<u32> {
+        let segments = self.blocks[block as usize].segments.clone();
+        let flagged = segments.filter(|&segment| self.holds(block, segment, look::is_flag));
+        let flagged = look::decisive(flagged.collect(), |segment| self.text_of(block, segment));
+        let mut flagged = look::first_and_last(flagged, most);
+        let mut lines = self.blocks[block as usize].segments.clone().rev();
+        flagged.extend(lines.find(|&segment| self.holds(block, segment, look::is_count)));
+        flagged.sort_unstable();
+        flagged.dedup();
+        flagged
+    }
+
+    fn holds(&self, block: u32, segment: u32, test: fn(&str) -> bool) -> bool {
+        self.segments[segment as usize].bytes > 0 && test(self.text_of(block, segment))
+    }
+
+    /// The nearest line before or after a line of an output if it names the place that this one does not, as linters and
+    /// compilers print it.
+    fn place_of(&self, block: u32, segment: u32) -> Option<u32> {
+        if self.holds(block, segment, look::names_place) {
+            return None;
+        }
+        let segments = &self.blocks[block as usize].segments;
+        let is_line = |near: &u32| self.segments[*near as usize].bytes > 0;
+        let before = (segments.start..segment).rev().find(is_line);
+        let after = (segment + 1..segments.end).find(is_line);
+        let mut around = before.into_iter().chain(after);
+        around.find(|&near| self.holds(block, near, look::names_place))
+    }
+
+    /// The segments without which a quoted one says little: what a sentence that ends with a colon leads to, and the place
+    /// of a failure, in at most `most` bytes; and the rest of the code around a line of it.
+    pub fn companions(&self, segment: u32, most: usize) -> Range<u32> {
+        let number = self.block_of(segment);
+        let block = &self.blocks[number as usize];
+        let has = |segment: u32, look: Looks| {
+            block.segments.contains(&segment) && self.segments[segment as usize].looks & look != 0
+        };
+        let is_code = |segment: &u32| has(*segment, const { bit("fence") });
+        let near = match block.speaker {
+            Speaker::Tool if self.holds(number, segment, look::is_flag) => self.place_of(number, segment),
+            speaker if !speaker.says() => None,
+            _ if is_code(&segment) => Some(segment),
+            _ if has(segment, const { bit("colon") }) => Some(segment + 1).filter(|next| block.segments.contains(next)),
+            _ => None,
+        };
+        let Some(near) = near else { return 0..0 };
+        if block.speaker.says() && is_code(&near) {
+            let before = (block.segments.start..near).rev().take_while(is_code).count() as u32;
+            let behind = (near..block.segments.end).take_while(is_code).count() as u32;
+            return near - before..near + behind;
+        }
+        match usize::from(self.segments[near as usize].bytes) <= most {
+            true => near..near + 1,
+            false => 0..0,
+        }
+    }
+
+    /// The segments of a block in lines for which `holds` returns true.
+    pub fn segments_in_lines(&self, block: u32, mut holds: impl FnMut(&str) -> bool) -> Vec<u32> {
+        let block = &self.blocks[block as usize];
+        let mut segments = block.segments.clone().peekable();
+        let mut found = Vec::new();
+        let mut end = 0;
+        for line in block.text.as_str().split_inclusive('\n') {
+            end += line.len();
+            if segments
+                .peek()
+                .is_some_and(|&segment| self.segments[segment as usize].end as usize > end)
+            {
+                continue;
+            }
+            let is_held = holds(line);
+            while let Some(segment) = segments.next_if(|&segment| self.segments[segment as usize].end as usize <= end) {
+                found.extend(is_held.then_some(segment));
+            }
+        }
+        found
+    }
+
+    /// The blocks of a message.
+    pub fn blocks_of(&self, message: u32) -> Range<usize> {
+        let start = self.blocks.partition_point(|block| block.message < message);
+        let end = self.blocks.partition_point(|block| block.message <= message);
+        start..end
+    }
+
+    /// The number of messages with calls after a message.
+    pub fn steps_since(&self, message: u32) -> usize {
+        let behind = self.blocks.iter().rev().take_while(|block| block.message > message);
+        let calls = behind
+            .filter(|block| block.speaker == Speaker::Call)
+            .map(|block| block.message);
+        let mut messages: Vec<u32> = calls.collect();
+        messages.dedup();
+        messages.len()
+    }
+
+    /// The block that contains a segment.
+    pub fn block_of(&self, segment: u32) -> u32 {
+        self.blocks.partition_point(|block| block.segments.end <= segment) as u32
+    }
+}
