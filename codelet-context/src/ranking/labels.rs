@@ -43,7 +43,8 @@ pub(crate) const NOTES: &str = "# Notes\n";
 /// The line above the current state, and the one above the next steps.
 pub(crate) const STATE: &str = "# State\n";
 pub(crate) const NEXT: &str = "# Next\n";
-/// The newest prompt, the first and the last text on it in progress, and the answer.
+/// The prompt before the newest, the newest, the first and the last text on it in progress, and the answer.
+pub(crate) const ASKED_EARLIER: &str = "Earlier prompt";
 pub(crate) const ASKED: &str = "Newest prompt";
 pub(crate) const BEGAN: &str = "Said first: ";
 pub(crate) const SAID: &str = "Said last: ";
@@ -66,8 +67,8 @@ pub(crate) const ALL_COMMITTED: &str = "No edit since the last commit; files cha
 
 /// The starts of such lines that begin without a sign; and of lines with which harnesses or recordings label speakers.
 #[rustfmt::skip]
-const BEGINNINGS: [&str; 38] = [
-    PINNED, REFUSED, "To do", CHANGED, UNCOMMITTED, COMMITTED, ALL_COMMITTED, ASKED, "Last pull request:", BEGAN, SAID, ANSWERED, "Last commit:", "Last git status:",
+const BEGINNINGS: [&str; 39] = [
+    PINNED, REFUSED, "To do", CHANGED, UNCOMMITTED, COMMITTED, ALL_COMMITTED, ASKED_EARLIER, ASKED, "Last pull request:", BEGAN, SAID, ANSWERED, "Last commit:", "Last git status:",
     "Last push:", "Last test:", "Last build:", "Last lint:", "Goal:", "Decided:", "Changed:", "Next:", "Developer:", "Key outcomes",
     "Summary of the earlier part", "Summary, turn", "Quoted, shortened", "How things stand", "The session goes on", "Context compacted:", "Recall(",
     "Assistant:", "Harness:", "Human:", "System:", "Thinking:", "Tool:", "User:",
@@ -83,7 +84,7 @@ pub(crate) fn is_frame(line: &str) -> bool {
 
 /// Returns whether a line of an earlier summary says no more: it named a turn, or described what was next at that time.
 pub(crate) fn is_over(line: &str) -> bool {
-    [MORE, ASKED, BEGAN, SAID, ANSWERED]
+    [MORE, ASKED_EARLIER, ASKED, BEGAN, SAID, ANSWERED]
         .iter()
         .any(|label| line.starts_with(label))
 }
@@ -136,6 +137,7 @@ mod tests {
             CHANGED,
             UNCOMMITTED,
             COMMITTED,
+            ASKED_EARLIER,
             ASKED,
             BEGAN,
             SAID,

@@ -84,7 +84,8 @@ impl RankingIndex {
     }
 
     /// The segments without which a quoted one says little: what a sentence that ends with a colon leads to, and the place
-    /// of a failure, in at most `most` bytes; and the rest of the code around a line of it.
+    /// of a failure, in at most `most` bytes; and the rest of the code around a line of it, with
+    /// the sentence that leads to it.
     pub fn companions(&self, segment: u32, most: usize) -> Range<u32> {
         let number = self.block_of(segment);
         let block = &self.blocks[number as usize];
@@ -103,7 +104,9 @@ impl RankingIndex {
         if block.speaker.says() && is_code(&near) {
             let before = (block.segments.start..near).rev().take_while(is_code).count() as u32;
             let behind = (near..block.segments.end).take_while(is_code).count() as u32;
-            return near - before..near + behind;
+            let start = near - before;
+            let is_led_to = start > block.segments.start && has(start - 1, const { bit("colon") });
+            return start - u32::from(is_led_to)..near + behind;
         }
         match usize::from(self.segments[near as usize].bytes) <= most {
             true => near..near + 1,

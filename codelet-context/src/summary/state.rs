@@ -110,8 +110,9 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
     page.text + &files.text
 }
 
-/// The next steps, in at most this many bytes: the newest prompt and the last reply to it, which have the same room; and
-/// between them what was said first, which shows whether the prompt was answered. Empty if there is too little room.
+/// The next steps, in at most this many bytes: the newest prompt and the last reply to it, which have the same room;
+/// between them what was said first, which shows whether the prompt was answered; and before them the prompt before, which
+/// the newest may only have interrupted. Empty if there is too little room.
 pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let Some(asked) = messages.iter().rposition(|message| message.is_prompt()) else {
         return String::new();
@@ -130,7 +131,10 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
         .last()
         .is_none_or(|last| last.role != Role::Assistant || last.calls().next().is_some());
     let lines = 1 + usize::from(words.is_some());
-    let rest = bytes - began.as_ref().map_or(0, |_| BEGINNING);
+    let before = messages[..asked].iter().rposition(|message| message.is_prompt());
+    let before = before.filter(|_| is_open && bytes >= 4 * BEGINNING);
+    let lesser = usize::from(began.is_some()) + usize::from(before.is_some());
+    let rest = bytes - lesser * BEGINNING;
     let most = WORDS.min(rest / lines).saturating_sub(AROUND);
     // With so little room, the prompt itself is near.
     if most < FEWEST {
@@ -138,8 +142,19 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     }
     let mut page = Page::of(bytes);
     // "Asked last" reads as an order to begin, "in progress" is false for a remark that is settled.
-    let ago = ago(since).filter(|_| is_open).map(|ago| format!(", {ago}"));
-    let label = format!("{}{}: ", labels::ASKED, ago.unwrap_or_default());
+    let asked_at = |label: &str, since: usize| {
+        let ago = ago(since).filter(|_| is_open).map(|ago| format!(", {ago}"));
+        format!("{label}{}: ", ago.unwrap_or_default())
+    };
+    if let Some(before) = before {
+        let replies = messages[before..]
+            .iter()
+            .filter(|message| message.role == Role::Assistant);
+        let label = asked_at(labels::ASKED_EARLIER, replies.count());
+        let prompt = said(&messages[before], Part::is_own_words);
+        page.line(&label, &start_of(&prompt, BEGINNING - label.len() - 1), usize::MAX);
+    }
+    let label = asked_at(labels::ASKED, since);
     // A long prompt stands in full above, and its beginning says little.
     let most_of_prompt = if prompt.len() > WORDS { most / LONG } else { most };
     page.line(
@@ -209,11 +224,11 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     let line = short::words(&plain_command(&check.command));
     let command = most.map(|most| format!("`{}`", short::clip_bytes(&line, most)));
     let status = match (check.success, check.is_own) {
-        (Some(true), true) => Some("exit status 0"),
-        (Some(false), true) => Some("failed"),
-        (Some(true), false) => Some("exit status 0 of the whole command line"),
-        (Some(false), false) => Some("the whole command line failed"),
-        (None, _) => None,
+        (Some(true), true) => "exit status 0",
+        (Some(false), true) => "failed",
+        (Some(true), false) => "exit status 0 of the whole command line",
+        (Some(false), false) => "the whole command line failed",
+        (None, _) => "exit status not recorded",
     };
     let since = match check.changes_since {
         0 => None,
@@ -222,11 +237,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     };
     let is_status = check.kind == CheckKind::Status;
     let ago = ago(index.steps_since(check.place.0 as u32));
-    let run = match (command, status) {
-        (Some(command), Some(status)) => format!("{command} → {status}"),
-        (Some(command), None) => command,
-        (None, status) => status.unwrap_or("exit status not recorded").to_owned(),
-    };
+    let run = command.map_or_else(|| status.to_owned(), |command| format!("{command} → {status}"));
     let line = [Some(run), since, ago]
         .into_iter()
         .flatten()
