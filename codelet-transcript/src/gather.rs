@@ -46,13 +46,16 @@ impl Gather {
         }
     }
 
-    /// Adds a separate message, unless it has no parts.
+    /// Adds a separate message, unless it has no parts. Calls in a message of the user, as a damaged file may have them,
+    /// are a reply behind it.
     pub(crate) fn message(&mut self, role: Role, parts: impl IntoIterator<Item = Part>) {
         self.open = Open::Nothing;
-        let parts: Vec<Part> = parts.into_iter().collect();
-        if !parts.is_empty() {
-            self.messages.push(Message::new(role, parts));
-        }
+        let is_in_place = |part: &Part| role == Role::Assistant || !matches!(part, Part::ToolCall(_));
+        let (parts, calls): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(is_in_place);
+        let messages = [(role, parts), (Role::Assistant, calls)].into_iter();
+        let messages = messages.filter(|(_, parts)| !parts.is_empty());
+        self.messages
+            .extend(messages.map(|(role, parts)| Message::new(role, parts)));
     }
 
     /// Adds what the user said, unless there is nothing: then the results before it stay open.
