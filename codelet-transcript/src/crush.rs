@@ -96,6 +96,7 @@ fn part(mut part: Fields, origin: Origin) -> Result<Option<Part>, String> {
 mod tests {
     use super::*;
     use crate::sketch::sketch;
+    use codelet_context::message::Role;
     use serde_json::json;
 
     #[test]
@@ -131,6 +132,12 @@ mod tests {
             .map(|request| (request.reply, request.began))
             .collect();
         assert_eq!(replies, [(1, Some(1_795_514_400_000)), (4, Some(1_795_514_405_000))]);
+        // Only a reply has calls, whoever a damaged file says made them.
+        let damaged = json!([{"role": "user", "parts": [
+            {"type": "tool_call", "tool_call_id": "a", "name": "bash", "input": "{}"}, {"type": "text", "text": "Build it."}]}]);
+        let messages = read(damaged).document.messages;
+        let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
+        assert_eq!(roles, [Role::User, Role::Assistant]);
         assert_eq!(
             sketch(&read(printed).document),
             "user: Build it.\ncall a: bash {\"command\":\"make\"}\nresult a failed: no rule\n"
