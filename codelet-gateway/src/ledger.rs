@@ -39,6 +39,8 @@ pub(crate) struct Row {
     pub dollars: Option<f64>,
     /// An estimate of the cost of the same request as the agent sent it.
     pub passing: Option<f64>,
+    /// The billed cost of the edit in US dollars: of writing to the cache again what would have been read without it.
+    pub edit_dollars: Option<f64>,
     /// The latency added here.
     pub added: Duration,
     /// The edited request is the one that was answered.
@@ -195,14 +197,17 @@ impl Conversation {
         self.window = (row.facts.before, row.facts.after);
         if let Some(billed) = billed {
             self.usage = self.usage.plus(billed.usage);
-            row.passing = card.map(|card| self.passing_through(row, billed, card));
+            if let Some(card) = card {
+                self.weigh_against_passing_through(row, billed, card);
+            }
         }
         self.dollars += row.dollars.unwrap_or_default();
         self.passing += row.passing.or(row.dollars).unwrap_or_default();
         self.last = self.last.max(Some(row.at));
     }
 
-    fn passing_through(&mut self, row: &Row, billed: Billed, card: &PriceCard) -> f64 {
+    /// Estimates what the request would have cost if it had been passed through, and what its edit has cost.
+    fn weigh_against_passing_through(&mut self, row: &mut Row, billed: Billed, card: &PriceCard) {
         let usage = billed.usage;
         let (before, after) = (row.facts.before.max(1), row.facts.after.max(1));
         let counted = |estimate: Tokens| (estimate as f64 * usage.prompt() as f64 / after as f64) as Tokens;
@@ -218,7 +223,8 @@ impl Conversation {
         self.passed = (whole, before);
         let prompt = whole.min(row.facts.window.max(usage.prompt()));
         if prompt == usage.prompt() {
-            return row.dollars.unwrap_or_default();
+            row.passing = row.dollars;
+            return;
         }
         let lives = match billed.write_1h {
             0 => card.expires_after(),
@@ -235,11 +241,19 @@ impl Conversation {
         };
         // A provider that keeps nothing of what was sent would have kept nothing of more.
         if usage.cache_read == 0 && usage.cache_write == 0 && self.usage.cache_read == 0 {
-            return card.cost(Usage::from_exclusive(prompt, 0, 0, usage.output), 0);
+            row.passing = Some(card.cost(Usage::from_exclusive(prompt, 0, 0, usage.output), 0));
+            return;
         }
-        let imagined = Usage::from_exclusive(0, prompt - read, read, usage.output);
         // What is written is to live as long as what was.
-        card.cost(imagined, if billed.write_1h > 0 { prompt - read } else { 0 })
+        let cost = |written: Tokens, read: Tokens| {
+            let usage = Usage::from_exclusive(0, written, read, usage.output);
+            card.cost(usage, if billed.write_1h > 0 { written } else { 0 })
+        };
+        row.passing = Some(cost(prompt - read, read));
+        let written = usage.prompt() - usage.cache_read;
+        let new = written.min(prompt - read);
+        let of_edit = || cost(written, usage.cache_read) - cost(new, usage.prompt() - new);
+        row.edit_dollars = row.facts.edit.filter(|_| row.is_edited).map(|_| of_edit());
     }
 }
 
@@ -296,6 +310,7 @@ pub(crate) fn line(row: &Row) -> Value {
         "edits": facts.edits,
         "edit": facts.edit,
         "edit_usd": facts.edit_dollars.filter(|_| price::find(&facts.model).is_some()),
+        "edit_billed_usd": row.edit_dollars,
         "passed": facts.passed,
         "status": row.status,
         "usage": row.usage.map(usage),
@@ -340,6 +355,7 @@ mod tests {
             usage: None,
             dollars: None,
             passing: None,
+            edit_dollars: None,
             added: Duration::ZERO,
             is_edited: before > after,
             fail_open: None,
@@ -386,6 +402,27 @@ mod tests {
             let row = ledger.shown(1).rows.pop().unwrap();
             let passed = card.cost(Usage::from_exclusive(0, 3_000, 197_000, 100), 0);
             assert!((row.passing.unwrap() - passed).abs() < 1e-9, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn an_edit_is_billed_what_is_written_again_and_would_have_been_read() {
+        let card = price::find("claude-opus-4-5").unwrap();
+        // Where an edit was sent, where the original was after all, and where an hour has passed and all would have been written in any case.
+        for (is_edited, age, again) in [(true, 0, Some(27_000)), (false, 0, None), (true, 3_601, Some(0))] {
+            let ledger = Ledger::new(None);
+            let mut first = row(100_000, 100_000);
+            first.at -= Duration::from_secs(age);
+            ledger.add(first, billed(0, 100_000));
+            let mut edited = row(103_000, 40_000);
+            (edited.facts.edit, edited.is_edited) = (Some("price"), is_edited);
+            ledger.add(edited, billed(10_000, 30_000));
+            let row = ledger.shown(1).rows.pop().unwrap();
+            let cost = |written| card.cost(Usage::from_exclusive(0, written, 40_000 - written, 0), 0);
+            let told = again.map(|again| cost(30_000) - cost(30_000 - again));
+            assert_eq!(row.edit_dollars.is_some(), told.is_some());
+            let apart = row.edit_dollars.unwrap_or_default() - told.unwrap_or_default();
+            assert!(apart.abs() < 1e-9, "{told:?}: {row:?}");
         }
     }
 

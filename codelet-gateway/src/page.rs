@@ -33,14 +33,8 @@ pub(crate) fn html(ledger: &Ledger, is_dry_run: bool) -> String {
         ("Requests", totals.requests.to_string()),
         ("Edits", totals.edits.to_string()),
         ("Billed", dollars(totals.dollars, totals.usage)),
-        (
-            "Estimated cost without the gateway",
-            dollars(totals.passing, totals.usage),
-        ),
-        (
-            "Prompt tokens read from the cache",
-            percent(totals.usage.cache_read, prompt),
-        ),
+        ("Estimate without the gateway", dollars(totals.passing, totals.usage)),
+        ("Prompt read from the cache", percent(totals.usage.cache_read, prompt)),
         ("Sent unedited after a failed edit", totals.fail_opens.to_string()),
         ("Refused as too long, sent again", totals.sent_again.to_string()),
         ("Other requests", totals.others.to_string()),
@@ -67,7 +61,7 @@ pub(crate) fn html(ledger: &Ledger, is_dry_run: bool) -> String {
 
 fn conversations(out: &mut String, shown: &Shown) {
     out.push_str(
-        "<h2>Conversations</h2><table><tr><th>No.<th>Model<th>Requests<th>Edits<th>Agent sent<th>Sent on<th>Billed<th>Without\
+        "<h2>Conversations</h2><table><tr><th>No.<th>Model<th>Requests<th>Edits<th>Agent sent<th>Sent on<th>Billed<th>Without gateway\
          <th>From the cache<th>Tokens over the last requests</tr>",
     );
     for (number, it) in shown.conversations.iter().take(CONVERSATIONS) {
@@ -137,7 +131,7 @@ fn edits(out: &mut String, rows: &[Row]) {
         return;
     }
     out.push_str(
-        "<h2>Edits</h2><table><tr><th>When<th>Conversation<th>Request<th>Reason<th>Agent sent<th>Sent on<th>Expected cost<th>Cost\
+        "<h2>Edits</h2><table><tr><th>When<th>Conversation<th>Request<th>Reason<th>Agent sent<th>Sent on<th>Expected cost<th>Billed\
          <th>Delay</tr>",
     );
     for row in told {
@@ -148,7 +142,6 @@ fn edits(out: &mut String, rows: &[Row]) {
         };
         let number = row.conversation.map_or_else(String::new, |number| number.to_string());
         let expected = row.dollars.and(row.facts.edit_dollars);
-        let cost = row.dollars.zip(row.passing).map(|(dollars, passing)| dollars - passing);
         let _ = write!(
             out,
             "<tr><td>{}<td>{number}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{:.0} ms</tr>",
@@ -157,14 +150,14 @@ fn edits(out: &mut String, rows: &[Row]) {
             escape(&why),
             thousands(row.facts.before),
             thousands(row.facts.after),
-            expected.map_or_else(String::new, signed),
-            cost.map_or_else(String::new, signed),
+            thousandths(expected),
+            thousandths(row.edit_dollars),
             row.added.as_secs_f64() * 1e3
         );
     }
     out.push_str(
-        "</table><p class=note>Expected cost: of writing to the cache again what stands behind the edit. Cost: what the request was billed \
-         beyond the estimate without the gateway. Later requests are cheaper.</p>",
+        "</table><p class=note>Expected cost, billed: of writing to the cache again what would have been read from it without the edit. What the \
+         edit saves, from this request on, is not subtracted.</p>",
     );
 }
 
@@ -185,12 +178,9 @@ fn dollars(sum: f64, usage: Usage) -> String {
     }
 }
 
-/// Dollars with their sign.
-fn signed(dollars: f64) -> String {
-    match dollars < 0.0 {
-        true => format!("−${:.3}", -dollars),
-        false => format!("${dollars:.3}"),
-    }
+/// A small sum, as far as it is known.
+fn thousandths(dollars: Option<f64>) -> String {
+    dollars.map_or_else(String::new, |dollars| format!("${dollars:.3}"))
 }
 
 fn explained(reason: &str) -> &str {

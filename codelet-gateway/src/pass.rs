@@ -211,6 +211,7 @@ impl Entry {
                 usage: None,
                 dollars: None,
                 passing: None,
+                edit_dollars: None,
                 added,
                 is_edited: false,
                 fail_open: None,

@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use codelet_context::economics::Preset;
+use codelet_context::price;
 use codelet_gateway::Api;
 use codelet_gateway::edit::{Edit, Edited, Editor, Facts, Settings};
 use codelet_transcript::vendor;
@@ -449,6 +450,28 @@ fn a_mark_that_the_client_leaves_over_keeps_what_stands_before_an_edit_in_the_ca
         assert!(edits > 0 || !is_found, "no edit was made");
         assert_eq!(found, if is_found { edits } else { 0 }, "of {edits} edits");
     }
+}
+
+#[test]
+fn what_stands_before_the_conversation_is_no_part_of_what_an_edit_is_expected_to_write_again() {
+    let card = price::find("claude-opus-5").unwrap();
+    let density = vendor::usual_density(Api::Anthropic.format());
+    let one = full(100_000);
+    let mut edits = 0;
+    for body in requests(Api::Anthropic, 90) {
+        let body = marked(&body, &[0], &json!({"type": "ephemeral"}));
+        let mut request: Value = serde_json::from_slice(&body).unwrap();
+        request["system"][1]["text"] = "x".repeat(80_000).into();
+        let facts = one.edit(&Api::Anthropic.into(), &request.to_string().into()).facts;
+        if facts.edit.is_some() {
+            edits += 1;
+            // What stands beside the conversation counts in steps.
+            let written = facts.after as f64 - 20_480.0 * density;
+            let told = facts.edit_dollars.unwrap() * 1e6 / (card.write() - card.rates.cache_read);
+            assert!((told / written - 1.0).abs() < 0.1, "{told} of {written}: {facts:?}");
+        }
+    }
+    assert!(edits > 0);
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn draw_page(root: &Path, file: &Path) -> std::io::Result<bool> {
             "--no-sandbox",
             "--disable-gpu",
             "--hide-scrollbars",
-            "--window-size=1100,900",
+            "--window-size=1100,1240",
         ])
         .arg(format!("--screenshot={}", file.display()))
         .arg(format!("http://{}/codelet", gateway.address));

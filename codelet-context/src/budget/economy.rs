@@ -372,11 +372,12 @@ impl Economy {
         self.trimmed.clear();
         self.bulk.rebuilt(messages, self.shelter());
         let known = alike(&self.seen, messages);
-        let head = head(messages).min(known);
-        let readable = if head == 0 {
+        let head = head(messages);
+        // Without a system prompt among the messages, it is part of what stands beside them.
+        let readable = if head > 0 && known == 0 {
             0.0
         } else {
-            self.overhead + self.weights[..head].iter().sum::<f64>()
+            self.overhead + self.weights[..head.min(known)].iter().sum::<f64>()
         };
         let after: f64 = self.weights.iter().sum();
         let tail = after + self.overhead - readable;

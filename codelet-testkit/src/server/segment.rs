@@ -169,7 +169,7 @@ fn ttl(raw: &RawValue) -> Option<Ttl> {
 }
 
 /// The bytes of all text in a piece of JSON: unescaped strings, keys, numbers and literals, without punctuation. An
-/// image has a fixed weight.
+/// image has a fixed weight, and the signature of thinking none: recorded usage counts the thinking itself.
 fn weight(json: &[u8]) -> u64 {
     let mut weight = 0;
     let mut at = 0;
@@ -179,6 +179,7 @@ fn weight(json: &[u8]) -> u64 {
             .iter()
             .any(|word| contains(json, word))
     };
+    let thinks = || contains(json, b"\"thinking\"");
     while let Some(&byte) = json.get(at) {
         match byte {
             b'"' => {
@@ -186,7 +187,11 @@ fn weight(json: &[u8]) -> u64 {
                 let (end, length) = string(json, start);
                 let text = json.get(start..end).unwrap_or_default();
                 let picture = text.starts_with(b"data:image/") || (last == b"data" && pictures());
-                weight += if picture { PICTURE } else { length };
+                weight += match picture {
+                    true => PICTURE,
+                    false if last == b"signature" && thinks() => 0,
+                    false => length,
+                };
                 last = text;
                 at = end + 1;
             }

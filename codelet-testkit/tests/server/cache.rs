@@ -179,6 +179,23 @@ fn an_image_breaks_the_messages_and_a_text_that_names_one_does_not() {
 }
 
 #[test]
+fn the_signature_of_thinking_is_not_billed_as_text() {
+    let server = Server::start(Wire::Anthropic, Behaviour::answering(|_| Reply::text("ok")).unchecked());
+    let prompt = |signature: &str, kind: &str| {
+        let mut body = request("s2000* u1000 a10 u10");
+        let block = json!({"type": kind, kind: "So it is.", "signature": signature});
+        let reply = body["messages"][1]["content"].as_array_mut().unwrap();
+        reply.insert(0, block);
+        let usage = hear(Wire::Anthropic, &ask(&server, Wire::Anthropic, &body).unwrap()).usage;
+        usage.fresh + usage.cache_read + usage.write_5m
+    };
+    let (short, long) = ("EqQB".to_owned(), "EqQB".repeat(1_000));
+    assert_eq!(prompt(&short, "thinking"), prompt(&long, "thinking"));
+    // A field of this name elsewhere is text.
+    assert_eq!(prompt(&short, "text") + 999, prompt(&long, "text"));
+}
+
+#[test]
 fn a_refused_request_leaves_nothing_in_the_cache() {
     let replies = [
         Reply::status(529),
