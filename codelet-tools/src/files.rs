@@ -1,5 +1,6 @@
 //! Opens and replaces files without following links, blocking on devices, or leaving a partial file.
 
+use crate::draft::{Access, Draft};
 use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
@@ -239,56 +240,38 @@ fn put_with(path: &Path, bytes: &[u8], replaced: Option<&Standing>, mode: Option
             return overwrite(path, bytes, old);
         }
     }
-    let draft = format!(".codelet-{:016x}", fastrand::u64(..));
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // Private until it has the permissions of the old file.
-    let mode = Mode::from_raw_mode(if kept.is_some() { 0o600 } else { 0o666 });
-    let file = match (fs::openat(&folder, draft.as_str(), flags, mode), replaced) {
-        (Ok(file), _) => File::from(file),
+    let access = if kept.is_some() {
+        Access::OwnerOnly
+    } else {
+        Access::AsUsual
+    };
+    let draft = match (Draft::within(&folder, access), replaced) {
+        (Ok(draft), _) => draft,
         // A file may be writable in a folder that is not.
-        (Err(Errno::ACCESS | Errno::PERM), Some(old)) => return overwrite(path, bytes, old),
-        (Err(error), _) => return Err(reason(&error.into())),
+        (Err(error), Some(old)) if error.kind() == ErrorKind::PermissionDenied => return overwrite(path, bytes, old),
+        (Err(error), _) => return Err(reason(&error)),
     };
     if let Some(old) = replaced
-        && !belongs_alike(&file, &old.metadata)
+        && !belongs_alike(&draft.file, &old.metadata)
     {
-        let _ = fs::unlinkat(&folder, draft.as_str(), AtFlags::empty());
         return overwrite(path, bytes, old);
     }
-    let done = fill(&file, bytes, kept).and_then(|stamp| {
-        match replaced {
-            Some(old) => {
-                unchanged(path, old)?;
-                fs::renameat(&folder, draft.as_str(), &folder, name).map_err(|error| reason(&error.into()))?;
-            }
-            None => place(&folder, &draft, name)?,
+    let stamp = fill(&draft.file, bytes, kept)?;
+    match replaced {
+        Some(old) => {
+            unchanged(path, old)?;
+            draft.become_file(name).map_err(|error| reason(&error))?;
         }
-        Ok(stamp)
-    });
-    if done.is_err() {
-        // A draft that cannot be removed stays.
-        let _ = fs::unlinkat(&folder, draft.as_str(), AtFlags::empty());
+        None => draft.become_new_file(name).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => "a file has appeared there; Read it first".to_owned(),
+            _ => reason(&error),
+        })?,
     }
     // Not every file system supports it; the file itself is synced.
     let _ = fs::fsync(&folder);
     // Renaming changes the ctime.
-    done.map(|stamp| path.symlink_metadata().map_or(stamp, |metadata| Stamp::of(&metadata)))
-}
-
-/// Renames a finished draft, unless the name has been taken.
-fn place(folder: &OwnedFd, draft: &str, name: &std::ffi::OsStr) -> Result<(), String> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::RenameFlags;
-        match fs::renameat_with(folder, draft, folder, name, RenameFlags::NOREPLACE) {
-            Ok(()) => return Ok(()),
-            Err(Errno::EXIST) => return Err("a file has appeared there; Read it first".to_owned()),
-            // The file system does not support it.
-            Err(Errno::INVAL | Errno::NOSYS) => {}
-            Err(error) => return Err(reason(&error.into())),
-        }
-    }
-    fs::renameat(folder, draft, folder, name).map_err(|error| reason(&error.into()))
+    Ok(path.symlink_metadata().map_or(stamp, |metadata| Stamp::of(&metadata)))
 }
 
 fn fill(mut file: &File, bytes: &[u8], kept: Option<std::fs::Permissions>) -> Result<Stamp, String> {

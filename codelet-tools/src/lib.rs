@@ -27,6 +27,7 @@ mod committed;
 mod copies;
 mod cwd;
 mod diff;
+pub mod draft;
 mod edit;
 mod ending;
 pub mod environment;
@@ -294,6 +295,7 @@ fn tools_at(context: &Arc<ToolContext>) -> Vec<Arc<dyn Tool>> {
 }
 
 pub use files::open_plainly;
+pub use path::follow_links;
 
 /// Lists the files below a folder by their relative paths, at most `most` of them, skipping those that ignore files
 /// name.

@@ -4,7 +4,7 @@ use codelet_agent::spelling;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -191,46 +191,67 @@ impl Paths {
 
     /// Resolves a path; also returns whether a component was replaced by one that [reads alike](lookalike).
     fn real(&self, path: &Path) -> Result<(PathBuf, bool), String> {
-        let mut open: Vec<OsString> = pieces(path);
-        let mut real = PathBuf::from("/");
-        let mut links = 0;
         let mut is_alike = false;
-        while let Some(piece) = open.pop() {
-            if piece == ".." {
-                // The path so far has no links, so its parent is the folder above.
-                real.pop();
-                continue;
-            }
-            let next = real.join(&piece);
-            match next.symlink_metadata() {
-                Ok(metadata) if metadata.is_symlink() => {
-                    links += 1;
-                    let target = next.read_link().map_err(|error| trouble(&next, &error))?;
-                    if links > LINKS || target.as_os_str().len() > LONGEST {
-                        return Err(format!("{}: too many links", path.display()));
-                    }
-                    if target.is_absolute() {
-                        real = PathBuf::from("/");
-                    }
-                    open.extend(pieces(&target));
-                }
-                Ok(_) => real = next,
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                    match lookalike(&real, &piece).filter(|_| links < LINKS) {
-                        Some(name) => {
-                            // It may be a link itself, or gone by now.
-                            links += 1;
-                            is_alike = true;
-                            open.push(name);
-                        }
-                        None => real = next,
-                    }
-                }
-                Err(error) => return Err(trouble(&next, &error)),
-            }
-        }
+        let missing = |folder: &Path, name: &OsStr| {
+            let found = lookalike(folder, name);
+            is_alike |= found.is_some();
+            found
+        };
+        let real = follow_links(path, |_| Ok(()), missing);
+        let real = real.map_err(|(at, error)| format!("{}: {}", at.display(), crate::files::reason(&error)))?;
         Ok((real, is_alike))
     }
+}
+
+/// Resolves an absolute path through all links, as the kernel would. `link` gets the folder of each link, and may
+/// refuse it; `missing` may name another entry in place of one that a folder does not have. Otherwise missing
+/// components stay as they are.
+///
+/// # Errors
+/// If that fails, with the place of the failure.
+pub fn follow_links(
+    path: &Path,
+    link: impl Fn(&Path) -> io::Result<()>,
+    mut missing: impl FnMut(&Path, &OsStr) -> Option<OsString>,
+) -> Result<PathBuf, (PathBuf, io::Error)> {
+    let mut open = pieces(path);
+    let mut real = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(piece) = open.pop() {
+        if piece == ".." {
+            // The path so far has no links, so its parent is the folder above.
+            real.pop();
+            continue;
+        }
+        let next = real.join(&piece);
+        match next.symlink_metadata() {
+            Ok(metadata) if metadata.is_symlink() => {
+                links += 1;
+                let target = link(&real).and_then(|()| next.read_link());
+                let target = target.map_err(|error| (next, error))?;
+                if links > LINKS || target.as_os_str().len() > LONGEST {
+                    return Err((path.to_owned(), io::Error::other("too many links")));
+                }
+                if target.is_absolute() {
+                    real = PathBuf::from("/");
+                }
+                open.extend(pieces(&target));
+            }
+            Ok(_) => real = next,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                match (links < LINKS).then(|| missing(&real, &piece)).flatten() {
+                    Some(name) => {
+                        // It may be a link itself, or gone by now.
+                        links += 1;
+                        open.push(name);
+                    }
+                    None => real = next,
+                }
+            }
+            Err(error) => return Err((next, error)),
+        }
+    }
+    Ok(real)
 }
 
 /// The path relative to the first of these folders that contains it, or else the whole path.
@@ -280,10 +301,6 @@ pub(crate) fn pieces(path: &Path) -> Vec<OsString> {
         .collect();
     pieces.reverse();
     pieces
-}
-
-fn trouble(path: &Path, error: &std::io::Error) -> String {
-    format!("{}: {}", path.display(), crate::files::reason(error))
 }
 
 #[cfg(test)]

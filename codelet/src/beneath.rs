@@ -1,7 +1,7 @@
 //! A folder tree, accessed by names only: no link inside it is followed, not even one created meanwhile.
 
-use crate::draft::{Access, DRAFT, Draft};
 use crate::input;
+use codelet_tools::draft::{Access, DRAFT, Draft};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::OsStr;

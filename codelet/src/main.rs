@@ -5,7 +5,6 @@ mod beneath;
 mod clouds;
 mod commands;
 mod dashed;
-mod draft;
 mod escaped;
 mod exit;
 mod explain;

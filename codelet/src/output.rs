@@ -1,17 +1,17 @@
 //! Output of results: to standard output, or to a file that appears complete or not at all.
 
-pub use crate::draft::Access;
-use crate::draft::{Draft, is_folder};
 use crate::escaped;
 use crate::exit::Failure;
-use codelet_tools::open_plainly;
+pub use codelet_tools::draft::Access;
+use codelet_tools::draft::{Draft, is_folder};
+use codelet_tools::{follow_links, open_plainly};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal as _, Read, Stdout, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The size of the write buffer, in bytes.
 const BUFFER: usize = 64 * 1024;
@@ -326,46 +326,14 @@ fn hold(path: &Path) -> io::Result<Target> {
 /// # Errors
 /// If that fails, or a link on the path is inside one of the `fenced` folders.
 pub fn resolve(path: &Path, fenced: &[PathBuf]) -> io::Result<PathBuf> {
-    /// The maximum number of links on a path (the same as in the Linux kernel).
-    const LINKS: usize = 40;
-    fn pieces(path: &Path) -> Vec<OsString> {
-        let names = path.components().filter_map(|component| match component {
-            Component::Normal(_) | Component::ParentDir => Some(component.as_os_str().to_owned()),
-            _ => None,
-        });
-        names.rev().collect()
-    }
-    let mut open = pieces(&std::path::absolute(path)?);
-    let mut real = PathBuf::from("/");
-    let mut links = 0;
-    while let Some(piece) = open.pop() {
-        if piece == ".." {
-            real.pop();
-            continue;
-        }
-        let next = real.join(&piece);
-        match next.symlink_metadata() {
-            Ok(found) if found.is_symlink() => {
-                links += 1;
-                if fenced.iter().any(|folder| real.starts_with(folder)) {
-                    return Err(io::Error::other(
-                        "is reached through a link in a directory that commands can write to; name the link's target instead",
-                    ));
-                }
-                if links > LINKS {
-                    return Err(io::Error::other("too many links"));
-                }
-                let target = next.read_link()?;
-                if target.is_absolute() {
-                    real = PathBuf::from("/");
-                }
-                open.extend(pieces(&target));
-            }
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => real = next,
-        }
-    }
-    Ok(real)
+    let path = std::path::absolute(path)?;
+    let link = |folder: &Path| match fenced.iter().any(|fence| folder.starts_with(fence)) {
+        true => Err(io::Error::other(
+            "is reached through a link in a directory that commands can write to; name the link's target instead",
+        )),
+        false => Ok(()),
+    };
+    follow_links(&path, link, |_, _| None).map_err(|(_, error)| error)
 }
 
 /// Returns whether two names lead to the same file, as far as that is known without opening it.

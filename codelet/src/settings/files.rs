@@ -4,7 +4,6 @@ use super::written::{self, MOST, SettingsFile};
 use super::{From, LookUp, Places, Set, Settings, kept};
 use crate::exit::Failure;
 use crate::input;
-use crate::servers::ServerFile;
 use codelet_context::price::{self, PriceCard};
 use codelet_providers::address;
 use std::os::unix::fs::MetadataExt as _;
@@ -25,7 +24,8 @@ impl Settings {
         if let Some(path) = &places.user
             && let Some(written) = written::read(path)?
         {
-            let holds_keys = !written.keys.is_empty() || written.mcp.values().any(ServerFile::holds_keys);
+            let holds_keys =
+                !written.keys.is_empty() || written.mcp.values().any(|server| server.get_ref().holds_keys());
             if holds_keys && !is_private(path) {
                 let path_shown = path.display();
                 let problem = format!("it contains keys and other users can read it; run `chmod 600 {path_shown}`");
@@ -100,7 +100,9 @@ impl Settings {
         self.hooks_from.take(written.hooks_from, from);
         self.keys.extend(written.keys);
         self.models.extend(written.models);
-        self.mcp.extend(written.mcp);
+        let servers = written.mcp.into_iter();
+        self.mcp
+            .extend(servers.map(|(name, server)| (name, server.into_inner())));
         Ok(())
     }
 }
@@ -111,7 +113,10 @@ pub fn secrets_in(path: &Path, variable: &LookUp<'_>) -> Vec<String> {
         return Vec::new();
     };
     let keys = written.keys.values().map(|key| key.reveal().to_owned());
-    let of_servers = written.mcp.values().flat_map(|server| server.secrets(variable));
+    let of_servers = written
+        .mcp
+        .values()
+        .flat_map(|server| server.get_ref().secrets(variable));
     let of_address = written.base_url.iter().flat_map(|url| address::secrets(url));
     keys.chain(of_servers).chain(of_address).collect()
 }

@@ -96,11 +96,8 @@ fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], kept: &Proje
 
 /// Returns the patterns stored for the project with this root.
 pub(super) fn allowed_in(written: &SettingsFile, root: &Path) -> Vec<String> {
-    written
-        .projects
-        .get(root)
-        .map(|project| project.allow.clone())
-        .unwrap_or_default()
+    let project = written.projects.get(root);
+    project.and_then(|project| project.allow.clone()).unwrap_or_default()
 }
 
 /// Returns the digest of the permitted hooks of the project with this root.

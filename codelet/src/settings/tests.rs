@@ -45,7 +45,7 @@ fn a_project_narrows_what_the_user_permits_and_never_widens_it() {
     assert_eq!(settings.base_url.value, None);
     assert_eq!(settings.model.value, "a/b");
     assert!(
-        settings.notices[0].contains("ignored base_url, allow, permission: "),
+        settings.notices[0].contains("ignored allow, base_url, permission: "),
         "{:?}",
         settings.notices
     );
@@ -193,18 +193,24 @@ fn what_is_expected_is_told_in_plain_words() {
             ":1:16: idle_timeout: expected seconds, a whole number from 1 to 86400",
         ),
         ("keep_alive = true", ":1:14: keep_alive: expected a whole number"),
-        ("model = 5", ":1:9: expected a text in quotes, not the number `5`"),
-        ("allow = \"*\"", ":1:9: expected a list, not a text"),
-        ("keys = 3", ":1:8: expected a table, not the number `3`"),
-        ("keys = \"sk-0123456789\"", ":1:8: expected a table, not a text"),
+        (
+            "model = 5",
+            ":1:9: model: expected a text in quotes, not the number `5`",
+        ),
+        ("allow = \"*\"", ":1:9: allow: expected a list, not a text"),
+        ("keys = 3", ":1:8: keys: expected a table, not the number `3`"),
+        ("keys = \"sk-0123456789\"", ":1:8: keys: expected a table, not a text"),
         (
             "[keys]\nanthropik = \"sk-x\"",
             ":2:1: unknown provider, expected one of anthropic, openai",
         ),
-        ("[keys]\nopenai = \" \"", ":2:10: expected text that is not empty"),
-        ("model = \"\"", ":1:9: expected text that is not empty"),
-        ("base_url = \"\"", ":1:12: expected text that is not empty"),
-        ("prices = \"\"", ":1:10: expected text that is not empty"),
+        (
+            "[keys]\nopenai = \" \"",
+            ":2:10: openai: expected text that is not empty",
+        ),
+        ("model = \"\"", ":1:9: model: expected text that is not empty"),
+        ("base_url = \"\"", ":1:12: base_url: expected text that is not empty"),
+        ("prices = \"\"", ":1:10: prices: expected text that is not empty"),
         (
             "allow = [\"ls\", \"\"]",
             ":1:9: allow: expected patterns that are not empty",
@@ -242,7 +248,7 @@ fn what_is_expected_is_told_in_plain_words() {
         ),
         (
             "[models.\"a/b\"]\nsees_images = 1",
-            ":2:15: expected true or false, not the number `1`",
+            ":2:15: sees_images: expected true or false, not the number `1`",
         ),
     ] {
         let told = told(of(line, ""));

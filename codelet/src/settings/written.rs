@@ -41,24 +41,24 @@ pub(super) struct SettingsFile {
     pub effort: Option<Effort>,
     #[serde(deserialize_with = "permission")]
     pub permission: Option<Permission>,
-    #[serde(deserialize_with = "allow")]
+    #[serde(deserialize_with = "patterns")]
     pub allow: Option<Vec<String>>,
-    #[serde(deserialize_with = "add_dirs")]
+    #[serde(deserialize_with = "folders")]
     pub add_dirs: Option<Vec<PathBuf>>,
-    #[serde(deserialize_with = "write")]
+    #[serde(deserialize_with = "folders")]
     pub write: Option<Vec<PathBuf>>,
     #[serde(deserialize_with = "network")]
     pub network: Option<bool>,
     pub web: Option<bool>,
     #[serde(deserialize_with = "web_private")]
     pub web_private: Option<Vec<String>>,
-    #[serde(deserialize_with = "deny")]
+    #[serde(deserialize_with = "patterns")]
     pub deny: Option<Vec<String>>,
-    #[serde(deserialize_with = "max_steps")]
+    #[serde(deserialize_with = "whole::<_, _, 1>")]
     pub max_steps: Option<u32>,
     #[serde(deserialize_with = "max_cost")]
     pub max_cost: Option<f64>,
-    #[serde(deserialize_with = "window")]
+    #[serde(deserialize_with = "whole::<_, _, SMALLEST_WINDOW>")]
     pub window: Option<u64>,
     #[serde(deserialize_with = "summary")]
     pub summary: Option<SummaryBy>,
@@ -68,14 +68,14 @@ pub(super) struct SettingsFile {
     pub compact_at: Option<CompactAt>,
     #[serde(deserialize_with = "prices")]
     pub prices: Option<PathBuf>,
-    #[serde(deserialize_with = "keep_alive")]
+    #[serde(deserialize_with = "whole::<_, _, 0>")]
     pub keep_alive: Option<u32>,
     #[serde(deserialize_with = "transcripts")]
     pub transcripts: Option<PathBuf>,
     pub append_system: Option<String>,
-    #[serde(deserialize_with = "patience")]
+    #[serde(deserialize_with = "seconds")]
     pub patience: Option<u64>,
-    #[serde(deserialize_with = "idle_timeout")]
+    #[serde(deserialize_with = "seconds")]
     pub idle_timeout: Option<u64>,
     #[serde(deserialize_with = "background")]
     pub background: Option<Background>,
@@ -90,12 +90,15 @@ pub(super) struct SettingsFile {
     #[serde(deserialize_with = "keys")]
     pub keys: BTreeMap<String, Key>,
     pub models: BTreeMap<String, ModelFile>,
-    pub mcp: BTreeMap<String, ServerFile>,
+    pub mcp: BTreeMap<String, Spanned<ServerFile>>,
     #[serde(deserialize_with = "projects")]
     pub projects: BTreeMap<PathBuf, ProjectFile>,
     /// The place and description of an inconsistent MCP server entry.
     #[serde(skip)]
     pub nonsense: Option<String>,
+    /// The names of all settings in the file.
+    #[serde(skip)]
+    pub names: Vec<String>,
 }
 
 /// A project's entry in a settings file.
@@ -103,8 +106,8 @@ pub(super) struct SettingsFile {
 #[serde(deny_unknown_fields, default)]
 pub struct ProjectFile {
     /// Additional permission rules for commands and calls in the project.
-    #[serde(deserialize_with = "project_allow")]
-    pub allow: Vec<String>,
+    #[serde(deserialize_with = "patterns")]
+    pub allow: Option<Vec<String>>,
     /// The digest of the project's permitted hooks.
     pub hooks: Option<String>,
 }
@@ -114,27 +117,27 @@ pub struct ProjectFile {
 #[serde(deny_unknown_fields, default)]
 pub struct ModelFile {
     /// The context window, in tokens.
-    #[serde(deserialize_with = "window")]
+    #[serde(deserialize_with = "whole::<_, _, SMALLEST_WINDOW>")]
     pub window: Option<u64>,
     /// The maximum output, in tokens.
-    #[serde(deserialize_with = "max_output")]
+    #[serde(deserialize_with = "whole::<_, _, 1>")]
     pub max_output: Option<u64>,
     /// True if it accepts images.
     pub sees_images: Option<bool>,
     /// US dollars per million tokens: input.
-    #[serde(deserialize_with = "input")]
+    #[serde(deserialize_with = "rate")]
     pub input: Option<f64>,
     /// Output.
-    #[serde(deserialize_with = "output")]
+    #[serde(deserialize_with = "rate")]
     pub output: Option<f64>,
     /// Cache reads.
-    #[serde(deserialize_with = "cache_read")]
+    #[serde(deserialize_with = "rate")]
     pub cache_read: Option<f64>,
     /// Cache writes, five minutes.
-    #[serde(deserialize_with = "cache_write")]
+    #[serde(deserialize_with = "rate")]
     pub cache_write: Option<f64>,
     /// Cache writes, one hour.
-    #[serde(deserialize_with = "cache_write_1h")]
+    #[serde(deserialize_with = "rate")]
     pub cache_write_1h: Option<f64>,
 }
 
@@ -155,16 +158,10 @@ impl ModelFile {
 impl SettingsFile {
     /// Returns the error of the first inconsistent MCP server, with its place as `:line:column`.
     fn nonsense(&self, text: &str) -> Option<String> {
-        #[derive(Deserialize)]
-        struct Places {
-            mcp: BTreeMap<String, Spanned<IgnoredAny>>,
-        }
-        let wrong = |(name, server): (&String, &ServerFile)| Some((name.clone(), server.check(name).err()?));
-        let (name, problem) = self.mcp.iter().find_map(wrong)?;
-        let places = toml::from_str::<Places>(text).ok();
-        let start = places.and_then(|places| Some(places.mcp.get(&name)?.span().start));
-        let at = start.map_or(String::new(), |start| place(text, start));
-        Some(format!("{at}: mcp.{name}: {problem}"))
+        self.mcp.iter().find_map(|(name, server)| {
+            let problem = server.get_ref().check(name).err()?;
+            Some(format!("{}: mcp.{name}: {problem}", place(text, server.span().start)))
+        })
     }
 }
 
@@ -193,11 +190,35 @@ pub(super) fn read(path: &Path) -> Result<Option<SettingsFile>, Failure> {
 pub(super) fn parse(path: &Path, text: &str) -> Result<SettingsFile, Failure> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut written: SettingsFile = toml::from_str(text).map_err(|error| {
-        let at = error.span().map_or(String::new(), |span| place(text, span.start));
-        Failure::Told(format!("{}{at}: {}", path.display(), clean(&plain(error.message()))))
+        let start = error.span().map(|span| span.start);
+        let at = start.map_or(String::new(), |start| place(text, start));
+        let name = start
+            .and_then(|start| set_at(text, start))
+            .map_or(String::new(), |name| format!("{name}: "));
+        Failure::Told(format!(
+            "{}{at}: {name}{}",
+            path.display(),
+            clean(&plain(error.message()))
+        ))
     })?;
     written.nonsense = written.nonsense(text);
+    let all: BTreeMap<String, IgnoredAny> = toml::from_str(text).unwrap_or_default();
+    written.names = all.into_keys().collect();
     Ok(written)
+}
+
+/// Returns the name of the setting whose value starts at this offset.
+fn set_at(text: &str, start: usize) -> Option<&str> {
+    let before = text.get(..start)?.trim_end().strip_suffix('=')?.trim_end();
+    let name = before.rsplit([' ', '\t', '\n', '.', '{', ',']).next()?;
+    is_word(name).then_some(name)
+}
+
+/// Returns whether this may be the name of a setting; a misplaced key has more digits, or dashes.
+fn is_word(name: &str) -> bool {
+    let digits = name.bytes().filter(u8::is_ascii_digit).count();
+    let letters = name.bytes().filter(|byte| byte.is_ascii_lowercase() || *byte == b'_');
+    digits <= 1 && !name.is_empty() && letters.count() + digits == name.len()
 }
 
 /// Formats an offset as `:line:column`, both counted from 1, the column in characters.
@@ -228,9 +249,11 @@ fn plain(message: &str) -> String {
     {
         let name = unknown.trim_matches('`');
         let meant = near::hint(name, known.split('`').skip(1).step_by(2));
-        // A misplaced key has digits or dashes.
-        let is_word = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-        let named = if is_word { format!(" {unknown}") } else { String::new() };
+        let named = if is_word(name) {
+            format!(" {unknown}")
+        } else {
+            String::new()
+        };
         return match meant.is_empty() {
             true => format!("unknown setting{named}, expected {known}"),
             false => format!("unknown setting{named}{meant}"),
@@ -265,74 +288,55 @@ fn plain(message: &str) -> String {
     format!("expected {}, not {what}", plain(expected))
 }
 
-/// Parses a number within bounds; `told` describes the expected value.
+/// Parses a number within bounds; `expected` describes it.
 fn number<'de, D: Deserializer<'de>, T>(
     from: D,
-    told: &dyn fmt::Display,
+    expected: &dyn fmt::Display,
     take: impl Fn(&toml::Value) -> Option<T>,
 ) -> Result<Option<T>, D::Error> {
     let number = take(&toml::Value::deserialize(from)?);
-    number.map(Some).ok_or_else(|| D::Error::custom(told))
+    number
+        .map(Some)
+        .ok_or_else(|| D::Error::custom(format!("expected {expected}")))
 }
 
-fn whole<T: TryFrom<i64>>(value: &toml::Value, least: i64) -> Option<T> {
-    let number = value.as_integer().filter(|&number| number >= least)?;
-    T::try_from(number).ok()
+/// Parses a whole number from `LEAST` on.
+fn whole<'de, D: Deserializer<'de>, T: TryFrom<u64>, const LEAST: u64>(from: D) -> Result<Option<T>, D::Error> {
+    let most = match size_of::<T>() {
+        4 => format!(", and at most {}", u32::MAX),
+        _ => String::new(),
+    };
+    number(from, &format!("a whole number, {LEAST} or more{most}"), |value| {
+        let number = u64::try_from(value.as_integer()?).ok()?;
+        T::try_from(number).ok().filter(|_| number >= LEAST)
+    })
+}
+
+/// Parses a time in seconds. Zero is rejected: without any wait there is no response.
+fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    number(from, &"seconds, a whole number from 1 to 86400 (a day)", |value| {
+        let seconds = u64::try_from(value.as_integer()?).ok()?;
+        (1..=LONGEST_WAIT).contains(&seconds).then_some(seconds)
+    })
 }
 
 fn real(value: &toml::Value) -> Option<f64> {
     value.as_float().or(value.as_integer().map(|number| number as f64))
 }
 
-/// Parsers of whole numbers, named after their settings.
-macro_rules! whole_numbers {
-    ($($name:ident: $type:ty, $least:expr;)*) => {$(
-        fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<$type>, D::Error> {
-            let most = if <$type>::BITS == 32 { format!(", and at most {}", <$type>::MAX) } else { String::new() };
-            let told = format!("{}: expected a whole number, {} or more{most}", stringify!($name), $least);
-            number(from, &told, |value| whole(value, $least))
-        }
-    )*};
-}
-
-whole_numbers! {
-    max_steps: u32, 1;
-    keep_alive: u32, 0;
-    window: u64, SMALLEST_WINDOW as i64;
-    max_output: u64, 1;
-}
-
-/// Parsers of times in seconds. Zero is rejected: without any wait there is no response.
-macro_rules! times {
-    ($($name:ident)*) => {$(
-        fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-            let told = concat!(stringify!($name), ": expected seconds, a whole number from 1 to 86400 (a day)");
-            number(from, &told, |value| whole(value, 1).filter(|seconds| *seconds <= LONGEST_WAIT))
-        }
-    )*};
-}
-
-times! { patience idle_timeout }
-
 fn max_cost<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    let told = "max_cost: expected a sum in US dollars such as 0.50";
     // A limit of `nan` dollars would never be reached.
-    number(from, &told, |value| {
+    number(from, &"a sum in US dollars such as 0.50", |value| {
         real(value).filter(|sum| sum.is_finite() && *sum > 0.0)
     })
 }
 
-/// Parsers of prices.
-macro_rules! rates {
-    ($($name:ident)*) => {$(
-        fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-            let told = concat!(stringify!($name), ": expected US dollars per million tokens, 0 to 1,000,000");
-            number(from, &told, |value| real(value).filter(|price| (0.0..=price::MOST_DOLLARS).contains(price)))
-        }
-    )*};
+/// Parses a price.
+fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    number(from, &"US dollars per million tokens, 0 to 1,000,000", |value| {
+        real(value).filter(|price| (0.0..=price::MOST_DOLLARS).contains(price))
+    })
 }
-
-rates! { input output cache_read cache_write cache_write_1h }
 
 /// A non-empty text: an empty one would silently have no effect.
 struct Filled(String);
@@ -368,33 +372,24 @@ fn projects<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<PathBuf, Proj
     let written = BTreeMap::<String, ProjectFile>::deserialize(from)?;
     let whole = |(name, project): (String, ProjectFile)| {
         let folder = from_home(&name).filter(|folder| folder.is_absolute());
-        let folder =
-            folder.ok_or_else(|| D::Error::custom("projects: expected folders that begin with `/` or `~/`"))?;
+        let folder = folder.ok_or_else(|| D::Error::custom("expected folders that begin with `/` or `~/`"))?;
         Ok((folder, project))
     };
     written.into_iter().map(whole).collect()
 }
 
-fn write<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
-    folders("write", from)
-}
-
-fn add_dirs<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
-    folders("add_dirs", from)
-}
-
 fn transcripts<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
-    folder("transcripts: expected", &String::deserialize(from)?).map(Some)
+    folder("expected", &String::deserialize(from)?).map(Some)
 }
 
 /// Parses folders, given as absolute paths or paths that begin with `~/`.
-fn folders<'de, D: Deserializer<'de>>(setting: &str, from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
+fn folders<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
     let names = Vec::<String>::deserialize(from)?;
-    let numbered = names.iter().zip(1..);
-    let folders: Result<Vec<PathBuf>, D::Error> = numbered
-        .map(|(name, number)| folder(&format!("{setting}: entry {number} is not"), name))
-        .collect();
-    folders.map(Some)
+    let folders = names
+        .iter()
+        .zip(1..)
+        .map(|(name, number)| folder(&format!("entry {number} is not"), name));
+    folders.collect::<Result<_, _>>().map(Some)
 }
 
 /// Parses a folder; `wrong` begins the error, which does not repeat the text.
@@ -409,36 +404,22 @@ fn folder<E: Error>(wrong: &str, name: &str) -> Result<PathBuf, E> {
     })
 }
 
-fn allow<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
-    patterns("allow", from)
-}
-
-fn project_allow<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    patterns("allow", from).map(Option::unwrap_or_default)
-}
-
-fn deny<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
-    patterns("deny", from)
-}
-
 fn web_private<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
-    let hosts = patterns("web_private", from)?.unwrap_or_default();
+    let hosts = patterns(from)?.unwrap_or_default();
     let is_host = |host: &String| !host.contains(['/', '@', ' ']);
     match hosts.iter().position(|host| !is_host(host)) {
         Some(wrong) => Err(D::Error::custom(format!(
-            "web_private: entry {} is not a host such as \"localhost:3000\" or \"*.corp.example\"",
+            "entry {} is not a host such as \"localhost:3000\" or \"*.corp.example\"",
             wrong + 1
         ))),
         None => Ok(Some(hosts.iter().map(|host| host.to_ascii_lowercase()).collect())),
     }
 }
 
-fn patterns<'de, D: Deserializer<'de>>(name: &str, from: D) -> Result<Option<Vec<String>>, D::Error> {
+fn patterns<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
     let patterns = Vec::<String>::deserialize(from)?;
     match patterns.iter().any(|pattern| pattern.trim().is_empty()) {
-        true => Err(D::Error::custom(format!(
-            "{name}: expected patterns that are not empty"
-        ))),
+        true => Err(D::Error::custom("expected patterns that are not empty")),
         false => Ok(Some(patterns)),
     }
 }
@@ -473,7 +454,7 @@ fn compact_at<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CompactAt>, D
     #[derive(Deserialize)]
     #[serde(
         untagged,
-        expecting = "compact_at: expected a share of the context window from 0.1 to 0.95, or off"
+        expecting = "expected a share of the context window from 0.1 to 0.95, or off"
     )]
     enum Value {
         Share(f64),
@@ -483,17 +464,14 @@ fn compact_at<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CompactAt>, D
         Value::Share(share) => share.to_string(),
         Value::Word(word) => word,
     };
-    let at = super::compact_at(&text);
-    at.map(Some)
-        .map_err(|problem| D::Error::custom(format!("compact_at: {problem}")))
+    super::compact_at(&text).map(Some).map_err(D::Error::custom)
 }
 
 /// Parsers of named values.
 macro_rules! names {
     ($($name:ident: $type:ty;)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<$type>, D::Error> {
-            let named = super::$name(&String::deserialize(from)?);
-            named.map(Some).map_err(|problem| D::Error::custom(format!(concat!(stringify!($name), ": {}"), problem)))
+            super::$name(&String::deserialize(from)?).map(Some).map_err(D::Error::custom)
         }
     )*};
 }

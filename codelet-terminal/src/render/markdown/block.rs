@@ -8,6 +8,7 @@ use super::container::{self, Beginnings, Container, DEPTH, indent, is_rule, unta
 use super::reference::{self, Definition, References};
 use super::table::{self, Table};
 use super::words::{Verbatim, Words};
+use pulldown_cmark::Alignment;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
@@ -423,9 +424,7 @@ impl Blocks {
             return true;
         }
         if words.lines == 1
-            && let Some(aligns) = table::delimiter(line)
-            && table::cells(&words.text).len() == aligns.len()
-            && words.text.contains('|')
+            && let Some(aligns) = table::delimiter(&words.text, line)
         {
             let table = Table::new(&words.text, aligns, words.wrap.clone(), &self.references, &self.look);
             self.leaf = Leaf::Table(Box::new(table));
@@ -452,7 +451,7 @@ impl Blocks {
         self.leaf = match cells.iter().all(|cell| cell.is_empty()) {
             true => Leaf::None,
             false => {
-                let sides = vec![table::Side::Left; cells.len()];
+                let sides = vec![Alignment::None; cells.len()];
                 let begin = words.wrap.clone();
                 Leaf::Table(Box::new(Table::new(
                     &words.text,

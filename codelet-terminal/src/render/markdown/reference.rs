@@ -1,5 +1,6 @@
 //! Link references and footnotes: their definitions, and the targets defined so far.
 
+use pulldown_cmark::Parser;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -63,20 +64,13 @@ pub(super) fn definition(line: &str) -> Option<Definition<'_>> {
         let is_one = !label.is_empty() && !label.contains(char::is_whitespace);
         return is_one.then_some(Definition::Footnote(label, rest));
     }
-    let (address, rest) = match rest.strip_prefix('<') {
-        Some(inner) => inner.split_once('>')?,
-        None => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
-    };
-    let rest = rest.trim();
-    let quoted = |open: char, close: char| rest.strip_prefix(open)?.strip_suffix(close);
-    let title = match rest {
-        "" => "",
-        _ => quoted('"', '"').or(quoted('\'', '\'')).or(quoted('(', ')'))?,
-    };
+    let parser = Parser::new(line);
+    let (_, found) = parser.reference_definitions().iter().next()?;
+    let (address, title) = (&found.dest, found.title.as_deref().unwrap_or_default());
     let is_one = !address.is_empty() && address.len() <= ADDRESS && title.len() <= ADDRESS;
     is_one.then(|| {
         let target = Target {
-            address: address.to_owned(),
+            address: address.to_string(),
             title: title.to_owned(),
         };
         Definition::Link(label, target)
@@ -96,7 +90,9 @@ mod tests {
         for (line, expected) in [
             ("[a]: https://b.c", link("a", "https://b.c", "")),
             ("[a b]: <x y> 'z'", link("a b", "x y", "z")),
-            ("[1]: x \"a \"quoted\" title\"", link("1", "x", "a \"quoted\" title")),
+            (r#"[1]: x "a \"quoted\" title""#, link("1", "x", "a \"quoted\" title")),
+            ("[1]: x \"a \"quoted\" title\"", None),
+            ("[a]: x y", None),
             (
                 "[^n]: words and more",
                 Some(Definition::Footnote("n", "words and more")),

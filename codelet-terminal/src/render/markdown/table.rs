@@ -5,6 +5,7 @@ use super::super::look::{Look, Role};
 use super::super::wrap::{Breaking, Wrap, spaces, wide};
 use super::inline::{self, Shown};
 use super::reference::References;
+use pulldown_cmark::{Alignment, Event, Options, Parser, Tag};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
@@ -17,21 +18,13 @@ const NARROW: usize = 6;
 /// Columns between two table columns.
 const GAP: usize = 3;
 
-/// The alignment of a column.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Side {
-    Left,
-    Middle,
-    Right,
-}
-
 /// Styled text.
 type Runs = Vec<Span<'static>>;
 
 /// An open table.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    sides: Vec<Side>,
+    sides: Vec<Alignment>,
     /// The header first.
     rows: Vec<Vec<Runs>>,
     bytes: usize,
@@ -46,25 +39,16 @@ pub(super) struct Table {
     references: References,
 }
 
-/// Parses a table's delimiter row into the columns' alignments.
-pub(super) fn delimiter(line: &str) -> Option<Vec<Side>> {
-    if !line.contains('-') || !may_become_delimiter(line) {
+/// Returns the columns' alignments if this line, below this header, is the delimiter row of a table.
+pub(super) fn delimiter(header: &str, line: &str) -> Option<Vec<Alignment>> {
+    if !header.contains('|') || !may_become_delimiter(line) {
         return None;
     }
-    let sides: Option<Vec<Side>> = cells(line)
-        .iter()
-        .map(|cell| {
-            let dashes = cell.trim_start_matches(':').trim_end_matches(':');
-            let is_one =
-                !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-') && cell.len() <= dashes.len() + 2;
-            is_one.then(|| match (cell.starts_with(':'), cell.ends_with(':')) {
-                (true, true) => Side::Middle,
-                (false, true) => Side::Right,
-                _ => Side::Left,
-            })
-        })
-        .collect();
-    sides.filter(|sides| !sides.is_empty())
+    let text = format!("{header}\n{line}");
+    match Parser::new_ext(&text, Options::ENABLE_TABLES).next()? {
+        Event::Start(Tag::Table(sides)) => Some(sides),
+        _ => None,
+    }
 }
 
 /// Returns whether an unfinished line may become a delimiter row.
@@ -101,7 +85,7 @@ fn cell(text: &str) -> Cow<'_, str> {
 
 impl Table {
     /// A table with this header, whose first row begins like `begin`.
-    pub(super) fn new(header: &str, sides: Vec<Side>, begin: Wrap, references: &References, look: &Look) -> Self {
+    pub(super) fn new(header: &str, sides: Vec<Alignment>, begin: Wrap, references: &References, look: &Look) -> Self {
         let margin = begin.margins();
         let mut table = Table {
             sides,
@@ -241,9 +225,9 @@ impl Table {
             }
             let missing = width.saturating_sub(wide(&cell));
             let before = match self.sides[column] {
-                Side::Left => 0,
-                Side::Middle => missing / 2,
-                Side::Right => missing,
+                Alignment::None | Alignment::Left => 0,
+                Alignment::Center => missing / 2,
+                Alignment::Right => missing,
             };
             if before > 0 {
                 spans.push(spaces(before));
@@ -326,13 +310,14 @@ mod tests {
 
     #[test]
     fn a_line_of_dashes_says_where_cells_stand() {
+        use Alignment::{Center, Left, None as Plain, Right};
         assert_eq!(
-            delimiter("|:--|:-:|--:|---|"),
-            Some(vec![Side::Left, Side::Middle, Side::Right, Side::Left])
+            delimiter("|a|b|c|d|", "|:--|:-:|--:|---|"),
+            Some(vec![Left, Center, Right, Plain])
         );
-        assert_eq!(delimiter("--|--").map(|sides| sides.len()), Some(2));
-        for line in ["", "|", "| |", "a|b", "|::|", "|-:-|"] {
-            assert_eq!(delimiter(line), None, "{line}");
+        assert_eq!(delimiter("a|b", "--|--"), Some(vec![Plain, Plain]));
+        for line in ["", "|", "| |", "a|b", "|::|::|", "|-|"] {
+            assert_eq!(delimiter("|a|b|", line), None, "{line}");
         }
     }
 
