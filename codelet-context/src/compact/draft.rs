@@ -284,8 +284,11 @@ fn cut_text_of(result: &ToolResult) -> Option<usize> {
 /// The text that is left of a part, if it was cut and lines of what was left out [can be shown](show_lines) in it.
 pub(crate) fn cut_body(part: &Part) -> Option<Body> {
     match part {
-        // A marker alone may point to the same text elsewhere.
-        Part::Text(text) => Some(text.body.clone()).filter(|body| text.cut.is_some() && body.as_str().contains('\n')),
+        // Instructions at the head have to be the same after each compaction, for the prompt cache; and a marker alone may
+        // point to the same text elsewhere.
+        Part::Text(text) if text.cut.is_some() && text.origin == Origin::Own => {
+            Some(text.body.clone()).filter(|body| body.as_str().contains('\n'))
+        }
         Part::ToolResult(result) if cut_text_of(result).is_some() => block::output(result),
         _ => None,
     }
