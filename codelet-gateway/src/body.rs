@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// A longer body is passed on unread, in bytes.
@@ -19,7 +19,7 @@ const MOST_READ: usize = 64 << 20;
 pub(crate) const ROOM_STEP: usize = 64 << 10;
 /// Reasons why a body is not read.
 const TOO_LONG: &str = "the request is longer than 64 MB";
-const NO_ROOM: &str = "too many requests were being read at once";
+const NO_ROOM: &str = "too many requests were open at once";
 /// The maximum pause of a client within a body, and the maximum time for the whole body.
 const PAUSE: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_secs(300);
@@ -33,8 +33,9 @@ const BEGINNING: Duration = Duration::from_millis(100);
 pub(crate) type Refused = (StatusCode, &'static str);
 
 /// The body of a request.
-pub(crate) enum Read {
-    Whole(Bytes),
+pub(crate) enum Read<'a> {
+    /// With the room that it takes, which is to be held as long as the body is.
+    Whole(Bytes, Option<SemaphorePermit<'a>>),
     /// One that is not read to its end, and why.
     Not(Begun<Incoming>, &'static str),
 }
@@ -44,7 +45,7 @@ pub(crate) enum Read {
 ///
 /// # Errors
 /// When the body breaks off, or its client pauses for too long.
-pub(crate) async fn read(room: &Semaphore, announced: Option<usize>, mut body: Incoming) -> Result<Read, Refused> {
+pub(crate) async fn read(room: &Semaphore, announced: Option<usize>, mut body: Incoming) -> Result<Read<'_>, Refused> {
     if announced.is_some_and(|bytes| bytes > MOST_READ) {
         return Ok(Read::Not(Begun::new(Bytes::new(), body), TOO_LONG));
     }
@@ -54,11 +55,11 @@ pub(crate) async fn read(room: &Semaphore, announced: Option<usize>, mut body: I
     );
     let end = Instant::now() + LONGEST;
     let mut whole = BytesMut::new();
-    let mut taken = Vec::new();
+    let mut taken: Option<SemaphorePermit<'_>> = None;
     loop {
         let frame = timeout_at(end.min(Instant::now() + PAUSE), body.frame()).await;
         match frame.map_err(|_| late)? {
-            None => return Ok(Read::Whole(whole.freeze())),
+            None => return Ok(Read::Whole(whole.freeze(), taken)),
             Some(Err(_)) => return Err((StatusCode::BAD_REQUEST, "the request body is invalid")),
             Some(Ok(frame)) => {
                 if let Some(data) = frame.data_ref() {
@@ -66,10 +67,13 @@ pub(crate) async fn read(room: &Semaphore, announced: Option<usize>, mut body: I
                 }
             }
         }
-        while taken.len() * ROOM_STEP < whole.len() {
+        while taken.as_ref().map_or(0, SemaphorePermit::num_permits) * ROOM_STEP < whole.len() {
             let why = match room.try_acquire() {
                 Ok(more) if whole.len() <= MOST_READ => {
-                    taken.push(more);
+                    match &mut taken {
+                        Some(taken) => taken.merge(more),
+                        None => taken = Some(more),
+                    }
                     continue;
                 }
                 Ok(_) => TOO_LONG,

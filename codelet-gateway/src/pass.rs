@@ -102,7 +102,8 @@ async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request
     });
     let announced: Option<usize> = length.as_ref().and_then(|length| length.to_str().ok()?.parse().ok());
     match body::read(&shared.room, announced, body).await {
-        Ok(Read::Whole(body)) => converse(shared, asked, onward, body).await,
+        // It is kept until it is answered, since it may be sent again.
+        Ok(Read::Whole(body, _room)) => converse(shared.clone(), asked, onward, body).await,
         Ok(Read::Not(begun, why)) => {
             let mut entry = Entry::new(&shared, api, Facts::default(), Duration::ZERO);
             entry.note(|row| row.fail_open = Some(why.to_owned()));

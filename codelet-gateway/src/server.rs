@@ -34,8 +34,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Connections at once. For another one, one that is idle is closed; where all are busy, it waits.
 const MOST_CONNECTIONS: usize = 1_024;
-/// Bodies that are being read take at most so many bytes together; what comes beyond goes on unread.
-const MOST_READING: usize = 256 << 20;
+/// Bodies that were read and are not answered take at most so many bytes together; what comes beyond goes on unread.
+const MOST_OPEN: usize = 1 << 30;
 /// The maximum buffer of a connection, in bytes: a head has to fit.
 const MOST_BUFFERED: usize = 16 << 10;
 /// The time limit for the head of a request.
@@ -80,7 +80,7 @@ pub(crate) struct Shared {
     pub number: String,
     /// A secret that other users of this machine do not know; removed text is read back only with it.
     secret: String,
-    /// Room for bodies that are being read, in [`body::ROOM_STEP`]s.
+    /// Room for bodies until they are answered, in [`body::ROOM_STEP`]s.
     pub room: Semaphore,
     /// Turns to edit: as many at once as there are cores, since what waits for a core would seem to take long.
     pub turns: Semaphore,
@@ -108,7 +108,7 @@ impl Gateway {
                 address,
                 number: format!("{:016x}", RandomState::new().hash_one(1)),
                 secret: secret(),
-                room: Semaphore::new(MOST_READING / body::ROOM_STEP),
+                room: Semaphore::new(MOST_OPEN / body::ROOM_STEP),
                 turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),
                 threads: Threads::default(),
             }),
@@ -118,6 +118,13 @@ impl Gateway {
     /// Sets the maximum number of connections, in place of 1,024.
     pub fn holding(mut self, connections: usize) -> Self {
         self.most_connections = connections;
+        self
+    }
+
+    /// Sets the memory for requests that are not answered yet, in bytes, to less than the usual 1 GB.
+    pub fn with_room(self, bytes: usize) -> Self {
+        let less = MOST_OPEN.saturating_sub(bytes) / body::ROOM_STEP;
+        self.shared.room.forget_permits(less);
         self
     }
 

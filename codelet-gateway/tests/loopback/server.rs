@@ -690,6 +690,58 @@ async fn gateways_in_a_row_pass_a_request_on() {
     assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
 }
 
+/// Of three requests there is room for two: the third goes on unread, and one after the answers is read again.
+#[tokio::test]
+async fn a_request_takes_its_room_until_it_is_answered() {
+    let held = Arc::new(tokio::sync::Semaphore::new(0));
+    let provider = Provider::answering({
+        let held = held.clone();
+        move |_| {
+            let held = held.clone();
+            let frame = async move {
+                held.acquire().await.unwrap().forget();
+                Ok(Frame::data(Bytes::from_static(b"{}")))
+            };
+            Response::builder()
+                .status(400)
+                .body(StreamBody::new(futures_util::stream::once(frame)).boxed_unsync())
+                .unwrap()
+        }
+    })
+    .await;
+    let options = options(provider.address, editor(200_000));
+    let gateway = Gateway::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
+    let address = format!("http://{}", gateway.address());
+    tokio::spawn(gateway.with_room(1 << 20).serve(std::future::pending()));
+    let ask = || {
+        let asked = client().post(format!("{address}/v1/messages")).body(conversation(100));
+        tokio::spawn(async move { asked.send().await.unwrap().bytes().await.unwrap() })
+    };
+    let come = |count: usize| {
+        let seen = provider.seen.clone();
+        let come = async move {
+            while seen.lock().unwrap().len() < count {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(crate::PATIENCE, come)
+    };
+    let mut asked = Vec::new();
+    for count in 1..=3 {
+        asked.push(ask());
+        come(count).await.unwrap();
+    }
+    held.add_permits(3);
+    for answer in asked {
+        assert_eq!(answer.await.unwrap(), "{}");
+    }
+    let told = figures(&address, 3).await;
+    assert_eq!(told["fail_opens"], 1, "{told}");
+    held.add_permits(1);
+    ask().await.unwrap();
+    assert_eq!(figures(&address, 4).await["fail_opens"], 1);
+}
+
 /// Asks for a page's head through a connection; whether it was answered.
 async fn is_answered(connection: &mut TcpStream) -> bool {
     let page = "HEAD /codelet/figures HTTP/1.1\r\nhost: localhost\r\n\r\n";
