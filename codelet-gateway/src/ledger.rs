@@ -217,7 +217,7 @@ impl Conversation {
         let new = before.checked_sub(told).filter(|_| held > 0).map(counted);
         let whole = match (row.is_edited, new) {
             (false, _) => usage.prompt(),
-            (true, Some(new)) => (held + new).max(usage.prompt()),
+            (true, Some(new)) => held.saturating_add(new).max(usage.prompt()),
             (true, None) => counted(before).max(usage.prompt()),
         };
         self.passed = (whole, before);
