@@ -54,8 +54,9 @@ pub(crate) struct Check {
     pub(crate) kind: CheckKind,
     /// True if exit status 0 of the line implies success of the check: only `&&` follows it.
     pub(crate) succeeds_with_line: bool,
-    /// True if failure of the line implies failure of the check: it is the last command, and nothing earlier can keep
-    /// it from running.
+    /// True if nothing earlier in the line can keep it from running.
+    pub(crate) surely_runs: bool,
+    /// True if failure of the line implies failure of the check: it is the last command and surely runs.
     pub(crate) fails_with_line: bool,
     /// Its index in the last pipeline of the line, and the number of commands in that pipeline.
     in_pipe: Option<(usize, usize)>,
@@ -114,9 +115,11 @@ fn check(commands: &[(Vec<String>, Option<Between>)], kind: CheckKind, at: usize
             .is_some_and(|word| matches!(word.as_str(), "cd" | "export" | "set" | "source"));
         *between == Some(Between::Other) || goes_there
     };
+    let surely_runs = before.all(is_sure);
     Check {
         kind,
-        fails_with_line: behind.clone().next().is_none() && before.all(is_sure),
+        surely_runs,
+        fails_with_line: behind.clone().next().is_none() && surely_runs,
         succeeds_with_line: behind.all(|between| between == Between::And),
         in_pipe: (at >= begins).then(|| (at - begins, commands.len() - begins)),
     }

@@ -54,6 +54,8 @@ pub struct CheckRun {
     pub success: Option<bool>,
     /// True if `success` is the check's own status; false if it is that of a later command, as in `cargo test | tail`.
     pub(crate) is_own: bool,
+    /// True if an earlier command of the line may have kept it from running.
+    pub(crate) may_not_have_run: bool,
     /// The message and part with its output.
     pub(crate) place: (usize, usize),
     /// The number of file changes since.
@@ -125,6 +127,7 @@ impl Facts {
                             Some(true) => check.succeeds_with_line,
                             _ => check.fails_with_line,
                         },
+                        may_not_have_run: own.is_none() && result.success != Some(true) && !check.surely_runs,
                         place,
                         changes_since: 0,
                     });

@@ -238,7 +238,10 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     let is_status = check.kind == CheckKind::Status;
     let ago = ago(index.steps_since(check.place.0 as u32));
     let run = command.map_or_else(|| status.to_owned(), |command| format!("{command} → {status}"));
-    let line = [Some(run), since, ago]
+    // Of git, its own lines tell.
+    let is_doubtful = check.may_not_have_run && check.kind.judges();
+    let doubt = is_doubtful.then(|| "may not have run".to_owned());
+    let line = [Some(run), doubt, since, ago]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()

@@ -241,6 +241,22 @@ fn a_commit_of_which_neither_a_status_nor_git_tells_leaves_files_uncommitted() {
 }
 
 #[test]
+fn a_check_that_an_earlier_command_may_have_kept_from_running_says_so() {
+    let told = |line: &str, success: Option<bool>| {
+        let talk = Talk::default().asks("Mend the pool.");
+        let call = json!({"command": line});
+        let talk = talk.calls("Bash", &call, Action::command(line), |result| result.success = success);
+        let state = from(&talk.works().summary(3_000), "# State").join("\n");
+        state.contains("may not have run")
+    };
+    assert!(told("cargo fmt --check && cargo test", None));
+    assert!(told("cargo fmt --check && cargo test", Some(false)));
+    assert!(!told("cargo fmt --check && cargo test", Some(true)));
+    assert!(!told("cargo fmt --check; cargo test", None));
+    assert!(!told("cd pool && cargo test", Some(false)));
+}
+
+#[test]
 fn files_that_are_not_committed_are_told_whatever_room_the_checks_take() {
     let long = "a line of an output that is so long that a few of them take all of the room that there is for how things stand";
     let talk = Talk::default()
