@@ -19,7 +19,9 @@ const ANSWER: &str = "The invoice lost its **last line**: `read` says that the i
 
 #[test]
 fn the_picture_shows_what_a_session_with_a_compaction_shows() {
-    let bench = Bench::new();
+    let mut bench = Bench::new();
+    bench.work = bench.home.join("invoices");
+    std::fs::create_dir(&bench.work).unwrap();
     // What it costs can be told where the price is known.
     let card =
         "anthropic/test-model input=3 output=15 read=0.3 write=3.75 lives=5m marks=4 as-of=2026-11 source=test\n";
