@@ -26,7 +26,8 @@ const LONG: usize = 3;
 /// The number of words below which a segment is tiny.
 const TINY: usize = 4;
 
-/// Code that the model showed is quoted whole if it has at most this many bytes, and otherwise not at all.
+/// Code that the model showed is quoted whole if it has at most this many bytes, and no more lines, and otherwise not at
+/// all.
 const CODE: usize = 400;
 
 /// A line that occurs, apart from its numbers, in at least `FRAMING_OUTPUTS` outputs and in one of `FRAMING_SHARE` of
@@ -524,12 +525,12 @@ fn is_noise(speaker: Speaker, looks: Looks, line: &str, replaced: &HashSet<u64>)
     }
 }
 
-/// Has code of which more than `CODE` bytes were shown at once not quoted: single lines of it say little.
+/// Has code of which more than `CODE` bytes or lines were shown at once not quoted: single lines of it say little.
 fn leave_out_long_code(segments: &mut [Segment]) {
     let is_code = |segment: &Segment| segment.looks & const { bit("fence") } != 0;
     for run in segments.chunk_by_mut(|a, b| is_code(a) == is_code(b)) {
         let bytes = run.iter().map(|segment| usize::from(segment.bytes));
-        if is_code(&run[0]) && bytes.sum::<usize>() > CODE {
+        if is_code(&run[0]) && (bytes.sum::<usize>() > CODE || run.len() > CODE) {
             run.iter_mut().for_each(|segment| segment.bytes = 0);
         }
     }

@@ -84,8 +84,8 @@ impl RankingIndex {
     }
 
     /// The segments without which a quoted one says little: what a sentence that ends with a colon leads to, and the place
-    /// of a failure, in at most `most` bytes; and the rest of the code around a line of it, with
-    /// the sentence that leads to it.
+    /// of a failure, in at most `most` bytes; and the rest of the code around a line of it, with the sentence that leads to
+    /// it.
     pub fn companions(&self, segment: u32, most: usize) -> Range<u32> {
         let number = self.block_of(segment);
         let block = &self.blocks[number as usize];
