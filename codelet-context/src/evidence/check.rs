@@ -56,7 +56,7 @@ pub(crate) struct Check {
     pub(crate) succeeds_with_line: bool,
     /// True if nothing earlier in the line can keep it from running.
     pub(crate) surely_runs: bool,
-    /// True if failure of the line implies failure of the check: it is the last command and surely runs.
+    /// True if failure of the line implies failure of the check: it is the last command, surely runs, and stands in no pipe.
     pub(crate) fails_with_line: bool,
     /// Its index in the last pipeline of the line, and the number of commands in that pipeline.
     in_pipe: Option<(usize, usize)>,
@@ -115,11 +115,12 @@ fn check(commands: &[(Vec<String>, Option<Between>)], kind: CheckKind, at: usize
             .is_some_and(|word| matches!(word.as_str(), "cd" | "export" | "set" | "source"));
         *between == Some(Between::Other) || goes_there
     };
-    let surely_runs = before.all(is_sure);
+    // All commands of a pipe run, but under `pipefail` its status may be that of an earlier one.
+    let runs_on = |command| is_sure(command) || command.1 == Some(Between::Pipe);
     Check {
         kind,
-        surely_runs,
-        fails_with_line: behind.clone().next().is_none() && surely_runs,
+        surely_runs: before.clone().all(runs_on),
+        fails_with_line: behind.clone().next().is_none() && before.all(is_sure),
         succeeds_with_line: behind.all(|between| between == Between::And),
         in_pipe: (at >= begins).then(|| (at - begins, commands.len() - begins)),
     }

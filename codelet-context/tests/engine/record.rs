@@ -254,6 +254,8 @@ fn a_check_that_an_earlier_command_may_have_kept_from_running_says_so() {
     assert!(!told("cargo fmt --check && cargo test", Some(true)));
     assert!(!told("cargo fmt --check; cargo test", None));
     assert!(!told("cd pool && cargo test", Some(false)));
+    assert!(!told("yes | cargo test", None));
+    assert!(told("cargo fmt --check && yes | cargo test", Some(false)));
 }
 
 #[test]
