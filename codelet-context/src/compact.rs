@@ -214,8 +214,8 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Com
             (Some(compaction), limit)
         }
     };
-    if let (Target::Budget(asked), Some(over)) = (options.target, &mut compacted)
-        && over.after.tokens > asked
+    if let (Target::Budget(_), Some(over)) = (options.target, &mut compacted)
+        && limit.is_some_and(|limit| over.after.tokens > limit)
     {
         // If the budget cannot be met, get as close as possible, so that the smallest size reported is achievable.
         let (nearest, _) = begun().run(Some(0));

@@ -87,8 +87,12 @@ impl<'a> Work<'a> {
         let mut beside = self.noted(all.saturating_sub(head.len()) / 2);
         head.push_str(&beside);
         if let Some(written) = self.options.written {
-            let end = written.floor_char_boundary(all.saturating_sub(head.len()));
-            head.push_str(written[..end].trim_end());
+            let most = all.saturating_sub(head.len());
+            let mut text = String::new();
+            for line in written.lines().map(|line| quoting::quotable(line.trim_end())) {
+                push_line(&mut text, &line.unwrap_or_default());
+            }
+            head.push_str(text[..text.floor_char_boundary(most)].trim_end());
             head.push('\n');
             beside.push_str(written);
         }
@@ -219,10 +223,10 @@ impl<'a> Work<'a> {
             .filter(|(block, number)| block.speaker == Speaker::Tool && open[*number as usize])
             .filter(|_| self.reads_back());
         let handles: QuickMap<u32, Handle> = handles
-            .filter_map(|(block, number)| Some((number, self.archive.handle_of(&block.text)?.clone())))
+            .filter_map(|(block, number)| Some((number, self.handle_of(block)?.clone())))
             .collect();
-        let outputs = handles.keys().filter_map(|&number| {
-            let block = &index.blocks[number as usize];
+        let outputs = index.blocks.iter().zip(0..).filter_map(|(block, number)| {
+            handles.get(&number)?;
             let is_gone = !block.kind.is_read_again() && block.segments.len() >= HIDDEN;
             Some((block.call.filter(|_| is_gone)?, number))
         });
@@ -248,6 +252,17 @@ impl<'a> Work<'a> {
             open,
             kept,
         }
+    }
+
+    /// The handle of an output: that of its longest text in the archive.
+    fn handle_of(&self, block: &Block) -> Option<&Handle> {
+        let message = &self.history.messages()[block.message as usize];
+        let Some(Part::ToolResult(result)) = message.parts.get(block.part as usize) else {
+            return self.archive.handle_of(&block.text);
+        };
+        let texts = result.texts().map(|text| &text.body).chain(&result.error);
+        let kept = texts.filter_map(|body| Some((body.len(), self.archive.handle_of(body)?)));
+        kept.max_by_key(|(length, _)| *length).map(|(_, handle)| handle)
     }
 
     /// The achievements of each turn in the record.

@@ -14,20 +14,18 @@ pub(crate) const REASON: &str = "economics";
 const UNUSED: &str = "set aside";
 const QUOTED: &str = "set aside but for these lines";
 
-/// Replaces each text and image of an output with a marker, followed by the lines of that text that `left` returns.
-/// `None` if that would not make it smaller.
-pub(crate) fn masked<'a>(
-    result: &ToolResult,
-    tool: &str,
-    left: impl Fn(&Body) -> &'a str,
-    archive: &mut Archive,
-) -> Option<ToolResult> {
+/// Replaces each text and image of an output with a marker, that of its longest text followed by the lines that are
+/// left. `None` if that would not make it smaller.
+pub(crate) fn masked(result: &ToolResult, tool: &str, mut left: &str, archive: &mut Archive) -> Option<ToolResult> {
+    let longest = result.texts().map(|text| text.body.len()).max();
     let mut masked = result.clone();
     let mut is_smaller = false;
     for block in &mut masked.output {
         let shown = match block {
             Part::Text(text) => {
-                quote_for(text, tool, left(&text.body), archive).or_else(|| marker_for(text, tool, archive))
+                let is_longest = Some(text.body.len()) == longest;
+                let lines = if is_longest { std::mem::take(&mut left) } else { "" };
+                quote_for(text, tool, lines, archive).or_else(|| marker_for(text, tool, archive))
             }
             Part::Image(image) if !image.is_url => {
                 let what = format!("{} image", cut::plain_name(tool));
@@ -100,4 +98,24 @@ pub(crate) fn replaced(message: &Arc<Message>, part: usize, with: ToolResult) ->
         *place = Part::ToolResult(with);
     }
     Arc::new(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_left_of_the_longest_text_whatever_else_the_output_has() {
+        let rows: String = (0..60).map(|row| format!("press {row} waits for its lock\n")).collect();
+        let reminded = format!("{rows}<system-reminder>Be kind.</system-reminder>\n");
+        let mut result = ToolResult::new("a", Some(false), reminded);
+        result.output.push(Part::text("The walnut press is slow.\n".repeat(9)));
+        result.error = Some("stopped".into());
+        let mut archive = Archive::default();
+        let masked = masked(&result, "Bash", "press 7 waits for its lock\n", &mut archive).unwrap();
+        let texts: Vec<&str> = masked.texts().map(|text| text.body.as_str()).collect();
+        assert!(texts[0].ends_with("\npress 7 waits for its lock"), "{texts:?}");
+        assert!(texts[1].starts_with('[') && !texts[1].contains("press 7"), "{texts:?}");
+        assert_eq!(archive.len(), 2);
+    }
 }

@@ -235,7 +235,8 @@ fn kind_of(words: &[String]) -> Option<CheckKind> {
 /// Splits a line into commands, as words, each with the separator after it. Quoted text is one word; a substitution is
 /// part of its word; comments and here-documents are not commands.
 fn commands(line: &str) -> Vec<(Vec<String>, Option<Between>)> {
-    let line = line.split("<<").next().unwrap_or(line);
+    // The last lines of the here-documents that begin behind this line.
+    let mut documents: Vec<String> = Vec::new();
     let mut found: Vec<(Vec<String>, Option<Between>)> = Vec::new();
     let (mut words, mut word): (Vec<String>, Option<String>) = (Vec::new(), None);
     let mut chars = line.chars().peekable();
@@ -263,6 +264,14 @@ fn commands(line: &str) -> Vec<(Vec<String>, Option<Between>)> {
                 while chars.next_if(|c| *c != '\n').is_some() {}
                 continue;
             }
+            '<' if chars.next_if_eq(&'<').is_some() => {
+                if chars.next_if_eq(&'<').is_none() {
+                    while chars.next_if(|c| matches!(c, '-' | ' ' | '\t')).is_some() {}
+                    let end = std::iter::from_fn(|| chars.next_if(|c| !c.is_whitespace() && !";|&>)".contains(*c)));
+                    documents.push(end.filter(|c| !matches!(c, '\'' | '"' | '\\')).collect());
+                }
+                continue;
+            }
             '&' if chars.next_if_eq(&'&').is_some() => Between::And,
             '|' if chars.next_if_eq(&'|').is_some() => Between::Other,
             '|' => {
@@ -287,6 +296,18 @@ fn commands(line: &str) -> Vec<(Vec<String>, Option<Between>)> {
         words.extend(word.take());
         if !words.is_empty() {
             found.push((std::mem::take(&mut words), Some(between)));
+        }
+        let begun = if c == '\n' {
+            std::mem::take(&mut documents)
+        } else {
+            Vec::new()
+        };
+        for end in begun {
+            let mut lines = std::iter::from_fn(|| {
+                chars.peek()?;
+                Some(chars.by_ref().take_while(|c| *c != '\n').collect::<String>())
+            });
+            lines.find(|line| line.trim_start_matches('\t') == end);
         }
     }
     words.extend(word.take());
@@ -343,6 +364,10 @@ mod tests {
             ("echo cargo test", None),
             ("git commit -m 'cargo test'", None),
             ("cat > run.sh <<EOF\ncargo test\nEOF", None),
+            ("cat > a.rs <<'EOF'\nfn main() {}\nEOF\ncargo test", Some(Test)),
+            ("cat <<-EOF | sh && cargo build\n\tcargo test\n\tEOF\n", Some(Build)),
+            ("cat <<A <<B; ls\nA\ncargo test\nB\ncargo clippy", Some(Lint)),
+            ("sed s/a/b/ <<< $x; cargo test", Some(Test)),
             ("# cargo test\nls", None),
             ("grep -rn \"cargo test\" .", None),
         ] {

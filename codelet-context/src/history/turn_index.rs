@@ -44,7 +44,7 @@ impl TurnIndex {
             .iter()
             .filter(|_| is_prompt)
             .filter_map(|part| match part {
-                Part::Text(text) if text.body.len() >= REPEATED => Some(text.body.as_str()),
+                Part::Text(text) if part.is_own_words() && text.body.len() >= REPEATED => Some(text.body.as_str()),
                 _ => None,
             });
         for text in texts {

@@ -1,5 +1,6 @@
 //! The blocks of a history: each of its texts once, with the speaker.
 
+use super::cut;
 use super::kind::{self, CallKind};
 use crate::message::harness;
 use crate::message::{ActionKind, BlockText, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
@@ -167,7 +168,7 @@ const DEEPEST: usize = 16;
 /// The prefix of the names of parameters with the text that a change removes: `old_string`, `oldText`.
 const REPLACED: &str = "old";
 
-/// The hashes of the lines that a change replaces: what of them stands in the new content is not new.
+/// The hashes of the lines and sentences that a change replaces: what of them stands in the new content is not new.
 pub(crate) fn replaced(part: &Part) -> HashSet<u64> {
     let mut lines = HashSet::new();
     if let Part::ToolCall(call) = part
@@ -185,6 +186,10 @@ fn replaced_in(name: &str, value: &Value, depth: usize, lines: &mut HashSet<u64>
     match value {
         _ if name.starts_with(REPLACED) => leaves(value, depth, &|_| true, &mut |text| {
             lines.extend(text.lines().map(|line| hash::bytes(line.trim().as_bytes())));
+            let pieces = cut::pieces(text, true)
+                .into_iter()
+                .map(|piece| &text[piece.start..piece.end]);
+            lines.extend(pieces.map(|piece| hash::bytes(piece.trim().as_bytes())));
         }),
         Value::Array(values) if depth > 0 => {
             values.iter().for_each(|value| replaced_in("", value, depth - 1, lines));

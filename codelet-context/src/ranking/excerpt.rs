@@ -1,7 +1,6 @@
 //! Excerpts of removed outputs: the lines with the most value for continuing.
 
 use crate::ranking::{RankingIndex, Speaker, Task, Weights, choose};
-use crate::text::body::Body;
 use std::collections::HashMap;
 
 /// An excerpt has at most one part in this many of the text: otherwise removing the output would hardly save anything.
@@ -15,8 +14,8 @@ pub(crate) type PartIndex = (u32, u32);
 /// The selected lines of each output.
 #[derive(Debug, Default)]
 pub(crate) struct Excerpts {
-    /// By place: the text and its selected lines.
-    texts: HashMap<PartIndex, (Body, String)>,
+    /// By place.
+    lines: HashMap<PartIndex, String>,
 }
 
 impl Excerpts {
@@ -60,18 +59,15 @@ impl Excerpts {
             let block = &index.blocks[number as usize];
             let (here, behind) = rest.split_at(rest.partition_point(|&segment| segment < block.segments.end));
             rest = behind;
-            let text = quoted(index, number, here, block.text.len() / MOST);
-            excerpts
-                .texts
-                .insert((block.message, block.part), (block.text.clone(), text));
+            let lines = quoted(index, number, here, block.text.len() / MOST);
+            excerpts.lines.insert((block.message, block.part), lines);
         }
         excerpts
     }
 
-    /// The selected lines of a text of the output at this place, each with a line break; empty if there are none.
-    pub fn of(&self, place: PartIndex, text: &Body) -> &str {
-        let found = self.texts.get(&place).filter(|(whole, _)| whole == text);
-        found.map_or("", |(_, lines)| lines)
+    /// The selected lines of the output at this place, each with a line break; empty if there are none.
+    pub fn of(&self, place: PartIndex) -> &str {
+        self.lines.get(&place).map_or("", String::as_str)
     }
 }
 
@@ -138,31 +134,20 @@ mod tests {
         let index = history.ranking();
         let gone = [(2, 0), (4, 0)];
         let excerpts = Excerpts::choose(index, &gone, |_| true, 400);
-        let body = |message: usize| match &history.messages()[message].parts[0] {
-            Part::ToolResult(result) => result.texts().next().map(|text| text.body.clone()),
-            _ => None,
-        };
-        let texts: Vec<&str> = gone
-            .iter()
-            .filter_map(|&place| Some(excerpts.of(place, &body(place.0 as usize)?)))
-            .collect();
+        let texts: Vec<&str> = gone.iter().map(|&place| excerpts.of(place)).collect();
         assert!(texts.iter().map(|text| text.len()).sum::<usize>() <= 400);
         for (number, text) in texts.iter().enumerate() {
             assert!(text.contains(&format!("the lock of press_{number}")), "{text}");
         }
-        assert_eq!(excerpts.of((6, 0), &Body::from("x")), "");
+        assert_eq!(excerpts.of((6, 0)), "");
     }
 
     #[test]
     fn no_more_than_half_of_a_text_is_left() {
         let history = history();
         let excerpts = Excerpts::choose(history.ranking(), &[(2, 0)], |_| true, 1_000_000);
-        let (whole, lines) = &excerpts.texts[&(2, 0)];
-        assert!(
-            lines.len() <= whole.len() / 2 && lines.len() > whole.len() / 3,
-            "{} of {}",
-            lines.len(),
-            whole.len()
-        );
+        let lines = excerpts.of((2, 0)).len();
+        let whole = history.ranking().blocks[2].text.len();
+        assert!(lines <= whole / 2 && lines > whole / 3, "{lines} of {whole}");
     }
 }

@@ -1,6 +1,7 @@
 //! The first words of lines that the engine writes. The writer of summaries, the parser of earlier compactions and the
 //! check on quoted text all use these constants.
 
+use crate::ranking::cut;
 use crate::ranking::look::Beginnings;
 use crate::ranking::look_alike;
 
@@ -76,10 +77,14 @@ const BEGINNINGS: [&str; 39] = [
 
 /// Returns whether a line of an earlier summary, or a sentence of one, is only framing.
 pub(crate) fn is_frame(line: &str) -> bool {
-    line.len() >= NEXT.trim_end().len()
-        && [SUMMARY, RECORD, RECORD_WITH_HANDLES, STANDS, NOTES, STATE, NEXT]
-            .iter()
-            .any(|frame| frame.contains(line))
+    [SUMMARY, RECORD, RECORD_WITH_HANDLES, STANDS, NOTES, STATE, NEXT]
+        .iter()
+        .any(|frame| {
+            let mut sentences = cut::pieces(frame, true)
+                .into_iter()
+                .map(|piece| &frame[piece.start..piece.end]);
+            frame.trim_end() == line || sentences.any(|sentence| sentence == line)
+        })
 }
 
 /// Returns whether a line of an earlier summary says no more: it named a turn, or described what was next at that time.
@@ -115,6 +120,18 @@ pub(crate) fn begins(plain: &str) -> bool {
 mod tests {
     use super::*;
     use crate::ranking::quoting::poses;
+
+    #[test]
+    fn a_word_of_a_frame_is_no_frame() {
+        let is = [
+            "# State",
+            "Summary of the earlier part of this session.",
+            RECORD.trim_end(),
+        ];
+        let is_not = ["session", "error.", "output", "left out"];
+        assert_eq!(is.map(is_frame), [true; 3]);
+        assert_eq!(is_not.map(is_frame), [false; 4]);
+    }
 
     #[test]
     fn every_label_is_one_that_nothing_quoted_may_begin_with() {

@@ -176,19 +176,26 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     page.text
 }
 
-/// The text of the accepted parts of a message on one line, without a harness's tagged text.
+/// The text of the accepted parts of a message on one line, without lines that begin with a tag, as a harness puts them
+/// there, unless all do.
 fn said(message: &Message, counts: impl Fn(&Part) -> bool) -> String {
-    let mut all = String::new();
+    let mut lines = Vec::new();
     for part in message.parts.iter().filter(|part| counts(part)) {
         let Part::Text(text) = part else { continue };
         let plain = harness::without_reminders(text.body.as_str());
-        let said = plain.lines().filter(|line| !line.trim_start().starts_with('<'));
-        for line in said.map(short::words).filter(|line| !line.is_empty()) {
-            all.push_str(if all.is_empty() { "" } else { " " });
-            all.push_str(&line);
-        }
+        lines.extend(
+            plain
+                .lines()
+                .map(short::words)
+                .filter(|line| !line.is_empty())
+                .map(String::from),
+        );
     }
-    all
+    let is_tagged = |line: &String| line.starts_with('<');
+    if !lines.iter().all(is_tagged) {
+        lines.retain(|line| !is_tagged(line));
+    }
+    lines.join(" ")
 }
 
 /// The mark for omitted words.

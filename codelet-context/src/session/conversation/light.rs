@@ -11,7 +11,6 @@ use crate::message::tokens;
 use crate::message::view::View;
 use crate::message::{Message, Part};
 use crate::strategy::thinking_prune;
-use crate::text::body::Body;
 use std::sync::Arc;
 
 impl Conversation {
@@ -40,7 +39,7 @@ impl Conversation {
             if item.call != result.call_id {
                 continue;
             }
-            let left = |body: &Body| excerpts.of(item.place, body);
+            let left = excerpts.of(item.place);
             let mask = trim::masked(result, &item.tool, left, &mut self.view.archive);
             let call = result.call_id.clone();
             self.economy.bulk.remove(candidate.item);
