@@ -17,9 +17,9 @@ pub(crate) mod draft;
 mod fate;
 mod fold;
 mod mended;
-pub(crate) mod notice;
+pub mod notice;
 mod offered;
-pub(crate) mod reminder;
+pub mod reminder;
 mod result;
 mod room;
 pub(crate) mod select;
@@ -48,7 +48,7 @@ use crate::message::{Message, Origin, Part, Role};
 use crate::ranking::Weights;
 use crate::ranking::labels;
 use crate::strategy::{self, StrategyCount, StrategyStats, pairing, thinking_prune};
-use division::{Demand, Division};
+use division::Demand;
 use draft::Draft;
 use fold::Fold;
 use mended::Mended;
@@ -368,13 +368,19 @@ impl<'a> Work<'a> {
         let outputs: Vec<Tokens> = outputs.map(tokens::estimate_part).collect();
         let steps = self.steps_share(budget, last);
         let (mut kept, mut drafts) = self.keep(budget, room::share(budget, steps), last);
-        let division = self.divide(&drafts, budget, (last, &outputs));
+        let is_seen = self.is_seen(last);
+        let demand = Demand {
+            work: &self,
+            drafts: &drafts,
+            outputs: &outputs,
+            is_seen,
+        };
+        let division = demand.divide(budget);
         if let Some(division) = division {
             (kept, drafts) = self.keep(division.budget, division.steps, last);
         }
         let budget = division.map_or(budget, |division| division.budget);
         let output = room::output_cap(budget, self.history.course().size.tokens);
-        let is_seen = self.is_seen(last);
         let limits = room::Limits {
             output,
             last: room::last_cap(outputs, budget, output, is_seen),
@@ -462,20 +468,6 @@ impl<'a> Work<'a> {
         let mut drafts = self.select(kept.start, last);
         self.shorten_offers(&mut drafts, kept.start, budget);
         (kept, drafts)
-    }
-
-    /// Divides the budget between the drafts if the usual shares do not work. The last complete step begins at `last`
-    /// and has outputs of these weights.
-    fn divide(&self, drafts: &[Draft], budget: Tokens, (last, outputs): (usize, &[Tokens])) -> Option<Division> {
-        let demand = Demand {
-            drafts,
-            history: self.history,
-            outputs,
-            is_seen: self.is_seen(last),
-            listed: &|| self.listed(),
-            ending: &self.options.ending(),
-        };
-        demand.divide(budget, self.rise)
     }
 
     /// The standing messages and the last complete step, which begins at `last`, without thinking that no vendor
@@ -581,15 +573,10 @@ impl<'a> Work<'a> {
             }
             let new = Arc::unwrap_or_clone(new);
             if new.parts.len() < draft.parts.len() {
-                // Only thinking is removed; the remaining parts keep their order.
-                let mut left = new.parts.iter().peekable();
-                let old = std::mem::take(&mut draft.message.parts);
-                let mut kept = old.iter().map(|part| match (part, left.peek()) {
-                    (Part::Thinking(_), Some(next)) if *next != part => false,
-                    (Part::Thinking(_), None) => false,
-                    _ => left.next().is_some(),
-                });
-                draft.parts.retain(|_| kept.next() == Some(true));
+                // Only thinking is removed, all of a message.
+                let mut old = draft.message.parts.iter();
+                let mut is_left = || !matches!(old.next(), Some(Part::Thinking(_)));
+                draft.parts.retain(|_| is_left());
             }
             draft.message = new;
         }

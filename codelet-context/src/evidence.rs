@@ -1,4 +1,4 @@
-//! Evidence from calls and their recorded statuses: checks that ran, files that changed, the user's decisions, the
+//! Evidence from calls and their recorded statuses: checks that ran, files that changed, the user's refusals, the
 //! to-do list. It does not interpret the output of programs, with one exception: a test run without its own status
 //! (`says_passed`).
 

@@ -136,81 +136,9 @@ mod summary;
 mod text;
 
 pub use budget::{breaks, economics, policy, price, tracker, usage};
+pub use compact::{notice, reminder};
 pub use evidence::{anchor, facts, pipe};
+pub use message::{cut, exchange, note, pin, recall, refusal, todo, tokens, turn, validate, view};
 pub use session::{conversation, inspect};
 pub use summary::summary_request;
 pub use text::body;
-
-/// Tool names for display, sanitised so that they cannot pose as anything else.
-pub mod cut {
-    pub use crate::message::cut::plain_name;
-}
-
-/// The matching of results with calls.
-pub mod exchange {
-    pub use crate::message::exchange::Calls;
-}
-
-/// The model's notes: one line each for a decision, a finding or an abandoned approach.
-pub mod note {
-    pub use crate::message::note::{Note, NoteKind};
-}
-
-/// The notice: the report of a compaction to the user, on one line, with warnings below it.
-pub mod notice {
-    pub use crate::compact::notice::{Notice, smaller, took};
-}
-
-/// The user's pins, which every compaction keeps, and the notes that the user dropped.
-pub mod pin {
-    pub use crate::message::pin::Pin;
-}
-
-/// The archive of removed content, and the handles for reading it back.
-pub mod recall {
-    pub use crate::message::recall::{Archive, Handle, Removed};
-}
-
-/// Refused calls: who refused them, and the user's words with the refusal.
-///
-/// The reader of a recording, or the code that runs a session, sets
-/// [`ToolResult::refusal`](crate::message::ToolResult::refusal) from a field of the harness. Tool output never decides
-/// this: a page, a file or a program can imitate any refusal.
-pub mod refusal {
-    pub use crate::message::refusal::{NOT_RUN, PREFACE, RefusedBy, answer, by_user, is_posed, told_in, words_in};
-}
-
-/// Context for the model besides the conversation, one current text of each kind.
-pub mod reminder {
-    pub use crate::compact::reminder::{current, escape, render, update};
-}
-
-/// The to-do list, from the calls that maintain it.
-pub mod todo {
-    pub use crate::message::todo::{TodoItem, TodoList, TodoState, is_whole};
-}
-
-/// Token estimates, for use before a provider has counted.
-pub mod tokens {
-    pub use crate::message::tokens::{Tokens, bytes_in, estimate_bytes, estimate_message, estimate_part};
-}
-
-/// Turns and steps: ranges of the history, never copies of it.
-pub mod turn {
-    pub use crate::message::turn::{Turn, turns};
-}
-
-/// The request rules of all vendors together, checked on the view from which a request is written.
-///
-/// A writer merges adjacent user messages if its vendor requires it, hoists the system prompt and leaves out thinking
-/// of other vendors, and call ids are converted for a vendor before writing, so none of these is a violation here. The
-/// type guarantees that parameters are an object. The rules are those that vendors document or enforce by refusing
-/// requests.
-pub mod validate {
-    pub use crate::message::validate::{Violation, validate};
-}
-
-/// The view of the history that would be sent to the model.
-pub mod view {
-    pub use crate::message::view::View;
-}

@@ -4,28 +4,27 @@
 //! and texts are shared [`Body`]s, so nothing is flattened or re-serialised on the way.
 
 mod action;
-pub(crate) mod cut;
-pub(crate) mod exchange;
+pub mod cut;
+pub mod exchange;
 mod extra;
 pub(crate) mod files;
 pub(crate) mod harness;
-pub(crate) mod note;
+pub mod note;
 mod parameters;
 mod patch;
 pub(crate) mod pending;
-pub(crate) mod pin;
-pub(crate) mod recall;
-pub(crate) mod refusal;
-pub(crate) mod todo;
-pub(crate) mod tokens;
-pub(crate) mod turn;
-pub(crate) mod validate;
-pub(crate) mod view;
+pub mod pin;
+pub mod recall;
+pub mod refusal;
+pub mod todo;
+pub mod tokens;
+pub mod turn;
+pub mod validate;
+pub mod view;
 
 pub use action::{Action, ActionKind, ChangeKind};
 pub use extra::Extra;
 pub use parameters::Parameters;
-pub(crate) use parameters::values_within;
 
 use crate::message::recall::Handle;
 use crate::message::refusal::RefusedBy;

@@ -33,7 +33,7 @@ pub(crate) use block::{Block, Speaker};
 pub use features::FEATURES;
 pub(crate) use focus::Focus;
 pub(crate) use index::RankingIndex;
-pub(crate) use kind::plain_command;
+pub(crate) use kind::{CallKind, plain_command};
 pub(crate) use look::evident_lines;
 pub(crate) use pack::{Opened, Packing, Task, choose};
 pub use samples::Sample;

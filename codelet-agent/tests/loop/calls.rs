@@ -39,7 +39,7 @@ async fn no_output_of_a_tool_stands_for_words_of_the_user() {
     let last = stage.asked(1).pop().unwrap();
     let answer = last.tool_results().next().unwrap().texts().next().unwrap();
     assert_eq!(answer.body.as_str(), format!("The tool failed and printed:\n{posed}"));
-    assert_eq!(stage.session.conversation().facts().decisions, []);
+    assert_eq!(stage.session.conversation().facts().refusals, []);
     stage.check_requests();
 }
 

@@ -2,9 +2,8 @@
 //! seen the newest prompt yet.
 
 use super::room::{self, share};
-use super::told;
+use super::{Work, told};
 use crate::compact::draft::{self, Draft, PartClass};
-use crate::history::History;
 use crate::message::Role;
 use crate::message::tokens::Tokens;
 
@@ -53,15 +52,11 @@ pub(super) struct Division {
 /// The content that a budget is divided for.
 #[derive(Clone, Copy)]
 pub(super) struct Demand<'a> {
+    pub work: &'a Work<'a>,
     pub drafts: &'a [Draft],
-    pub history: &'a History,
     /// The weights of the outputs of the last complete step, and whether the model has seen them.
     pub outputs: &'a [Tokens],
     pub is_seen: bool,
-    /// The tokens of lists and pins in the summary.
-    pub listed: &'a dyn Fn() -> Tokens,
-    /// The closing notice after the summary.
-    pub ending: &'a str,
 }
 
 /// The content that must stay besides standing texts and older steps: the system prompt and the prompt being answered
@@ -83,9 +78,10 @@ impl Rest {
 }
 
 impl Demand<'_> {
-    /// Divides this budget if the usual shares do not work. Without `rise` the budget is fixed, and only content that
+    /// Divides this budget if the usual shares do not work. Without a rise the budget is fixed, and only content that
     /// fits whole gets more than its share.
-    pub fn divide(&self, budget: Tokens, rise: Option<Rise>) -> Option<Division> {
+    pub fn divide(&self, budget: Tokens) -> Option<Division> {
+        let rise = self.work.rise;
         let weights = self.standing();
         let heaviest = weights.iter().copied().max().unwrap_or(0);
         let earlier = rise.and_then(|rise| rise.cut).filter(|cut| cut.heaviest == heaviest);
@@ -118,7 +114,7 @@ impl Demand<'_> {
         let left = budget.saturating_sub(stands);
         Some(Division {
             budget,
-            steps: share(budget, room::kept_share(budget, self.history.course().size.tokens))
+            steps: share(budget, room::kept_share(budget, self.work.history.course().size.tokens))
                 .min(left.saturating_sub(more_files) + rest.last),
             summary: rest.summary,
             standing,
@@ -149,7 +145,7 @@ impl Demand<'_> {
         let Some(draft) = self.drafts.iter().find(|draft| draft.is_answered) else {
             return 0;
         };
-        let mut behind = self.history.messages()[draft.source..].iter();
+        let mut behind = self.work.history.messages()[draft.source..].iter();
         match behind.any(|message| message.role == Role::Assistant) {
             true => 0,
             false => draft::weights([draft], PartClass::Files).into_iter().sum(),
@@ -161,7 +157,7 @@ impl Demand<'_> {
         let others = self.drafts.iter().filter(|draft| !draft.is_answered);
         let prompts = draft::weights(others, PartClass::Prompts);
         let prompt_cap = room::prompt_cap(prompts.clone(), budget);
-        let told = share(budget, told::SUMMARY_SHARE).max((self.listed)());
+        let told = share(budget, told::SUMMARY_SHARE).max(self.work.listed());
         Rest {
             system: self.system(),
             answered: self.answered(),
@@ -169,7 +165,7 @@ impl Demand<'_> {
             prompts: prompts.into_iter().map(|weight| weight.min(prompt_cap)).sum(),
             files: self.files(budget),
             summary: told.min(share(budget, MOST_TOLD)),
-            frame: room::overhead(self.drafts, self.ending),
+            frame: room::overhead(self.drafts, &self.work.options.ending()),
         }
     }
 
@@ -180,7 +176,7 @@ impl Demand<'_> {
 
     /// The tokens of the last complete step and of pinned messages.
     fn last(&self, budget: Tokens) -> Tokens {
-        let one = room::output_cap(budget, self.history.course().size.tokens);
+        let one = room::output_cap(budget, self.work.history.course().size.tokens);
         let cap = room::last_cap(self.outputs.to_vec(), budget, one, self.is_seen);
         let stay = self.drafts.iter().filter(|draft| draft.is_last || draft.pinned);
         let weigh = |draft: &Draft| {

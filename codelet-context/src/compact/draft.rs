@@ -136,30 +136,13 @@ impl PartClass {
     }
 }
 
-/// Shortens the parts of a class to at most `cap` tokens each, as far as markers allow. The whole of each goes into the
-/// archive.
+/// Shortens the parts of a class with more than `cap` tokens to these, as far as markers allow, and outputs of reads to
+/// `reads`. The whole of each goes into the archive.
 pub(crate) fn shorten<'a>(
     drafts: impl IntoIterator<Item = &'a mut Draft>,
     class: PartClass,
     cap: Tokens,
-    archive: &mut Archive,
-) {
-    shorten_each(drafts, class, cap, |_| cap, archive);
-}
-
-/// Shortens outputs of more than `cap` tokens: to `cap`, and those of reads to their markers, since the two ends of a
-/// file say little and one call brings it back.
-pub(crate) fn shorten_outputs<'a>(drafts: impl IntoIterator<Item = &'a mut Draft>, cap: Tokens, archive: &mut Archive) {
-    let room = |kind| if kind == ActionKind::Read { 0 } else { cap };
-    shorten_each(drafts, PartClass::Results, cap, room, archive);
-}
-
-/// Shortens the parts of a class with more than `cap` tokens to `room`, which depends on the kind of call for outputs.
-fn shorten_each<'a>(
-    drafts: impl IntoIterator<Item = &'a mut Draft>,
-    class: PartClass,
-    cap: Tokens,
-    room: impl Fn(ActionKind) -> Tokens,
+    reads: Tokens,
     archive: &mut Archive,
 ) {
     // By call id.
@@ -179,8 +162,9 @@ fn shorten_each<'a>(
                     Part::ToolResult(result) => tools.get(&result.call_id),
                     _ => None,
                 };
-                let kind = tool.map_or(ActionKind::Other, |(_, kind)| *kind);
-                shorten_part(part, room(kind), tool.map(|(tool, _)| &**tool), archive);
+                let is_read = tool.is_some_and(|(_, kind)| *kind == ActionKind::Read);
+                let room = if is_read { reads } else { cap };
+                shorten_part(part, room, tool.map(|(tool, _)| &**tool), archive);
             }
         }
     }

@@ -113,23 +113,16 @@ impl Said {
         // A cut text is whole in the source; the marker of an image or a file corresponds to no text there.
         let mut words = Vec::new();
         let mut shown = Vec::new();
-        let mut left = Vec::new();
-        let parts = std::mem::take(&mut draft.message.parts);
-        for (part, &number) in parts.into_iter().zip(&draft.parts) {
+        draft.retain(|number, part| {
             match (part, &source.parts[number as usize]) {
-                (Part::Text(text), _) if !is_prompt(&text) => {
-                    left.push(number);
-                    draft.message.parts.push(Part::Text(text));
-                }
+                (Part::Text(text), _) if !is_prompt(text) => return true,
                 (Part::Text(_), Part::Text(whole)) => words.push(whole.body.clone()),
-                (Part::Text(marker), _) => shown.push(marker.body),
-                (other, _) => {
-                    left.push(number);
-                    draft.message.parts.push(other);
-                }
+                (Part::Text(marker), _) => shown.push(marker.body.clone()),
+                _ => return true,
             }
-        }
-        (draft.parts, draft.message.bare) = (left, false);
+            false
+        });
+        draft.message.bare = false;
         if let ([text], []) = (&words[..], &shown[..])
             && let Some((prompts, quotes)) = earlier(text.as_str())
         {

@@ -3,7 +3,7 @@
 use crate::message::harness::TAG;
 use crate::message::view::View;
 use crate::message::{Message, Origin, Part, ReminderKind, Role, Text};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl ReminderKind {
@@ -122,19 +122,19 @@ pub fn update(messages: &[Arc<Message>], contents: &[(ReminderKind, &str)]) -> O
 /// first of their kind, the others just before the newest prompt. To be called at an edit point only. Removed reminders
 /// go into the view's archive. Idempotent; a view with nothing out of place stays unchanged.
 pub(crate) fn settle(view: &mut View) {
-    for kind in ReminderKind::ALL {
-        let places = places(view.messages.iter().enumerate(), kind);
-        let Some(&(message, part)) = places.last() else {
-            continue;
-        };
-        let Some(text) = reminder(&view.messages[message].parts[part], kind) else {
-            continue;
-        };
-        let text = without_note(text, kind);
-        if kind.is_at_head() {
-            settle_at_head(view, &places, text);
-        } else {
-            settle_before_prompt(view, &places, text);
+    let all: Vec<usize> = (0..view.messages.len()).collect();
+    let Settlement { gone, replaced } = settlement(&view.messages, &all);
+    for ((message, part), text) in replaced {
+        keep(view, message, part);
+        view.edit(message).parts[part] = Part::Text(text);
+    }
+    for &(message, part) in &gone {
+        keep(view, message, part);
+    }
+    gone.into_iter().rev().for_each(|place| remove(view, place));
+    for kind in ReminderKind::ALL.into_iter().filter(|kind| !kind.is_at_head()) {
+        if let Some(only) = places(view.messages.iter().enumerate(), kind).pop() {
+            move_before_prompt(view, only, kind);
         }
     }
 }
@@ -143,9 +143,9 @@ pub(crate) fn settle(view: &mut View) {
 #[derive(Default)]
 pub(crate) struct Settlement {
     /// The message and part of superseded reminders.
-    pub gone: HashSet<(usize, usize)>,
+    pub gone: BTreeSet<(usize, usize)>,
     /// The message and part of reminders that the current text replaces.
-    pub replaced: HashMap<(usize, usize), Text>,
+    pub replaced: BTreeMap<(usize, usize), Text>,
 }
 
 /// Computes the result of [`settle`] for these messages without moving reminders to the newest prompt. For rebuilding a
@@ -193,34 +193,24 @@ fn without_note(text: &Text, kind: ReminderKind) -> Text {
     text
 }
 
-fn settle_at_head(view: &mut View, places: &[(usize, usize)], text: Text) {
-    let Some((&(message, part), later)) = places.split_first() else {
-        return;
-    };
-    let shown = &view.messages[message].parts[part];
-    if *shown != Part::Text(text.clone()) {
-        keep(view, message, part);
-        view.edit(message).parts[part] = Part::Text(text);
-    }
-    remove(view, later);
-}
-
-fn settle_before_prompt(view: &mut View, places: &[(usize, usize)], text: Text) {
+/// Moves the only reminder of a kind, which is here, before the newest prompt.
+fn move_before_prompt(view: &mut View, only: (usize, usize), kind: ReminderKind) {
     let Some(prompt) = view.messages.iter().rposition(|message| message.is_prompt()) else {
         return;
     };
-    let before = |(message, _): &(usize, usize)| {
-        // In the prompt's own message, or in a message of reminders directly before it.
-        *message == prompt
-            || (*message < prompt && view.messages[*message..prompt].iter().all(|m| is_only_reminders(m)))
+    let (message, part) = only;
+    let Part::Text(shown) = &view.messages[message].parts[part] else {
+        return;
     };
-    if let [only] = places
-        && before(only)
-        && view.messages[only.0].parts[only.1] == Part::Text(text.clone())
-    {
+    let text = without_note(shown, kind);
+    // In the prompt's own message, or in a message of reminders directly before it.
+    let is_before =
+        message == prompt || message < prompt && view.messages[message..prompt].iter().all(|m| is_only_reminders(m));
+    if is_before && text == *shown {
         return;
     }
-    remove(view, places);
+    keep(view, message, part);
+    remove(view, only);
     let Some(prompt) = view.messages.iter().rposition(|message| message.is_prompt()) else {
         return;
     };
@@ -243,32 +233,12 @@ fn is_changing_only(message: &Message) -> bool {
     is_only_reminders(message) && message.parts.iter().all(changing)
 }
 
-/// Removes parts, given in order, and the messages that become empty.
-fn remove(view: &mut View, places: &[(usize, usize)]) {
-    for &(message, part) in places {
-        keep(view, message, part);
+/// Removes a part, and its message if that becomes empty.
+fn remove(view: &mut View, (message, part): (usize, usize)) {
+    view.edit(message).parts.remove(part);
+    if view.messages[message].parts.is_empty() {
+        view.messages.remove(message);
     }
-    let mut emptied = Vec::new();
-    for places in places.chunk_by(|a, b| a.0 == b.0) {
-        let message = places[0].0;
-        let mut going = places.iter().map(|(_, part)| *part).peekable();
-        let mut at = 0;
-        view.edit(message).parts.retain(|_| {
-            let goes = going.next_if_eq(&at).is_some();
-            at += 1;
-            !goes
-        });
-        if view.messages[message].parts.is_empty() {
-            emptied.push(message);
-        }
-    }
-    let mut going = emptied.into_iter().peekable();
-    let mut at = 0;
-    view.messages.retain(|_| {
-        let goes = going.next_if_eq(&at).is_some();
-        at += 1;
-        !goes
-    });
 }
 
 fn keep(view: &mut View, message: usize, part: usize) {

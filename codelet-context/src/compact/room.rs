@@ -70,12 +70,14 @@ impl Reach {
 
     fn shorten(self, drafts: &mut [Draft], class: PartClass, cap: Tokens, archive: &mut Archive) {
         let within = drafts.iter_mut().filter(|draft| self.holds(draft));
-        draft::shorten(within, class, cap, archive);
+        draft::shorten(within, class, cap, cap, archive);
     }
 
+    /// Shortens outputs, and those of reads to their markers: the two ends of a file say little, and one call brings it
+    /// back.
     fn shorten_outputs(self, drafts: &mut [Draft], cap: Tokens, archive: &mut Archive) {
         let within = drafts.iter_mut().filter(|draft| self.holds(draft));
-        draft::shorten_outputs(within, cap, archive);
+        draft::shorten(within, PartClass::Results, cap, 0, archive);
     }
 }
 
@@ -210,7 +212,7 @@ pub fn shorten_to_the_end<'a>(drafts: impl Iterator<Item = &'a mut Draft>, archi
         .into_iter()
         .chain([PartClass::Standing, PartClass::Files])
     {
-        draft::shorten(drafts.iter_mut().map(|draft| &mut **draft), class, 0, archive);
+        draft::shorten(drafts.iter_mut().map(|draft| &mut **draft), class, 0, 0, archive);
     }
 }
 
@@ -259,7 +261,7 @@ fn files_give_way(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) {
             break;
         }
         all -= weight_of([&drafts[at]], PartClass::Files);
-        draft::shorten([&mut drafts[at]], PartClass::Files, 0, archive);
+        draft::shorten([&mut drafts[at]], PartClass::Files, 0, 0, archive);
         all += weight_of([&drafts[at]], PartClass::Files);
     }
 }

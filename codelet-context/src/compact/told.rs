@@ -10,7 +10,7 @@ use crate::message::tokens::{self, Tokens};
 use crate::message::{ActionKind, Part, cut};
 use crate::ranking::labels;
 use crate::ranking::quoting;
-use crate::ranking::{Block, Focus, Speaker, Weights};
+use crate::ranking::{Block, CallKind, Focus, Speaker, Weights};
 use crate::summary::record::{HIDDEN, Known, Record};
 use crate::summary::state;
 use crate::text::body::Body;
@@ -144,8 +144,9 @@ impl<'a> Work<'a> {
         let index = self.history.ranking();
         let is_note = |(block, number): (&Block, u32)| {
             let call = &index.blocks[block.call.unwrap_or(number) as usize];
-            let part = &self.history.messages()[call.message as usize].parts[call.part as usize];
-            matches!(part, Part::ToolCall(call) if call.action.kind == ActionKind::Note)
+            let part = || &self.history.messages()[call.message as usize].parts[call.part as usize];
+            call.kind == CallKind::Todo
+                && matches!(part(), Part::ToolCall(call) if call.action.kind == ActionKind::Note)
         };
         // Notes are listed separately.
         let mut open: Vec<bool> = index.blocks.iter().zip(0..).map(|block| !is_note(block)).collect();
@@ -199,9 +200,8 @@ impl<'a> Work<'a> {
         let mut room = bytes / COMMENTS_SHARE;
         for (number, block) in index.blocks.iter().enumerate().rev() {
             let is_told = block.speaker == Speaker::Tool && open[number] && !kept[number];
-            let Some(at) = refusal::comment_at(block.text.as_str()).filter(|_| is_told) else {
-                continue;
-            };
+            let comment = is_told.then(|| refusal::comment_at(block.text.as_str()));
+            let Some(at) = comment.flatten() else { continue };
             let lines = index.segments_outside(number as u32, 0..at);
             let lines: Vec<u32> = lines.filter(|line| index.segments[*line as usize].bytes > 0).collect();
             let bytes = lines

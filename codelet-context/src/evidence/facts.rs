@@ -4,15 +4,15 @@ use super::check::{self, Check, CheckKind};
 use crate::message::note::Notes;
 use crate::message::refusal::RefusedBy;
 use crate::message::todo::TodoList;
-use crate::message::{ActionKind, ChangeKind, ToolCall, ToolResult, values_within};
+use crate::message::{ActionKind, ChangeKind, ToolCall, ToolResult};
 use codelet_text::short::clip_bytes;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// The number of newest files that are searched for a touched path; an older one is listed twice.
 const FILES: usize = 256;
-/// The number of newest decisions that are kept, and the maximum bytes of a question or an answer.
-const DECISIONS: usize = 20;
+/// The number of newest refusals that are kept, and the maximum bytes of a call or of the user's words.
+const REFUSALS: usize = 20;
 const WORDS: usize = 600;
 
 /// The facts about a conversation so far.
@@ -24,8 +24,8 @@ pub struct Facts {
     pub checks: Vec<CheckRun>,
     /// True if a commit was made.
     pub(crate) has_commit: bool,
-    /// The user's answers to questions, and the calls that the user refused and did not permit later, newest last.
-    pub decisions: Vec<Decision>,
+    /// The calls that the user refused and did not permit later, newest last.
+    pub refusals: Vec<RefusedCall>,
     /// The to-do list.
     pub(crate) todo: TodoList,
     /// The model's notes.
@@ -62,15 +62,13 @@ pub struct CheckRun {
     pub(crate) changes_since: usize,
 }
 
-/// A decision of the user, on a question or on a call.
+/// A call that the user refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Decision {
-    /// The question or the call.
-    pub question: String,
-    /// The user's words; may be empty if a call was refused.
-    pub answer: String,
-    /// True if the user refused the call.
-    pub is_refusal: bool,
+pub struct RefusedCall {
+    /// The call in one line.
+    pub call: String,
+    /// The user's words; may be empty.
+    pub words: String,
 }
 
 impl Facts {
@@ -78,7 +76,7 @@ impl Facts {
     pub(super) fn take(&mut self, call: &ToolCall, checks: &[Check], result: &ToolResult, place: (usize, usize)) {
         if let Some(refusal) = &result.refusal {
             if let RefusedBy::User(words) = refusal {
-                self.decide(described(call), words, true);
+                self.refused(described(call), words);
             }
             return;
         }
@@ -91,11 +89,6 @@ impl Facts {
             _ if has_failed && action.kind != ActionKind::Command => {}
             ActionKind::Todo => self.todo.take(&call.parameters),
             ActionKind::Note => self.notes.take(&call.parameters),
-            ActionKind::Ask => {
-                let mut texts = result.texts().map(|text| text.body.as_str());
-                let answer = texts.find(|text| !text.trim().is_empty());
-                self.decide(asked(call), answer.unwrap_or_default(), false);
-            }
             ActionKind::Read => action.paths.iter().for_each(|path| self.touch(path, false)),
             ActionKind::Change => self.changed(&action.paths, action.change != ChangeKind::Removes),
             ActionKind::Command => {
@@ -140,7 +133,7 @@ impl Facts {
     /// Drops refusals that the user has since reversed: of the same call, or of any request for approval with the same
     /// tool, whatever it proposes now.
     fn settle(&mut self, call: &ToolCall) {
-        if !self.decisions.iter().any(|decision| decision.is_refusal) {
+        if self.refusals.is_empty() {
             return;
         }
         let made = described(call);
@@ -149,8 +142,7 @@ impl Facts {
             ActionKind::Ask => tool(refused) == tool(&made),
             _ => refused == clip_bytes(&made, WORDS),
         };
-        self.decisions
-            .retain(|decision| !decision.is_refusal || !is_made(&decision.question));
+        self.refusals.retain(|refusal| !is_made(&refusal.call));
     }
 
     /// Records that files were changed, and whether they exist afterwards.
@@ -175,27 +167,15 @@ impl Facts {
         });
     }
 
-    fn decide(&mut self, question: String, answer: &str, is_refusal: bool) {
-        if self.decisions.len() == DECISIONS {
-            self.decisions.remove(0);
+    fn refused(&mut self, call: String, words: &str) {
+        if self.refusals.len() == REFUSALS {
+            self.refusals.remove(0);
         }
-        self.decisions.push(Decision {
-            question: clip_bytes(&question, WORDS).into_owned(),
-            answer: clip_bytes(answer.trim(), WORDS).into_owned(),
-            is_refusal,
+        self.refusals.push(RefusedCall {
+            call: clip_bytes(&call, WORDS).into_owned(),
+            words: clip_bytes(words.trim(), WORDS).into_owned(),
         });
     }
-}
-
-/// The question to the user: the questions of a call, or its longest text.
-fn asked(call: &ToolCall) -> String {
-    let map = call.parameters.as_map();
-    let of = |value: &Value| value.get("question").and_then(Value::as_str).map(str::to_owned);
-    if let Some(Value::Array(questions)) = map.get("questions") {
-        return questions.iter().filter_map(of).collect::<Vec<_>>().join(" / ");
-    }
-    let texts = values_within(map).filter_map(Value::as_str);
-    texts.max_by_key(|text| text.len()).unwrap_or_default().to_owned()
 }
 
 /// Describes a call in one line: the tool with its command, path or first text.

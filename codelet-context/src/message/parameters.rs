@@ -5,13 +5,6 @@ use crate::text::hash;
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 
-/// The values of an object, followed by those of the objects in it: many tools wrap their arguments or their answers in
-/// a nested object.
-pub(crate) fn values_within(object: &Map<String, Value>) -> impl Iterator<Item = &Value> {
-    let inner = object.values().filter_map(Value::as_object).flat_map(Map::values);
-    object.values().chain(inner)
-}
-
 /// The parameters of a call: a JSON object, shared and immutable.
 #[derive(Clone)]
 pub struct Parameters(Arc<Fields>);

@@ -55,7 +55,7 @@ pub fn words_in(answer: &str) -> Option<&str> {
 }
 
 /// The position in such an answer of the words that introduce the user's comment; `None` without one.
-pub fn comment_at(answer: &str) -> Option<usize> {
+pub(crate) fn comment_at(answer: &str) -> Option<usize> {
     let (rest, before, _) = taken_apart(answer)?;
     let at = introduced(rest, before)?;
     Some(answer.len() - rest.len() + at)

@@ -9,9 +9,8 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Turn(pub Range<usize>);
 
-/// A reply of the model and the results of its tool calls, as a range of messages.
-#[derive(Clone, PartialEq, Eq, Debug, Hash)]
-pub(crate) struct Step(pub(crate) Range<usize>);
+/// A reply of the model and the results of its tool calls, as a range of messages like that of a turn.
+pub(crate) type Step = Turn;
 
 /// The turns and steps of the messages so far; see [`turns`] and [`steps`].
 #[derive(Clone, Default)]
@@ -33,31 +32,19 @@ impl Course {
         let begins = (is_reply && self.turns.is_empty()) || (!self.is_unanswered && is_prompt);
         let begins_apart = begins || !self.turns.is_empty() && is_prompt && self.was_prompt;
         self.is_unanswered = !is_reply && (self.is_unanswered || begins);
-        lengthen(&mut self.turns, begins, at, |turn| &mut turn.0, Turn);
-        lengthen(&mut self.apart, begins_apart, at, |turn| &mut turn.0, Turn);
-        lengthen(
-            &mut self.steps,
-            is_reply && !self.was_reply,
-            at,
-            |step| &mut step.0,
-            Step,
-        );
+        lengthen(&mut self.turns, begins, at);
+        lengthen(&mut self.apart, begins_apart, at);
+        lengthen(&mut self.steps, is_reply && !self.was_reply, at);
         (self.was_reply, self.was_prompt) = (is_reply, is_prompt);
     }
 }
 
-/// Extends the last of these spans with the message at `at`, or begins another span with it.
-fn lengthen<T>(
-    spans: &mut Vec<T>,
-    begins: bool,
-    at: usize,
-    range: fn(&mut T) -> &mut Range<usize>,
-    new: fn(Range<usize>) -> T,
-) {
+/// Extends the last of these with the message at `at`, or begins another one with it.
+fn lengthen(spans: &mut Vec<Turn>, begins: bool, at: usize) {
     if begins {
-        spans.push(new(at..at + 1));
+        spans.push(Turn(at..at + 1));
     } else if let Some(last) = spans.last_mut() {
-        range(last).end = at + 1;
+        last.0.end = at + 1;
     }
 }
 
@@ -232,7 +219,7 @@ pub(crate) mod tests {
     #[test]
     fn a_range_beyond_the_end_is_shortened() {
         let messages = conversation("pcra");
-        assert_eq!(steps(&messages, 1..99), [Step(1..3), Step(3..4)]);
+        assert_eq!(steps(&messages, 1..99), [Turn(1..3), Turn(3..4)]);
         assert_eq!(steps(&messages, 50..99), []);
     }
 

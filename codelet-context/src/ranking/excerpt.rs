@@ -53,13 +53,9 @@ impl Excerpts {
             focus: None,
         };
         let taken = choose(&task, bytes);
-        let mut rest = &taken[..];
-        while let [first, ..] = *rest {
-            let number = index.block_of(first);
+        for (number, segments) in index.by_block(&taken) {
             let block = &index.blocks[number as usize];
-            let (here, behind) = rest.split_at(rest.partition_point(|&segment| segment < block.segments.end));
-            rest = behind;
-            let lines = quoted(index, number, here, block.text.len() / MOST);
+            let lines = quoted(index, number, segments, block.text.len() / MOST);
             excerpts.lines.insert((block.message, block.part), lines);
         }
         excerpts

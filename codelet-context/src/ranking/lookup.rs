@@ -154,6 +154,12 @@ impl RankingIndex {
         messages.len()
     }
 
+    /// Ascending segments, by block.
+    pub fn by_block<'a>(&'a self, segments: &'a [u32]) -> impl Iterator<Item = (u32, &'a [u32])> {
+        let blocks = segments.chunk_by(|&before, &next| self.block_of(before) == self.block_of(next));
+        blocks.map(|segments| (self.block_of(segments[0]), segments))
+    }
+
     /// The block that contains a segment.
     pub fn block_of(&self, segment: u32) -> u32 {
         self.blocks.partition_point(|block| block.segments.end <= segment) as u32

@@ -49,11 +49,22 @@ pub(crate) struct Opened {
     pub turns: Vec<bool>,
 }
 
-/// The part of that state on which the frame of a block depends.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Open {
-    Unknown,
-    Known { turn: bool, call: bool },
+/// An examined segment, with what its gain is computed from, which stands too far apart in the index to be looked up
+/// again and again.
+#[derive(Clone, Copy)]
+struct Examined {
+    segment: u32,
+    block: u32,
+    worth: f32,
+    /// The beginning of its words in the list of all words, and their number.
+    words: u32,
+    count: u16,
+    /// The bytes of its quoted form.
+    bytes: u16,
+    /// The rarity of its words, together.
+    all: f32,
+    /// The number of selected segments when its gain was computed: until the next one, the gain is exact.
+    selected: u32,
 }
 
 /// Selects segments in one pass; returns them in ascending order.
@@ -84,11 +95,12 @@ pub(crate) struct Packing<'a> {
     new: Vec<f32>,
     covered: Vec<u32>,
     opened: Opened,
+    examined: Vec<Examined>,
     queue: Queue,
     /// Hashes of selected lines that are repetitions.
     said: ByHash<()>,
-    /// By block: the size of its frame, and the state from which that was computed.
-    frames: Vec<(Open, u32)>,
+    /// By block: the size of its frame, and whether its turn and its call were open when that was computed.
+    frames: Vec<Option<((bool, bool), u32)>>,
     /// The scores by segment, each with the rarity of its words, together.
     scores: Vec<(f32, f32)>,
     /// By block: true if it belongs to a file in the user's focus; empty without a focus.
@@ -116,10 +128,11 @@ impl<'a> Packing<'a> {
                 blocks: vec![false; index.blocks.len()],
                 turns: vec![false; index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
             },
+            examined: Vec::new(),
             queue: Queue::of(&index.blocks, &levels),
             scores,
             said: ByHash::default(),
-            frames: vec![(Open::Unknown, 0); index.blocks.len()],
+            frames: vec![None; index.blocks.len()],
             named: task.focus.map_or_else(Vec::new, names_file),
             order: Vec::new(),
         };
@@ -135,22 +148,23 @@ impl<'a> Packing<'a> {
         let (mut room, taken) = (bytes, self.order.len());
         let mut too_large = Vec::new();
         while self.peek().is_some()
-            && let Some(mut next) = self.queue.pop()
+            && let Some(waiting) = self.queue.pop()
         {
+            let next = self.examined[waiting.number as usize];
             let (gain, cost) = match next.selected == self.order.len() as u32 {
-                true => (next.gain, self.cost(&next)),
+                true => (waiting.gain(), self.cost(&next)),
                 false => self.gain(&next),
             };
-            if gain < next.gain && self.peek().is_some_and(|other| gain < other.gain) {
-                (next.gain, next.selected) = (gain, self.order.len() as u32);
-                self.queue.push(next);
+            if gain < waiting.gain() && self.peek().is_some_and(|other| gain < other.gain()) {
+                self.examined[waiting.number as usize].selected = self.order.len() as u32;
+                self.queue.push(Waiting::new(gain, next.segment, waiting.number));
                 continue;
             }
             if self.is_taken_again(&next) {
                 continue;
             }
             if cost > room {
-                too_large.push(next);
+                too_large.push(waiting);
                 if too_large.len() == PATIENCE {
                     break;
                 }
@@ -181,26 +195,25 @@ impl<'a> Packing<'a> {
     }
 
     /// The candidate with the highest gain.
-    fn peek(&mut self) -> Option<&Waiting> {
+    fn peek(&mut self) -> Option<Waiting> {
         while self.queue.peek().is_none() {
             for (segment, block) in self.queue.lower()? {
-                let mut next = self.unexamined(segment, block);
-                (next.gain, _) = self.gain(&next);
-                self.queue.push(next);
+                let next = self.examine(segment, block);
+                let (gain, _) = self.gain(&next);
+                self.queue.push(Waiting::new(gain, segment, self.examined.len() as u32));
+                self.examined.push(next);
             }
         }
         self.queue.peek()
     }
 
-    /// A candidate without its gain.
-    fn unexamined(&self, segment: u32, block: u32) -> Waiting {
+    fn examine(&self, segment: u32, block: u32) -> Examined {
         let index = self.task.index;
         let words = index.words_before(segment);
         let known = &index.segments[segment as usize];
         let (score, all) = self.scores[segment as usize];
         let factor = |focus: &Focus| focus.factor(index.text_of(block, segment), self.named[block as usize]);
-        Waiting {
-            gain: 0.0,
+        Examined {
             segment,
             block,
             worth: weights::worth(score) * self.task.focus.map_or(1.0, factor),
@@ -212,7 +225,7 @@ impl<'a> Packing<'a> {
         }
     }
 
-    fn words_of(&self, next: &Waiting) -> &'a [Word] {
+    fn words_of(&self, next: &Examined) -> &'a [Word] {
         let start = next.words as usize;
         self.task.index.words_in(start..start + usize::from(next.count))
     }
@@ -226,7 +239,7 @@ impl<'a> Packing<'a> {
         self.new[word] = self.whole.rarity(word) / (1.0 + REPETITION * self.covered[word] as f32);
     }
 
-    fn take(&mut self, next: &Waiting) {
+    fn take(&mut self, next: &Examined) {
         let block = &self.task.index.blocks[next.block as usize];
         self.opened.blocks[next.block as usize] = true;
         self.opened.turns[block.turn as usize] = true;
@@ -241,22 +254,22 @@ impl<'a> Packing<'a> {
     }
 
     /// The hash of a segment's quoted form.
-    fn line(&self, next: &Waiting) -> u64 {
+    fn line(&self, next: &Examined) -> u64 {
         hash::bytes(self.task.index.quoted(next.block, next.segment).as_bytes())
     }
 
     /// Returns whether the same line occurred before.
-    fn comes_again(&self, next: &Waiting) -> bool {
+    fn comes_again(&self, next: &Examined) -> bool {
         self.task.index.segments[next.segment as usize].looks & const { bit("dup") } != 0
     }
 
     /// Returns whether this is a repetition of which a copy was already selected.
-    fn is_taken_again(&self, next: &Waiting) -> bool {
+    fn is_taken_again(&self, next: &Examined) -> bool {
         self.comes_again(next) && self.said.contains_key(&self.line(next))
     }
 
     /// The value of a segment, scaled by the share of its words that is new, for what it costs; and that cost in bytes.
-    fn gain(&mut self, next: &Waiting) -> (f32, usize) {
+    fn gain(&mut self, next: &Examined) -> (f32, usize) {
         let words = self.words_of(next).iter();
         let new = words.fold(0.0, |new, word| new + self.new[word.number()]);
         let gain = if next.all > 0.0 {
@@ -270,21 +283,18 @@ impl<'a> Packing<'a> {
 
     /// The bytes that a segment adds: its own, with a line break and an omission marker, and those of the frame that it
     /// requires.
-    fn cost(&mut self, next: &Waiting) -> usize {
+    fn cost(&mut self, next: &Examined) -> usize {
         let own = usize::from(next.bytes) + LINE;
         if self.opened.blocks[next.block as usize] {
             return own;
         }
         let block = &self.task.index.blocks[next.block as usize];
-        let now = Open::Known {
-            turn: self.opened.turns[block.turn as usize],
-            call: block.call.is_some_and(|call| self.opened.blocks[call as usize]),
-        };
-        let (then, frame) = &mut self.frames[next.block as usize];
-        if *then != now {
-            (*then, *frame) = (now, (self.task.frame)(next.block, &self.opened) as u32);
-        }
-        own + *frame as usize
+        let call = block.call.is_some_and(|call| self.opened.blocks[call as usize]);
+        let now = (self.opened.turns[block.turn as usize], call);
+        let known = self.frames[next.block as usize].filter(|(then, _)| *then == now);
+        let (_, frame) = known.unwrap_or_else(|| (now, (self.task.frame)(next.block, &self.opened) as u32));
+        self.frames[next.block as usize] = Some((now, frame));
+        own + frame as usize
     }
 }
 

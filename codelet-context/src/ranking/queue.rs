@@ -1,51 +1,29 @@
 //! A priority queue of candidate segments.
 
 use super::block::Block;
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// A candidate with the gain it had when last examined, which is not negative; and what that is computed from, which
-/// stands too far apart in the index to be looked up again and again.
-#[derive(Clone, Copy)]
+/// An examined candidate: ordered by its gain when last examined, which is not negative, and, of two with the same, the
+/// earlier segment first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Waiting {
-    pub gain: f32,
-    pub segment: u32,
-    pub block: u32,
-    pub worth: f32,
-    /// The beginning of its words in the list of all words, and their number.
-    pub words: u32,
-    pub count: u16,
-    /// The bytes of its quoted form.
-    pub bytes: u16,
-    /// The rarity of its words, together.
-    pub all: f32,
-    /// The number of selected segments when its gain was computed: until the next one, the gain is exact.
-    pub selected: u32,
+    rank: u64,
+    /// The number of the candidate.
+    pub number: u32,
 }
 
 impl Waiting {
-    /// Larger for a higher gain, and for an earlier segment with the same.
-    fn rank(&self) -> u64 {
-        u64::from(self.gain.to_bits()) << 32 | u64::from(!self.segment)
+    /// The candidate with this number, for a segment.
+    pub fn new(gain: f32, segment: u32, number: u32) -> Self {
+        let rank = u64::from(gain.to_bits()) << 32 | u64::from(!segment);
+        Waiting { rank, number }
     }
-}
 
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank().cmp(&other.rank())
+    /// Its gain when last examined.
+    pub fn gain(self) -> f32 {
+        f32::from_bits((self.rank >> 32) as u32)
     }
 }
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank() == other.rank()
-    }
-}
-impl Eq for Waiting {}
 
 /// Gains that differ only in this many low bits share a level. Gains above 1 share one level.
 const LOWEST: u32 = 19;
@@ -98,15 +76,15 @@ impl Queue {
 
     /// Adds an examined candidate.
     pub fn push(&mut self, waiting: Waiting) {
-        match self.levels.get_mut(usize::from(level(waiting.gain))) {
+        match self.levels.get_mut(usize::from(level(waiting.gain()))) {
             Some(level) => level.push(waiting),
             None => self.top.push(waiting),
         }
     }
 
     /// The sorted candidate with the highest gain.
-    pub fn peek(&self) -> Option<&Waiting> {
-        self.top.peek()
+    pub fn peek(&self) -> Option<Waiting> {
+        self.top.peek().copied()
     }
 
     /// Removes the sorted candidate with the highest gain.

@@ -168,12 +168,16 @@ impl Record<'_> {
             false if self.asked.contains(&block.turn) => self.turn(block.turn).len() + PASSAGE,
             false => self.turn(block.turn).len(),
         };
+        let handle = |output: Option<&u32>| {
+            let handle = output.and_then(|output| self.handles.get(output));
+            handle.map_or(0, |handle| handle.as_str().len() + " []".len())
+        };
         turn + match (block.speaker, block.call) {
             (Speaker::Tool, Some(call)) if !opened.blocks[call as usize] => {
-                self.call_bytes(call) + self.handle(number).len() + 3
+                self.call_bytes(call) + handle(Some(&number)) + 3
             }
-            (Speaker::Tool, _) => 3 + self.handle(number).len(),
-            (Speaker::Call, _) => self.name(number).len() + self.output(number).len() + 3,
+            (Speaker::Tool, _) => 3 + handle(Some(&number)),
+            (Speaker::Call, _) => self.name(number).len() + handle(self.outputs.get(&number)) + 3,
             (speaker, _) => prefix(speaker).len(),
         }
     }
@@ -264,18 +268,14 @@ impl Record<'_> {
         let index = self.index();
         let mut blocks: Vec<(u32, u32, &[u32])> = Vec::new();
         let mut excerpts = Vec::new();
-        let mut rest = &taken[..];
-        while let [first, ..] = *rest {
-            let number = index.block_of(first);
-            let block = &index.blocks[number as usize];
-            let (here, behind) = rest.split_at(rest.partition_point(|&segment| segment < block.segments.end));
-            rest = behind;
+        for (number, segments) in index.by_block(&taken) {
             if self.kept[number as usize] {
                 let is_shown = |segment| self.shown.binary_search(&segment).is_ok();
-                excerpts.push((number, excerpt::lines(index, number, here, is_shown)));
+                excerpts.push((number, excerpt::lines(index, number, segments, is_shown)));
                 continue;
             }
-            blocks.push((block.call.unwrap_or(number), number, here));
+            let unit = index.blocks[number as usize].call.unwrap_or(number);
+            blocks.push((unit, number, segments));
         }
         // Results are placed under their call, wherever they were.
         blocks.sort_by_key(|&(unit, number, _)| (unit, number));

@@ -90,20 +90,10 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
         runs.push(run.text);
     }
     runs.iter().rev().for_each(|run| page.text.push_str(run));
-    for decision in facts
-        .decisions
-        .iter()
-        .rev()
-        .filter(|decision| decision.is_refusal)
-        .take(REFUSALS)
-    {
-        let words = match decision.answer.is_empty() {
-            true => decision.question.clone(),
-            false => format!(
-                "{} — {}",
-                short::clip_bytes(&decision.question, COMMAND),
-                decision.answer
-            ),
+    for refusal in facts.refusals.iter().rev().take(REFUSALS) {
+        let words = match refusal.words.is_empty() {
+            true => refusal.call.clone(),
+            false => format!("{} — {}", short::clip_bytes(&refusal.call, COMMAND), refusal.words),
         };
         page.line(labels::REFUSED, &words, COMMAND + LINE);
     }
