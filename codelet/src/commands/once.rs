@@ -323,12 +323,19 @@ fn unread(exit: Exit, form: OutputForm) -> Result<Exit, Failure> {
 
 /// Rejects a prompt argument together with prompts on standard input.
 fn no_prompt(chat: &Chat) -> Result<(), Failure> {
-    match chat.prompt.iter().flatten().any(|said| said.trim() != "-") {
-        true => Err(Failure::Told(
+    match words(chat).is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Told(
             "with --input stream-json, prompts come on standard input only; leave the prompt after -p out".to_owned(),
         )),
-        false => Ok(()),
     }
+}
+
+/// Returns the prompt of the command line: the value of `-p`, and everything after `--`.
+fn words(chat: &Chat) -> String {
+    // `-` is standard input, as for other commands.
+    let said = chat.prompt.iter().flatten().filter(|said| said.trim() != "-");
+    said.chain(&chat.rest).cloned().collect::<Vec<_>>().join(" ")
 }
 
 /// The parts of a single prompt.
@@ -405,9 +412,7 @@ impl Fetching<'_> {
 /// Combines the command-line prompt and standard input. Only the command line can attach images, since piped input is
 /// data. A missing image is an error: nobody is there to notice an answer given without it.
 fn prompt(chat: &Chat, place: &Place) -> Result<Once, Failure> {
-    // `-` is standard input, as for other commands.
-    let said = chat.prompt.clone().flatten().filter(|said| said.trim() != "-");
-    let words = said.unwrap_or_default();
+    let words = words(chat);
     let pictures = pictures::of(&words, place);
     if let Some(why) = pictures.troubles.first() {
         return Err(Failure::Told(format!(
