@@ -206,7 +206,7 @@ pub const COMMANDS: [Entry; 26] = [
     entry(
         Name::Export,
         "export",
-        "FILE [--force]",
+        "FILE",
         "write the whole conversation as .json, or a report as .html",
     ),
     entry(Name::Help, "help", "", "list the commands and keys"),
