@@ -2,8 +2,8 @@
 
 use crate::model::ToolSpec;
 use codelet_context::message::{Parameters, ToolCall};
+use codelet_text::path::Path;
 use serde_json::{Map, Value};
-use std::path::{Component, Path, PathBuf};
 
 /// The parameter with a call's timeout.
 const TIMEOUT: &str = "timeout";
@@ -85,18 +85,9 @@ fn plain(name: &str, value: &Value) -> Value {
 
 /// Normalises a path lexically, without following symbolic links.
 fn plain_path(path: &str) -> String {
-    let mut plain = PathBuf::new();
-    for part in Path::new(path).components() {
-        match (part, plain.components().next_back()) {
-            (Component::CurDir, _) => {}
-            (Component::ParentDir, Some(Component::Normal(_))) => {
-                plain.pop();
-            }
-            (Component::ParentDir, Some(Component::RootDir)) => {}
-            (part, _) => plain.push(part),
-        }
-    }
-    plain.to_string_lossy().into_owned()
+    let path = Path::of(path);
+    let root = if path.is_absolute() { "/" } else { "" };
+    root.to_owned() + &path.names().collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]
