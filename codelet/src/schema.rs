@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::paint::{clean, clip};
 use boon::{CompileError, Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use codelet_agent::answer::AnswerCheck;
+use codelet_agent::model::unfenced;
 use codelet_text::short::words;
 use serde_json::{Number, Value};
 use std::error::Error;
@@ -67,7 +68,7 @@ impl Schema {
 impl AnswerCheck for Schema {
     /// Returns the JSON on one line, with terminal control characters and invisible characters escaped.
     fn check(&self, answer: &str) -> Result<String, String> {
-        let value: Value = serde_json::from_str(unfenced(answer))
+        let value: Value = serde_json::from_str(unfenced(answer).unwrap_or(answer))
             .map_err(|error| format!("it is not a single JSON value: {error}"))?;
         match self.compiled.validate(&value, self.root) {
             Err(error) if is_fault(&error) => Err(listed(&error)),
@@ -82,16 +83,6 @@ struct Nowhere;
 impl UrlLoader for Nowhere {
     fn load(&self, _: &str) -> Result<Value, Box<dyn Error>> {
         Err("only references within the schema are followed".into())
-    }
-}
-
-/// Removes a code fence around the whole answer, which many models cannot avoid.
-fn unfenced(answer: &str) -> &str {
-    let answer = answer.trim();
-    let inner = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    match inner.and_then(|inner| inner.split_once('\n')) {
-        Some(("" | "json", inner)) => inner,
-        _ => answer,
     }
 }
 
