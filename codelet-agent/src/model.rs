@@ -7,6 +7,8 @@ pub mod picture;
 pub mod scripted;
 pub(crate) mod text_tool_calls;
 
+pub use text_tool_calls::unfenced;
+
 use crate::model::effort::{CacheAfter, Effort};
 use codelet_context::conversation::PartPosition;
 use codelet_context::message::Message;

@@ -6,6 +6,7 @@ use crate::session::Session;
 use crate::totals::Played;
 use codelet_context::price;
 use codelet_context::tokens::Tokens;
+use codelet_text::near;
 use codelet_transcript::Recording;
 
 /// The options of a replay.
@@ -24,9 +25,7 @@ impl Replay {
     pub fn new(window: Tokens, prices: Option<&str>, policies: &[String]) -> Result<Self, String> {
         let card = match prices {
             None => price::usual(),
-            Some(model) => price::find(model)
-                .cloned()
-                .ok_or_else(|| format!("the prices of {model:?} are not known"))?,
+            Some(name) => price::find(name).cloned().ok_or_else(|| unknown(name))?,
         };
         Ok(Replay {
             policies: Policy::played(&Policy::from_names(policies)?),
@@ -47,6 +46,17 @@ impl Replay {
         let played = Played::new(&session, format.name().to_owned(), &self.policies, &self.settings);
         Ok(json::played(&played).to_string())
     }
+}
+
+fn unknown(name: &str) -> String {
+    let names = price::built_in().iter().map(|card| &*card.name);
+    let meant = near::hint(
+        name,
+        names
+            .flat_map(|name| [Some(name), name.split_once('/').map(|(_, model)| model)])
+            .flatten(),
+    );
+    format!("unknown prices {name:?}; known are 5m, 1h, no-write-fee and the models that `codelet models` lists{meant}")
 }
 
 #[cfg(test)]
@@ -71,10 +81,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_played_is_told() {
-        assert_eq!(
-            Replay::new(200_000, Some("no-such-model"), &[]).err().unwrap(),
-            "the prices of \"no-such-model\" are not known"
-        );
+        for (name, told) in [
+            (
+                "gadget",
+                "unknown prices \"gadget\"; known are 5m, 1h, no-write-fee and the models",
+            ),
+            ("claude-sonet-4-5", "did you mean claude-sonnet-4-5?"),
+        ] {
+            let why = Replay::new(200_000, Some(name), &[]).err().unwrap();
+            assert!(why.contains(told), "{why}");
+        }
         assert!(Replay::new(200_000, None, &["sometimes".to_owned()]).is_err());
         let replay = Replay::new(200_000, None, &[]).unwrap();
         assert!(replay.play(recording(r#"{"role":"user","content":"hello"}"#)).is_err());

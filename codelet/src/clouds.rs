@@ -17,7 +17,7 @@ const AWS_REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
 const LOCATIONS: [&str; 2] = ["CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION"];
 const PROJECTS: [&str; 3] = ["GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID", "GCLOUD_PROJECT"];
 
-/// CloudAccess to a cloud.
+/// Access to a cloud.
 #[derive(Default)]
 pub struct CloudAccess {
     /// The endpoint and identity for requests.

@@ -1,7 +1,6 @@
 //! Recorded text for a terminal: control characters and invisible characters are written as escapes.
 
 use codelet_text::unseen::hides;
-use std::io::{self, Write};
 
 /// Escapes the characters that JSON leaves alone but that some terminals interpret as control sequences (U+0080 to
 /// U+009F) or do not show, as JSON escapes (`\u009b`), so the value stays the same.
@@ -28,51 +27,6 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     escaped
 }
 
-/// A writer of JSON with [escapes](json), which accepts bytes split anywhere.
-pub struct EscapedJson<W> {
-    out: W,
-    /// The beginning of an incomplete character.
-    begun: Vec<u8>,
-}
-
-impl<W: Write> EscapedJson<W> {
-    /// Creates a writer to `out`.
-    pub fn to(out: W) -> Self {
-        EscapedJson { out, begun: Vec::new() }
-    }
-}
-
-impl<W: Write> Write for EscapedJson<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.begun.extend_from_slice(bytes);
-        let mut rest = self.begun.as_slice();
-        while !rest.is_empty() {
-            let (whole, bad) = match std::str::from_utf8(rest) {
-                Ok(whole) => (whole, 0),
-                Err(error) => {
-                    let (whole, after) = rest.split_at(error.valid_up_to());
-                    let whole = std::str::from_utf8(whole).unwrap_or_default();
-                    let bad = error.error_len().unwrap_or(0);
-                    if whole.is_empty() && bad == 0 {
-                        break;
-                    }
-                    (whole, bad.min(after.len()))
-                }
-            };
-            self.out.write_all(json(whole).as_bytes())?;
-            // Invalid UTF-8 becomes the replacement character.
-            self.out.write_all("\u{fffd}".repeat(bad.min(1)).as_bytes())?;
-            rest = &rest[whole.len() + bad..];
-        }
-        self.begun = rest.to_vec();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -92,21 +46,6 @@ mod tests {
             "{line}"
         );
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
-    }
-
-    #[test]
-    fn however_it_is_cut_it_is_the_same() {
-        let text = json!([HIDDEN, "é日👩"]).to_string();
-        for size in 1..5 {
-            let mut out = EscapedJson::to(Vec::new());
-            for piece in text.as_bytes().chunks(size) {
-                out.write_all(piece).unwrap();
-            }
-            assert_eq!(String::from_utf8(out.out).unwrap(), json(&text));
-        }
-        let mut out = EscapedJson::to(Vec::new());
-        out.write_all(b"a\xff\x9b\xe2\x80b").unwrap();
-        assert_eq!(String::from_utf8(out.out).unwrap(), "a\u{fffd}\u{fffd}\u{fffd}b");
     }
 
     #[test]

@@ -492,7 +492,7 @@ fn foreign(head: &[u8]) -> Option<String> {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
             "is encoded in UTF-16; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)"
         }
-        b"SQLite format 3\0" | [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => {
+        head if head.starts_with(b"SQLite format 3\0") => {
             "is an SQLite database; pass its file name instead of piping it in"
         }
         // Zeros among entries are the remains of a crash; the reader reports what is lost.

@@ -54,13 +54,6 @@ impl Page {
         page(&live.report(conversation, &told, runs))
     }
 
-    /// Returns whether a text is such a page, of any session and version.
-    pub fn is_one(text: &str) -> bool {
-        let head = &text[..text.floor_char_boundary(16_000)];
-        let begins = "<!DOCTYPE html>\n<html lang=\"en\"><head>";
-        head.starts_with(begins) && head.contains(" – Codelet report</title>")
-    }
-
     fn lock(&self) -> MutexGuard<'_, Sent> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

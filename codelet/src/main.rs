@@ -4,7 +4,6 @@ mod args;
 mod beneath;
 mod clouds;
 mod commands;
-mod dashed;
 mod escaped;
 mod exit;
 mod explain;
@@ -76,11 +75,11 @@ fn main() -> ExitCode {
 
 fn menu(began: Instant) -> ExitCode {
     let typed: Vec<_> = std::env::args_os().collect();
-    let args = match Codelet::try_parse_from(dashed::joined(typed.clone())) {
+    let args = match Codelet::try_parse_from(&typed) {
         Ok(args) => args,
         Err(told) if told.use_stderr() => {
             let _ = told.print();
-            if let Some(advice) = dashed::advice(&told, &typed) {
+            if let Some(advice) = opening::advice(&told, &typed) {
                 let _ = writeln!(std::io::stderr(), "{advice}");
             }
             return Exit::Usage.into();

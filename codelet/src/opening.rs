@@ -4,6 +4,7 @@
 use crate::args::{Chat, Codelet};
 use crate::exit::Failure;
 use crate::paint::{clean, clip};
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use codelet_text::near;
 use std::ffi::OsString;
@@ -49,6 +50,24 @@ pub fn without_terminal(prompt: &str) -> Failure {
         "an interactive session needs a terminal; for a single answer: codelet -p {}",
         spelled(prompt)
     ))
+}
+
+/// Returns advice for a rejected command line that seems to contain a prompt, if it does.
+pub fn advice(refusal: &clap::Error, args: &[OsString]) -> Option<String> {
+    let Some(at) = args.iter().position(|arg| arg == "-p" || arg == "--print") else {
+        return said_as_command(args);
+    };
+    let next = args.get(at + 1).map(|next| next.to_string_lossy());
+    match (refusal.kind(), next.filter(|next| next.starts_with('-'))) {
+        (ErrorKind::UnknownArgument, Some(dashed)) => Some(format!(
+            "If {shown} is the prompt, join it to the option: codelet -p={shown}",
+            shown = spelled(&dashed)
+        )),
+        (ErrorKind::ArgumentConflict, _) if refusal.to_string().lines().next()?.contains("[PROMPT]") => {
+            Some("Quote the prompt, right after -p: codelet -p 'make the tests pass'".to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// Returns how to send the arguments as a prompt if it seems to begin with the name of a command.
@@ -166,6 +185,33 @@ mod tests {
         }
         let refused = of(&["comapct", "x.json"]).unwrap_err();
         assert!(refused.ends_with("codelet -- 'comapct x.json'"), "{refused}");
+    }
+
+    #[test]
+    fn a_rejected_prompt_gets_the_form_that_takes_it() {
+        for (words, told) in [
+            (&["-p", "fix", "it"][..], Some("right after -p")),
+            (&["-p", "-c", "fix it"], Some("right after -p")),
+            (&["-p", "-1"], Some("codelet -p='-1'")),
+            (&["-p", "- fix\n- don't", "--model", "a/b"], Some("codelet -p='- fix")),
+            (
+                &["--model", "a/b", "--print", "--verbose"],
+                Some("codelet -p='--verbose'"),
+            ),
+            (&["-p", "fix it", "-c", "--from", "x"], None),
+            (&["inspect", "the", "code"], Some("codelet 'inspect the code'")),
+            (&["compact", "--nonsense"], None),
+            (&["--nonsense"], None),
+            (&["-p", "it", "--nonsense"], None),
+        ] {
+            let args: Vec<OsString> = ["codelet"].iter().chain(words).map(OsString::from).collect();
+            let advice = advice(&Codelet::try_parse_from(&args).unwrap_err(), &args);
+            assert_eq!(advice.is_some(), told.is_some(), "{words:?}: {advice:?}");
+            assert!(
+                advice.as_deref().unwrap_or_default().contains(told.unwrap_or_default()),
+                "{words:?}: {advice:?}"
+            );
+        }
     }
 
     #[test]

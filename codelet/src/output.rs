@@ -348,13 +348,14 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
 
 fn print(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let stdout = stdout()?;
-    let is_terminal = stdout.is_terminal();
+    if stdout.is_terminal() {
+        let mut json = Vec::new();
+        let filled = fill(&mut json);
+        let shown = escaped::json(&String::from_utf8_lossy(&json));
+        return printed(filled.and_then(|()| stdout.lock().write_all(shown.as_bytes())));
+    }
     let mut out = BufWriter::with_capacity(BUFFER, stdout.lock());
-    let filled = match is_terminal {
-        true => fill(&mut escaped::EscapedJson::to(&mut out)),
-        false => fill(&mut out),
-    };
-    printed(filled.and_then(|()| out.flush()))
+    printed(fill(&mut out).and_then(|()| out.flush()))
 }
 
 /// Returns standard output.

@@ -11,6 +11,7 @@ pub use places::AGENTS;
 
 use crate::paint::count;
 use crate::{saved, settings, stores};
+use codelet_agent::permission::fits;
 use places::{Base, Storage};
 use std::ffi::OsString;
 use std::fs::{DirEntry, FileType};
@@ -177,7 +178,7 @@ fn walk(folder: &Path, way: &[&str], found: &mut impl FnMut(PathBuf, &DirEntry))
         let name = entry.file_name();
         // Sub-agent conversations are separate.
         let is_other = |name: &str| rest.is_empty() && name.starts_with("agent-");
-        let fits = name.to_str().is_some_and(|name| fits(name, step) && !is_other(name));
+        let fits = name.to_str().is_some_and(|name| fits(step, name) && !is_other(name));
         if !fits || !entry.file_type().is_ok_and(is_wanted) {
             continue;
         }
@@ -185,17 +186,6 @@ fn walk(folder: &Path, way: &[&str], found: &mut impl FnMut(PathBuf, &DirEntry))
             [] => found(entry.path(), &entry),
             rest => walk(&entry.path(), rest, found),
         }
-    }
-}
-
-/// Returns whether a name matches a pattern in which `*` stands for any text.
-fn fits(name: &str, step: &str) -> bool {
-    match step.split_once('*') {
-        None => name == step,
-        Some((before, rest)) => name.strip_prefix(before).is_some_and(|left| {
-            let mut ends = left.char_indices().map(|(at, _)| &left[at..]).chain([""]);
-            ends.any(|end| fits(end, rest))
-        }),
     }
 }
 

@@ -9,16 +9,12 @@ use codelet_providers::host::aws;
 use codelet_providers::{address, vendor};
 use codelet_tools::secrets::{SecretSource, Secrets, of_json_file};
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// The maximum number of bytes read from a file.
 const MOST: u64 = 1 << 20;
-/// A file modified less than this before it was read is read again next time: file system clocks are coarse, and two
-/// changes may have the same timestamp.
-const SETTLES: Duration = Duration::from_secs(2);
 /// A value without digits, from a file, counts as a secret from this length on, in bytes; shorter ones may be ordinary
 /// words (although `minioadmin` is a key, too).
 const LONG: usize = 16;
@@ -71,7 +67,7 @@ fn files(settings: &Settings, place: &Place) -> Vec<SecretFile> {
     let own = settings.user_file.clone().map(|path| (path, Kind::Settings));
     let logins = world::logins(place).map(|logins| (logins.folder().to_owned(), Kind::Logins(logins)));
     let all = aws.chain(google).chain(own).chain(logins);
-    all.map(|(path, kind)| SecretFile { path, kind, seen: None }).collect()
+    all.map(|(path, kind)| SecretFile { path, kind, read: None }).collect()
 }
 
 /// The format of a file.
@@ -101,49 +97,23 @@ impl Kind {
     }
 }
 
-/// A fingerprint for detecting changes to a file: device, inode, size, modification time and change time.
-#[derive(PartialEq, Eq)]
-struct Stamp([i128; 5]);
-
-impl Stamp {
-    /// Returns the fingerprint of an existing file, and the time of its last change.
-    fn at(path: &Path) -> Option<(Self, SystemTime)> {
-        let found = path.metadata().ok()?;
-        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-        let changed = SystemTime::UNIX_EPOCH
-            + Duration::new(
-                found.ctime().try_into().unwrap_or(0),
-                found.ctime_nsec().try_into().unwrap_or(0),
-            );
-        let stamp = Stamp([
-            found.dev().into(),
-            found.ino().into(),
-            found.len().into(),
-            nanoseconds(found.mtime(), found.mtime_nsec()),
-            nanoseconds(found.ctime(), found.ctime_nsec()),
-        ]);
-        Some((stamp, changed))
-    }
-}
-
 /// A file with secrets, which may be missing.
 struct SecretFile {
     path: PathBuf,
     kind: Kind,
-    /// The fingerprint at the last read; `None` if a later change may have left it the same.
-    seen: Option<Option<Stamp>>,
+    /// Its modification time and length at the last read.
+    read: Option<(SystemTime, u64)>,
 }
 
 impl SecretFile {
     /// Returns the secrets if the file has changed since it was last read.
     fn changed(&mut self) -> Option<Vec<String>> {
-        let now = SystemTime::now();
-        let (stamp, changed) = Stamp::at(&self.path).unzip();
-        if self.seen.as_ref() == Some(&stamp) {
+        let found = self.path.metadata().ok();
+        let now = found.and_then(|found| Some((found.modified().ok()?, found.len())));
+        if self.read == now {
             return None;
         }
-        let is_settled = changed.is_none_or(|at| now.duration_since(at).is_ok_and(|since| since > SETTLES));
-        self.seen = is_settled.then_some(stamp);
+        self.read = now;
         Some(self.kind.secrets(&self.path))
     }
 }
@@ -178,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_changes_twice_within_a_moment_is_read_each_time_and_what_it_held_stays_hidden() {
+    fn a_file_is_read_again_when_it_has_changed_and_what_it_held_stays_hidden() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("credentials");
         let mut known = Known {
@@ -186,19 +156,24 @@ mod tests {
             files: vec![SecretFile {
                 path: path.clone(),
                 kind: Kind::Aws,
-                seen: None,
+                read: None,
             }],
             all: Secrets::default(),
         };
-        assert_eq!(known.now().hide("a-key-of-number-1"), "a-key-of-number-1");
-        for number in 1..=3 {
+        let keys = [
+            "a-key-of-number-1",
+            "a-longer-key-of-number-2",
+            "the-longest-key-of-number-3",
+        ];
+        assert_eq!(known.now().hide(keys[0]), keys[0]);
+        for (at, key) in keys.iter().enumerate() {
             std::fs::write(
                 &path,
-                format!("[a]\naws_secret_access_key = a-key-of-number-{number}\nregion = minioadmin\n"),
+                format!("[a]\naws_secret_access_key = {key}\nregion = minioadmin\n"),
             )
             .unwrap();
-            for earlier in 1..=number {
-                assert_eq!(known.now().hide(&format!("a-key-of-number-{earlier}")), "[secret]");
+            for earlier in &keys[..=at] {
+                assert_eq!(known.now().hide(earlier), "[secret]");
             }
         }
         std::fs::remove_file(&path).unwrap();

@@ -4,6 +4,7 @@ use crate::args::Chat;
 use crate::exit::Failure;
 use crate::paint::{clean, clip};
 use crate::settings::Settings;
+use codelet_agent::permission::fits;
 use codelet_agent::skills;
 use codelet_agent::tool::{Refreshed, Tool, ToolSource};
 use codelet_text::near;
@@ -121,17 +122,6 @@ fn unknown(wanted: &str, own: &[String], settings: &Settings) -> Failure {
     ))
 }
 
-/// Returns whether a name matches a pattern in which `*` stands for any text.
-fn fits(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((head, rest)) => name.strip_prefix(head).is_some_and(|name| {
-            let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
-            ends.any(|at| fits(rest, &name[at..]))
-        }),
-    }
-}
-
 /// A filtered source of tools.
 struct Chosen {
     offers: Arc<dyn ToolSource>,
@@ -156,25 +146,5 @@ impl ToolSource for Chosen {
             let tools = tools.map(|tools| self.only(tools));
             Refreshed { tools, notices }
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_any_text() {
-        for (pattern, name, is) in [
-            ("files__read", "files__read", true),
-            ("files__read", "files__read_all", false),
-            ("files__*", "files__read", true),
-            ("files__*_all", "files__read_all", true),
-            ("files__*_all", "files__read_each", false),
-            ("other__*", "files__read", false),
-            ("f*__*é*", "files__café", true),
-        ] {
-            assert_eq!(fits(pattern, name), is, "{pattern} {name}");
-        }
     }
 }

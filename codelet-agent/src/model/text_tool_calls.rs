@@ -64,15 +64,14 @@ pub(crate) fn is_call(answer: &str, tools: &[ToolSpec]) -> bool {
         let name = name.trim().trim_start_matches("functions.");
         tools.iter().any(|tool| *tool.name == *name)
     };
-    let whole = unfenced(text).unwrap_or(text);
+    let whole = unfenced(text).filter(|inside| !inside.contains("```")).unwrap_or(text);
     is_json(whole, &is_tool) || is_pythonic(whole, &is_tool) || is_marked(whole, tools)
 }
 
-/// Returns the contents of a text that is a single code fence.
-fn unfenced(text: &str) -> Option<&str> {
-    let inside = text.strip_prefix("```")?.strip_suffix("```")?;
-    let (_, inside) = inside.split_once('\n')?;
-    (!inside.contains("```")).then(|| inside.trim())
+/// Returns the content of a text that is in a code fence, of any language.
+pub fn unfenced(text: &str) -> Option<&str> {
+    let inside = text.trim().strip_prefix("```")?.strip_suffix("```")?;
+    inside.split_once('\n').map(|(_, inside)| inside.trim())
 }
 
 /// Returns whether a text is JSON that names a tool and its parameters: objects, or lists of them.

@@ -445,6 +445,21 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, name, is) in [
+            ("files__read", "files__read", true),
+            ("files__read", "files__read_all", false),
+            ("files__*", "files__read", true),
+            ("files__*_all", "files__read_all", true),
+            ("files__*_all", "files__read_each", false),
+            ("other__*", "files__read", false),
+            ("f*__*é*", "files__café", true),
+        ] {
+            assert_eq!(fits(pattern, name), is, "{pattern} {name}");
+        }
+    }
+
+    #[test]
     fn a_pattern_of_calls_allows_no_command() {
         assert!(!may(&["mcp:*"], "mcp:x"));
         let patterns = ["mcp:files__read_*".to_owned()];

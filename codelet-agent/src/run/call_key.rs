@@ -2,8 +2,8 @@
 
 use crate::model::ToolSpec;
 use codelet_context::message::{Parameters, ToolCall};
+use codelet_text::path::Path;
 use serde_json::{Map, Value};
-use std::path::{Component, Path, PathBuf};
 
 /// The parameter with a call's timeout.
 const TIMEOUT: &str = "timeout";
@@ -12,7 +12,7 @@ const FILE: [&str; 2] = ["file_path", "path"];
 /// The schema keywords that declare parameters outside `properties`.
 const ELSEWHERE: [&str; 6] = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties", "if"];
 
-/// Identifies what a call asks for: calls of one tool with equal essences ask for the same.
+/// Identifies what a call asks for: calls of one tool with equal keys ask for the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct CallKey {
     /// Includes the timeout.
@@ -21,7 +21,7 @@ pub(crate) struct CallKey {
     pub(crate) untimed: u64,
 }
 
-/// Returns the essence of a call to this tool, or to a nonexistent one. It ignores parameters that the tool does not
+/// Returns the key of a call to this tool, or to a nonexistent one. It ignores parameters that the tool does not
 /// read, which models vary from one failure to the next without effect; likewise trailing blanks and path spelling.
 pub(crate) fn call_key(call: &ToolCall, spec: Option<&ToolSpec>) -> CallKey {
     let Some(spec) = spec else {
@@ -85,18 +85,9 @@ fn plain(name: &str, value: &Value) -> Value {
 
 /// Normalises a path lexically, without following symbolic links.
 fn plain_path(path: &str) -> String {
-    let mut plain = PathBuf::new();
-    for part in Path::new(path).components() {
-        match (part, plain.components().next_back()) {
-            (Component::CurDir, _) => {}
-            (Component::ParentDir, Some(Component::Normal(_))) => {
-                plain.pop();
-            }
-            (Component::ParentDir, Some(Component::RootDir)) => {}
-            (part, _) => plain.push(part),
-        }
-    }
-    plain.to_string_lossy().into_owned()
+    let path = Path::of(path);
+    let root = if path.is_absolute() { "/" } else { "" };
+    root.to_owned() + &path.names().collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]

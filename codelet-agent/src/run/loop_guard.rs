@@ -20,7 +20,7 @@ pub(crate) const STALE_CHANGES: u32 = 5;
 /// The number of any kind at which the run stops: polling repeats the same call and sees the same result for a while.
 pub(crate) const STALE_MOST: u32 = 30;
 
-/// Counts failures of equal calls: calls of the same tool with the same [`Essence`].
+/// Counts failures of equal calls: calls of the same tool with the same [`CallKey`].
 ///
 /// The recent count restarts when a call's circumstances may have changed. A successful file change resets it for every
 /// call, so the same test may fail six times while the model works on it. A successful command resets it for commands
@@ -76,7 +76,7 @@ pub(crate) enum LoopAction {
 }
 
 impl LoopGuard {
-    /// Records the outcome of a call with this essence. `changes` says that a successful call of this kind may have
+    /// Records the outcome of a call with this key. `changes` says that a successful call of this kind may have
     /// changed the world; `shown` is the hash of its output, and `None` if the model has not yet seen the outcome of
     /// the same call.
     pub(crate) fn take(

@@ -1,7 +1,7 @@
 //! Lends a session's resources to its tasks, and takes back their bills and transcripts.
 
 use crate::session::Session;
-use crate::tool::Lent;
+use crate::tool::{Lent, tasks};
 use codelet_context::body::Body;
 use std::sync::PoisonError;
 
@@ -50,7 +50,7 @@ impl Session {
     /// Keeps the transcript of a task. Returns the line that says where it is if the answer does not contain it:
     /// something else may have taken its handle meanwhile.
     pub(crate) fn keep_transcript(&mut self, transcript: &Body, answer: &str) -> Option<String> {
-        let told = self.tasks.keep(transcript, &mut self.conversation);
+        let told = tasks::kept(&self.conversation.keep(transcript, tasks::TOOL, "kept"));
         (!answer.contains(&told)).then_some(told)
     }
 }

@@ -1,20 +1,11 @@
 //! The tasks that a session has delegated: their cost and their transcripts.
 
 use crate::model::bill::Bill;
-use codelet_context::body::Body;
-use codelet_context::conversation::Conversation;
 use codelet_context::recall::Handle;
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The name of the tool that delegates them.
 pub(crate) const TOOL: &str = "Task";
-/// The total size of task transcripts kept for recall, in bytes.
-const KEPT: usize = 16 * 1024 * 1024;
-/// Replaces a transcript that is no longer kept.
-const FORGOTTEN: &str =
-    "[the conversation of this task is not kept any more: those of newer tasks have taken its room]";
-
 /// A task's bill, shared so that it can be read while the task works.
 pub(crate) type Seat = Arc<Mutex<Bill>>;
 
@@ -29,8 +20,6 @@ pub struct Tasks {
     bill: Bill,
     /// The bills of tasks not yet added to `bill`.
     tab: Mutex<Vec<Seat>>,
-    /// The transcripts that are kept, oldest first, with their sizes in bytes.
-    kept: VecDeque<(Handle, usize)>,
 }
 
 impl Tasks {
@@ -63,23 +52,6 @@ impl Tasks {
             self.bill = self.bill.plus(spent);
         }
         spent
-    }
-
-    /// Keeps a transcript, and drops the oldest ones if all of them take too much room. Returns the line that says
-    /// where it is.
-    pub(crate) fn keep(&mut self, transcript: &Body, conversation: &mut Conversation) -> String {
-        let handle = conversation.keep(transcript, TOOL, "kept");
-        self.kept.retain(|(kept, _)| *kept != handle);
-        self.kept.push_back((handle.clone(), transcript.len()));
-        let mut bytes: usize = self.kept.iter().map(|(_, bytes)| bytes).sum();
-        while bytes > KEPT
-            && self.kept.len() > 1
-            && let Some((oldest, freed)) = self.kept.pop_front()
-        {
-            conversation.forget(&oldest, FORGOTTEN);
-            bytes -= freed;
-        }
-        kept(&handle)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::environment::commit::{Committable, Made};
 use crate::interrupt::Interrupt;
-use crate::model::{Request, Stop};
+use crate::model::{Request, Stop, unfenced};
 use crate::run::{Bearing, words};
 use crate::session::Session;
 use crate::session::prompt::Attachment;
@@ -182,13 +182,9 @@ impl Committable {
 
 /// Returns the message in an answer, without a code fence; `None` if it is empty.
 fn message(answer: &str) -> Option<String> {
-    let answer = answer.trim();
-    let fenced = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    // The rest of the opening line is the name of a language.
-    let fenced = fenced.and_then(|rest| rest.split_once('\n')).map(|(_, inner)| inner);
-    let inner = fenced.filter(|inner| !inner.contains("```")).unwrap_or(answer);
     // Invisible characters in a message would go unnoticed.
-    let visible: String = codes::without(inner)
+    let inner = unfenced(answer).filter(|inner| !inner.contains("```"));
+    let visible: String = codes::without(inner.unwrap_or(answer))
         .chars()
         .map(|c| if c == '\t' { ' ' } else { c })
         .filter(|&c| c == '\n' || !c.is_control() && !hides(c))

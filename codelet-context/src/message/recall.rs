@@ -138,27 +138,6 @@ impl Archive {
         self.shelves.push(Arc::new(shelf));
     }
 
-    /// Drops the bytes under a handle for lack of room and puts a notice in their place. Earlier clones keep the bytes.
-    /// Returns false if the handle does not exist.
-    pub(crate) fn forget(&mut self, handle: &str, told: &str) -> bool {
-        for shelf in &mut self.shelves {
-            let Some(&at) = shelf.by_handle.get(handle) else {
-                continue;
-            };
-            let shelf = Arc::make_mut(shelf);
-            let Some((_, removed)) = shelf.kept.get_mut(at as usize) else {
-                return false;
-            };
-            let hash = removed.body.hash();
-            removed.body = Body::new(told);
-            if shelf.by_hash.get(&hash) == Some(&at) {
-                shelf.by_hash.remove(&hash);
-            }
-            return true;
-        }
-        false
-    }
-
     /// Drops the bytes of these entries. If the same bytes are removed again, they have the same handle as before. Earlier
     /// clones keep the bytes.
     pub(crate) fn drop_texts(&mut self, is_dropped: impl Fn(&Removed) -> bool) {
@@ -269,21 +248,6 @@ mod tests {
         }
         // Copying everything each time would be fifty thousand.
         assert!(copied < 10_000, "{copied}");
-    }
-
-    #[test]
-    fn what_is_forgotten_leaves_a_word_and_may_be_kept_anew() {
-        let mut archive = Archive::default();
-        let (one, two) = (Body::new("one"), Body::new("two"));
-        let (first, second) = (archive.keep(&one, "Task", "kept"), archive.keep(&two, "Task", "kept"));
-        let before = archive.clone();
-        assert!(archive.forget(first.as_str(), "gone") && !archive.forget("nothing", "gone"));
-        assert_eq!(archive.recall(first.as_str(), None), Some("gone"));
-        assert_eq!(archive.recall(second.as_str(), None), Some("two"));
-        assert_eq!(before.recall(first.as_str(), None), Some("one"));
-        let again = archive.keep(&one, "Task", "kept");
-        assert_ne!(again, first);
-        assert_eq!(archive.recall(again.as_str(), None), Some("one"));
     }
 
     #[test]

@@ -495,11 +495,6 @@ impl Conversation {
         self.view.archive.keep(body, tool, reason)
     }
 
-    /// Drops the bytes under a handle for lack of room and puts a notice in their place.
-    pub fn forget(&mut self, handle: &Handle, told: &str) {
-        self.view.archive.forget(handle.as_str(), told);
-    }
-
     /// Prepares a tool output for appending: a longer one is cut in the middle to at most `head` and `tail` bytes, with
     /// a marker between them whose handle restores the whole.
     pub fn bounded(&mut self, output: Body, (head, tail): (usize, usize), tool: &str) -> Text {

@@ -16,7 +16,7 @@ pub struct Chat {
     pub words: Vec<String>,
 
     /// The prompt after `--`, whatever it looks like.
-    #[arg(last = true, hide = true, conflicts_with = "prompt")]
+    #[arg(last = true, hide = true)]
     pub rest: Vec<String>,
 
     /// Work on this prompt, print the answer, and exit. Standard input is appended, or used as the prompt if none or `-`

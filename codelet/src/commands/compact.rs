@@ -12,6 +12,7 @@ use crate::paint::{self, Ink, Look, clean, clip, count, number};
 use crate::progress::Progress;
 use codelet_context::compact::{Compaction, Target, Warning};
 use codelet_context::notice::smaller;
+use codelet_context::tokens::Tokens;
 use codelet_offline::compact::{self as offline, Compacted, Written};
 use codelet_offline::removed;
 use codelet_text::shell;
@@ -21,6 +22,8 @@ use std::time::{Duration, Instant};
 
 /// The beginning of the notice.
 const DONE: &str = "Context compacted:";
+/// The beginning of the notice if nothing is smaller.
+const NOTHING: &str = "Nothing to compact:";
 /// The maximum length of an anchor's description in the notice, in columns.
 const QUOTE: usize = 60;
 
@@ -129,17 +132,24 @@ fn all(args: &Compact, places: &OutputPaths, input: &Input, progress: Progress) 
         place.write(|out| out.write_all(&result))?;
     }
     let look = Look::stderr();
-    let label = look.ink(Ink::Green, DONE);
-    let _ = writeln!(
-        io::stderr(),
-        "{label} {} → {} tokens ({}) in {}",
-        number(before),
-        number(after),
-        smaller(before, after),
-        count(all, "conversation"),
-    );
+    let total = total(&look, before, after, &count(all, "conversation"));
+    let _ = writeln!(io::stderr(), "{total}");
     warn(&look, &told);
     done
+}
+
+/// Returns a one-line summary of several results.
+fn total(look: &Look, before: Tokens, after: Tokens, within: &str) -> String {
+    let shown = number(before);
+    match after < before {
+        true => format!(
+            "{} {shown} → {} tokens ({}) in {within}",
+            look.ink(Ink::Green, DONE),
+            number(after),
+            smaller(before, after),
+        ),
+        false => format!("{} {shown} tokens in {within}", look.ink(Ink::Green, NOTHING)),
+    }
 }
 
 /// A compacted conversation with its output and warnings.
@@ -316,7 +326,7 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
         let mended = if is_mended { " · repaired" } else { "" };
         return format!(
             "{} {before} tokens {why}{mended} · {took}",
-            look.ink(Ink::Green, "Nothing to compact:")
+            look.ink(Ink::Green, NOTHING)
         );
     }
     let after = number(done.after.tokens);

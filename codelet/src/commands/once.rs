@@ -2,7 +2,7 @@
 
 use crate::args::{Chat, InputForm, OutputForm};
 use crate::exit::{Exit, Failure};
-use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
+use crate::front::{Done, Front, Json, Plain, Stream};
 use crate::hooks::{self, runner::Runner};
 use crate::incoming::Incoming;
 use crate::paint::{Ink, Look, clean};
@@ -247,8 +247,6 @@ pub fn carry(
         written => written?,
     }
     match printed {
-        // After an interruption, a stalled reader is not waited for.
-        Err(error) if StoodStill::is(&error) => Ok(Exit::Interrupted),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => unread(exit, output),
         Err(error) => Err(Failure::at("standard output", crate::exit::words(&error))),
         Ok(()) => Ok(exit),
@@ -323,12 +321,19 @@ fn unread(exit: Exit, form: OutputForm) -> Result<Exit, Failure> {
 
 /// Rejects a prompt argument together with prompts on standard input.
 fn no_prompt(chat: &Chat) -> Result<(), Failure> {
-    match chat.prompt.iter().flatten().any(|said| said.trim() != "-") {
-        true => Err(Failure::Told(
+    match words(chat).is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Told(
             "with --input stream-json, prompts come on standard input only; leave the prompt after -p out".to_owned(),
         )),
-        false => Ok(()),
     }
+}
+
+/// Returns the prompt of the command line: the value of `-p`, and everything after `--`.
+fn words(chat: &Chat) -> String {
+    // `-` is standard input, as for other commands.
+    let said = chat.prompt.iter().flatten().filter(|said| said.trim() != "-");
+    said.chain(&chat.rest).cloned().collect::<Vec<_>>().join(" ")
 }
 
 /// The parts of a single prompt.
@@ -405,9 +410,7 @@ impl Fetching<'_> {
 /// Combines the command-line prompt and standard input. Only the command line can attach images, since piped input is
 /// data. A missing image is an error: nobody is there to notice an answer given without it.
 fn prompt(chat: &Chat, place: &Place) -> Result<Once, Failure> {
-    // `-` is standard input, as for other commands.
-    let said = chat.prompt.clone().flatten().filter(|said| said.trim() != "-");
-    let words = said.unwrap_or_default();
+    let words = words(chat);
     let pictures = pictures::of(&words, place);
     if let Some(why) = pictures.troubles.first() {
         return Err(Failure::Told(format!(
@@ -442,7 +445,7 @@ fn prompt(chat: &Chat, place: &Place) -> Result<Once, Failure> {
 /// Creates the front end of the run, which interrupts the run if nobody follows it any more.
 ///
 /// # Errors
-/// If no thread can be started.
+/// If standard output was closed at startup.
 pub fn front(form: OutputForm, interrupt: &Interrupt) -> Result<Box<dyn Front>, Failure> {
     let out = crate::output::stdout()?;
     Ok(match form {
@@ -451,10 +454,7 @@ pub fn front(form: OutputForm, interrupt: &Interrupt) -> Result<Box<dyn Front>, 
             Box::new(Plain::new(out, is_terminal, std::io::stderr(), Look::stderr()))
         }
         OutputForm::Json => Box::new(Json::new(out)),
-        OutputForm::StreamJson => {
-            let out = Outlet::new(out, interrupt.clone()).map_err(|error| startup::not_run(&error))?;
-            Box::new(Stream::new(out, interrupt.clone()))
-        }
+        OutputForm::StreamJson => Box::new(Stream::new(out, interrupt.clone())),
     })
 }
 
@@ -470,7 +470,7 @@ impl Exit {
             | Ending::Loop { .. }
             | Ending::Blocked(_)
             | Ending::Stale { .. } => Exit::Failed,
-            Ending::Unfit { .. } | Ending::Unchecked(_) => Exit::Unfit,
+            Ending::Unfit { .. } => Exit::Unfit,
             Ending::NoAnswer(_) | Ending::Provider(_) => Exit::Provider,
             Ending::TooLong(_) => Exit::TooLong,
             Ending::Interrupted => Exit::Interrupted,

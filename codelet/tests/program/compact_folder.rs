@@ -251,6 +251,23 @@ fn a_run_that_was_killed_leaves_nothing_half_and_is_gone_on_with() {
 }
 
 #[test]
+fn conversations_that_are_small_already_are_told_as_such() {
+    let place = Place::new("folder_small");
+    file(
+        &place.from,
+        "one.json",
+        r#"{"messages": [{"role": "user", "content": "hello"}]}"#,
+    );
+    let output = place.run(&[]);
+    ended(&output, 0);
+    let told = stderr(&output);
+    assert!(
+        told.starts_with("Nothing to compact: ") && told.ends_with(" in 1 conversation of 1 file\n"),
+        "{told}"
+    );
+}
+
+#[test]
 fn no_link_in_the_output_folder_is_followed() {
     let place = Place::new("folder_links");
     for name in ["one.json", "deep/two.json", "deep/er/three.json", "four.json"] {

@@ -194,6 +194,7 @@ fn a_prompt_may_come_by_standard_input() {
         (&["-p", "What is this?"], b"Dear Sir,\n", "What is this?\n\nDear Sir,\n"),
         (&["-p"], b"Dear Sir,\n", "Dear Sir,\n"),
         (&["-p", "-"], b"Dear Sir,\n", "Dear Sir,\n"),
+        (&["-p", "--", "-1"], b"Dear Sir,\n", "-1\n\nDear Sir,\n"),
         // A change that touches a file in another encoding.
         (
             &["-p", "Review:"],

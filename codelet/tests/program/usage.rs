@@ -37,12 +37,10 @@ fn every_manual_page_tells_the_version() {
 
 #[test]
 fn a_prompt_that_looks_like_an_option_is_refused_with_the_form_that_takes_it() {
-    refused(
-        &run(&["-p", "-1"]),
-        &["unexpected argument '-1'", "codelet -p='--verbose'"],
-    );
-    refused(&run(&["-p", "--modle", "x"]), &["--model", "codelet -p='--verbose'"]);
-    refused(&run(&["- fix it"]), &["codelet -- '- make the tests pass'"]);
+    refused(&run(&["-p", "-1"]), &["unexpected argument '-1'", "codelet -p='-1'"]);
+    refused(&run(&["-p", "- a\n- b"]), &["codelet -p='- a"]);
+    refused(&run(&["-p", "--modle", "x"]), &["--model", "codelet -p='--modle'"]);
+    refused(&run(&["- fix it"]), &["unexpected argument", "-- - "]);
 }
 
 #[test]
@@ -245,7 +243,7 @@ fn how_to_prompt_is_told_to_those_who_seem_to_prompt_and_to_nobody_else() {
         // Nobody is there to have a session with.
         (&["fix", "the", "tests"][..], "codelet -p 'fix the tests'"),
         (&["--plain", "compact"], "`compact` is a command"),
-        (&["-p", "fix", "the", "tests"], "Quote a prompt of several words"),
+        (&["-p", "fix", "the", "tests"], "Quote the prompt"),
         (&["inspect", "the", "code"], "quote it: codelet 'inspect the code'"),
         (&["report", "the", "bug"], "quote it: codelet 'report the bug'"),
     ] {

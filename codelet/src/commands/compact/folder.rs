@@ -15,7 +15,6 @@ use crate::output::resolve;
 use crate::paint::{Ink, Look, clean, count, number};
 use crate::progress::Progress;
 use crate::side_by_side::{cores, side_by_side};
-use codelet_context::notice::smaller;
 use codelet_context::tokens::Tokens;
 use codelet_offline::compact::Written;
 use found::{Content, FolderWork};
@@ -347,16 +346,11 @@ impl Sum {
 fn tell(sum: &Sum, bad: &[Bad], there: usize, passed: &[String], out: &Path) {
     let look = Look::stderr();
     let mut lines = vec![match sum.conversations {
-        0 => format!("{} no new conversation", look.ink(Ink::Green, "Nothing to compact:")),
-        all => format!(
-            "{} {} → {} tokens ({}) in {} of {}",
-            look.ink(Ink::Green, super::DONE),
-            number(sum.before),
-            number(sum.after),
-            smaller(sum.before, sum.after),
-            count(all, "conversation"),
-            count(sum.files, "file"),
-        ),
+        0 => format!("{} no new conversation", look.ink(Ink::Green, super::NOTHING)),
+        all => {
+            let within = format!("{} of {}", count(all, "conversation"), count(sum.files, "file"));
+            super::total(&look, sum.before, sum.after, &within)
+        }
     }];
     if there > 0 {
         lines.push(format!("{} compacted by an earlier run", count(there, "file")));

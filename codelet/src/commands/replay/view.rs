@@ -247,10 +247,7 @@ fn check(text: &mut String, look: &Look, played: &[Played]) {
     let _ = writeln!(text, "  {} {}", fit("with events", 15), percent(found.told));
     let words = vec![
         format!("{} cached by other sessions", count(found.warm_heads, "system prompt")),
-        format!(
-            "{} without an expiry",
-            count(found.lost, "unexplained cache miss").replace("misss", "misses")
-        ),
+        format!("{} without an expiry", count(found.lost, "unexplained cache miss")),
     ];
     note(text, look, "  events not in the recordings: ", words);
 }
