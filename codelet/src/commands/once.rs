@@ -2,7 +2,7 @@
 
 use crate::args::{Chat, InputForm, OutputForm};
 use crate::exit::{Exit, Failure};
-use crate::front::{Done, Front, Json, Plain, Stream};
+use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
 use crate::hooks::{self, runner::Runner};
 use crate::incoming::Incoming;
 use crate::paint::{Ink, Look, clean};
@@ -247,6 +247,8 @@ pub fn carry(
         written => written?,
     }
     match printed {
+        // After an interruption, a stalled reader is not waited for.
+        Err(error) if StoodStill::is(&error) => Ok(Exit::Interrupted),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => unread(exit, output),
         Err(error) => Err(Failure::at("standard output", crate::exit::words(&error))),
         Ok(()) => Ok(exit),
@@ -445,7 +447,7 @@ fn prompt(chat: &Chat, place: &Place) -> Result<Once, Failure> {
 /// Creates the front end of the run, which interrupts the run if nobody follows it any more.
 ///
 /// # Errors
-/// If standard output was closed at startup.
+/// If no thread can be started.
 pub fn front(form: OutputForm, interrupt: &Interrupt) -> Result<Box<dyn Front>, Failure> {
     let out = crate::output::stdout()?;
     Ok(match form {
@@ -454,7 +456,10 @@ pub fn front(form: OutputForm, interrupt: &Interrupt) -> Result<Box<dyn Front>, 
             Box::new(Plain::new(out, is_terminal, std::io::stderr(), Look::stderr()))
         }
         OutputForm::Json => Box::new(Json::new(out)),
-        OutputForm::StreamJson => Box::new(Stream::new(out, interrupt.clone())),
+        OutputForm::StreamJson => {
+            let out = Outlet::new(out, interrupt.clone()).map_err(|error| startup::not_run(&error))?;
+            Box::new(Stream::new(out, interrupt.clone()))
+        }
     })
 }
 

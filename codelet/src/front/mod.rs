@@ -2,10 +2,12 @@
 //! follow the events.
 
 mod json;
+mod outlet;
 mod plain;
 mod stream;
 
 pub use json::Json;
+pub use outlet::{Outlet, StoodStill};
 pub use plain::Plain;
 pub use stream::Stream;
 

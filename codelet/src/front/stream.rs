@@ -1,7 +1,7 @@
 //! One JSON event per line, for programs that follow a run. `docs/stream-json.md` lists the lines.
 
 use super::json::{billed_json, notice_json};
-use super::{Done, Front, Json, refused};
+use super::{Done, Front, Json, StoodStill, refused};
 use crate::escaped;
 use crate::exit::words;
 use codelet_agent::event::{Event, Listen, Progress, Stopped};
@@ -57,7 +57,7 @@ impl<W: Write + Send> Listen for Stream<W> {
 impl<W: Write + Send> Front for Stream<W> {
     fn finish(&mut self, done: &Done<'_>) -> std::io::Result<()> {
         if let Some(error) = self.trouble.take() {
-            if error.kind() == ErrorKind::BrokenPipe {
+            if StoodStill::is(&error) || error.kind() == ErrorKind::BrokenPipe {
                 return Err(error);
             }
             let why = words(&error);
