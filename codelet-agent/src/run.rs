@@ -10,6 +10,7 @@ pub(crate) mod settings;
 
 use crate::model::bill::Spent;
 use crate::model::{ModelError, Reply, Silence, Stop};
+use crate::run::answer::CheckedAnswer;
 use crate::run::call_key::CallKey;
 pub use crate::run::ending::Ending;
 use crate::run::loop_guard::{LoopAction, LoopGuard, Went};
@@ -306,13 +307,17 @@ impl Run {
     }
 
     /// Takes the verdict on the final answer. If it fails and the model is to be asked again, returns the reason.
-    pub(crate) fn on_checked(&mut self, verdict: Result<String, String>) -> Option<String> {
+    pub(crate) fn on_checked(&mut self, verdict: CheckedAnswer) -> Option<String> {
         let Phase::Over(Ending::Answered(answer)) = &mut self.phase else {
             return None;
         };
         let ending = match verdict {
-            Ok(checked) => Ending::Answered(checked),
-            Err(why) => {
+            CheckedAnswer::Fits(checked) => Ending::Answered(checked),
+            CheckedAnswer::Unknown(why) => {
+                self.begun = std::mem::take(answer);
+                Ending::Unchecked(why)
+            }
+            CheckedAnswer::Unfit(why) => {
                 self.unfit += 1;
                 if self.unfit < UNFIT_TRIES {
                     self.phase = Phase::Ask;

@@ -43,6 +43,7 @@ impl Schema {
         if !value.is_object() {
             return Err("not a JSON Schema: expected an object".to_owned());
         }
+        within_doubles(&value).map_err(|faults| clean(&clip(&words(&faults), LONGEST)))?;
         let mut compiler = Compiler::new();
         compiler.enable_format_assertions();
         compiler.use_loader(Box::new(Nowhere));
@@ -70,6 +71,7 @@ impl AnswerCheck for Schema {
     fn check(&self, answer: &str) -> Result<String, String> {
         let value: Value = serde_json::from_str(unfenced(answer).unwrap_or(answer))
             .map_err(|error| format!("it is not a single JSON value: {error}"))?;
+        within_doubles(&value)?;
         match self.compiled.validate(&value, self.root) {
             Err(error) if is_fault(&error) => Err(listed(&error)),
             _ => Ok(escaped::json(&value.to_string())),
@@ -101,6 +103,10 @@ fn invalid(error: &CompileError) -> String {
 fn listed(error: &ValidationError<'_, '_>) -> String {
     let mut faults = Vec::new();
     gather(error, &mut faults);
+    joined(faults)
+}
+
+fn joined(mut faults: Vec<String>) -> String {
     let more = faults.len().saturating_sub(LISTED);
     faults.truncate(LISTED);
     if more > 0 {
@@ -126,6 +132,42 @@ fn is_nearly_multiple(number: &Number, unit: &Number) -> bool {
     const ERROR: f64 = 1e-9;
     let quotient = number.as_f64().zip(unit.as_f64()).map(|(number, unit)| number / unit);
     quotient.is_some_and(|quotient| (quotient - quotient.round()).abs() <= ERROR)
+}
+
+/// Refuses a value with numbers beyond the range of a double.
+fn within_doubles(value: &Value) -> Result<(), String> {
+    let mut faults = Vec::new();
+    beyond_doubles(value, &mut String::new(), &mut faults);
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(joined(faults)),
+    }
+}
+
+/// Lists the numbers beyond the range of a double, which the validator would let pass every bound, each with its JSON
+/// Pointer.
+fn beyond_doubles(value: &Value, place: &mut String, faults: &mut Vec<String>) {
+    let length = place.len();
+    let mut within = |name: &str, value: &Value| {
+        place.push('/');
+        place.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        beyond_doubles(value, place, faults);
+        place.truncate(length);
+    };
+    match value {
+        Value::Number(number) if number.as_f64().is_none() => {
+            let place = if place.is_empty() { "the value" } else { place };
+            faults.push(format!(
+                "{place}: the number is beyond what can be checked (at most about 1.8e308)"
+            ));
+        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .for_each(|(at, item)| within(&at.to_string(), item)),
+        Value::Object(fields) => fields.iter().for_each(|(name, field)| within(name, field)),
+        _ => {}
+    }
 }
 
 fn gather(error: &ValidationError<'_, '_>, faults: &mut Vec<String>) {

@@ -38,6 +38,8 @@ pub enum Ending {
         /// The number of answers.
         count: u32,
     },
+    /// The final answer could not be checked, for this reason.
+    Unchecked(String),
     /// The model gave no answer, or none that ended, after repeated tries.
     NoAnswer(String),
     /// The provider failed.
@@ -91,6 +93,7 @@ impl fmt::Display for Ending {
             Ending::Unfit { why, count } => {
                 write!(f, "none of {count} answers fits the schema; the last one: {why}")
             }
+            Ending::Unchecked(why) => write!(f, "could not check the answer against the schema: {why}"),
             Ending::NoAnswer(why) => write!(f, "the model gave no answer: {why}"),
             Ending::Provider(error) => error.fmt(f),
             Ending::TooLong(why) => f.write_str(why),

@@ -4,6 +4,7 @@ use crate::environment::instructions::Nearer;
 use crate::interrupt::{self, Interrupt};
 use crate::model::text_tool_calls;
 use crate::model::{Billed, ModelError, Reply, Stop};
+use crate::run::answer::{self, CheckedAnswer};
 use crate::run::{Ending, Run, Step, Taken, words};
 use crate::session::Session;
 use crate::session::models;
@@ -76,7 +77,9 @@ pub(crate) async fn drive(
                 let prompt = session.conversation.state("", 0).current;
                 let bearing = run.bearing(session.parts.model.silence(prompt));
                 match ask::ask(session, bearing, interrupt, listener).await {
-                    RequestOutcome::Answered(reply) => owed = take(session, &mut run, *reply, listener),
+                    RequestOutcome::Answered(reply) => {
+                        owed = take(session, &mut run, *reply, interrupt, listener).await
+                    }
                     RequestOutcome::Failed {
                         error,
                         billed,
@@ -151,10 +154,11 @@ fn is_told(session: &Session, words: &str) -> bool {
 }
 
 /// Appends an answer with its usage; returns the notice to send with the next request.
-fn take(
+async fn take(
     session: &mut Session,
     run: &mut Run,
     mut reply: Reply,
+    interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Option<Cow<'static, str>> {
     let mut owed = None;
@@ -171,15 +175,21 @@ fn take(
     let said = words(&reply.message);
     let is_call = is_answer && text_tool_calls::is_call(&said, &session.specs);
     // Requested JSON may look like a call.
-    let is_wanted = || check.as_ref().is_some_and(|check| check.check(&said).is_ok());
-    if is_call && !is_wanted() {
+    let is_wanted = match &check {
+        Some(check) if is_call => !matches!(
+            answer::check(check, &said, interrupt).await,
+            Some(CheckedAnswer::Unfit(_))
+        ),
+        _ => false,
+    };
+    if is_call && !is_wanted {
         reply.stop = Stop::WroteCall;
         let told = "the model wrote a tool call as text, which was not run: the server does not parse tool calls of this model";
         listener.on(Event::Notice(told.to_owned()));
     }
     let taken = run.on_reply(&reply);
     let verdict = match (&check, run.answer()) {
-        (Some(check), Some(answer)) => Some(check.check(answer)),
+        (Some(check), Some(answer)) => answer::check(check, answer, interrupt).await,
         _ => None,
     };
     if let Some(why) = verdict.and_then(|verdict| run.on_checked(verdict)) {

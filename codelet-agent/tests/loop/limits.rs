@@ -303,3 +303,49 @@ async fn answers_that_pass_no_check_are_bounded_in_number_and_by_the_limit_of_st
         assert_eq!(stage.count(), steps);
     }
 }
+
+/// A check that never ends; it calls the function first.
+struct Endless(Box<dyn Fn() + Send + Sync>);
+
+impl AnswerCheck for Endless {
+    fn check(&self, _: &str) -> Result<String, String> {
+        (self.0)();
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_interruption_ends_the_wait_for_a_check_and_the_answer_is_kept() {
+    let mut stage = Stage::scripted([says("1")]);
+    let interrupt = stage.interrupt.clone();
+    stage
+        .session
+        .check_answers(Arc::new(Endless(Box::new(move || interrupt.throw()))));
+    assert_eq!(stage.prompt("Count.").await, Ending::Interrupted);
+    let last = stage
+        .session
+        .conversation()
+        .history()
+        .messages()
+        .last()
+        .cloned()
+        .unwrap();
+    assert!(
+        matches!(&last.parts[..], [Part::Text(text)] if text.body.as_str() == "1"),
+        "{last:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_that_does_not_end_ends_the_run_and_nothing_is_asked_again() {
+    let mut stage = Stage::scripted([says("1")]);
+    stage.session.check_answers(Arc::new(Endless(Box::new(|| ()))));
+    let ending = stage.prompt("Count.").await;
+    assert!(
+        matches!(&ending, Ending::Unchecked(why) if why.contains("no verdict after 5 s")),
+        "{ending:?}"
+    );
+    assert_eq!(stage.count(), 1);
+}

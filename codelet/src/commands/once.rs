@@ -475,7 +475,7 @@ impl Exit {
             | Ending::Loop { .. }
             | Ending::Blocked(_)
             | Ending::Stale { .. } => Exit::Failed,
-            Ending::Unfit { .. } => Exit::Unfit,
+            Ending::Unfit { .. } | Ending::Unchecked(_) => Exit::Unfit,
             Ending::NoAnswer(_) | Ending::Provider(_) => Exit::Provider,
             Ending::TooLong(_) => Exit::TooLong,
             Ending::Interrupted => Exit::Interrupted,

@@ -498,6 +498,43 @@ fn two_interruptions_at_once_leave_no_command_behind() {
     }
 }
 
+#[test]
+fn an_answer_whose_check_takes_years_is_interrupted() {
+    const DEPTH: usize = 40;
+    // Each definition asks twice for the next one.
+    let definition = |at: usize| {
+        let next = json!({"$ref": format!("#/$defs/{}", at + 1)});
+        (at.to_string(), json!({"allOf": [next, next]}))
+    };
+    let mut definitions: serde_json::Map<String, Value> = (0..DEPTH).map(definition).collect();
+    definitions.insert(DEPTH.to_string(), json!({}));
+    let schema = json!({"$ref": "#/$defs/0", "$defs": definitions}).to_string();
+    let bench = Bench::new();
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("1")]));
+    let child = bench.start(&server, Wire::Anthropic, &["-p", "Count.", "--schema", &schema]);
+    let began = Instant::now();
+    let wait = |is_so: &dyn Fn() -> bool| {
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(20), "nothing is computed");
+            std::thread::yield_now();
+        }
+    };
+    wait(&|| server.record().exchanges.len() == 1);
+    // The check ends after five seconds, of which a busy machine may give it few.
+    let before = hundredths(child.id());
+    wait(&|| hundredths(child.id()) > before + 30);
+    let (output, took) = interrupt(child);
+    assert_eq!(stdout(&output), "");
+    assert!(took < LATE, "{took:?}");
+}
+
+/// How long a process has computed, in hundredths of a second.
+fn hundredths(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let behind_the_name = stat.rsplit_once(") ").unwrap().1;
+    behind_the_name.split(' ').nth(11).unwrap().parse().unwrap()
+}
+
 /// Whether a process is there and no corpse.
 fn is_there(pid: u32) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

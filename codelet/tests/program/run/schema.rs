@@ -70,8 +70,17 @@ fn without_an_answer_that_fits_nothing_is_printed_and_the_status_says_so() {
 }
 
 #[test]
-fn a_number_out_of_bounds_does_not_fit() {
+fn a_number_beyond_a_double_passes_no_check() {
+    let huge = "1".to_owned() + &"0".repeat(400);
     for (schema, answer, why) in [
+        (r#"{"maximum": 5}"#, "1e400", "beyond what can be checked"),
+        (r#"{"maximum": 5}"#, &huge, "beyond what can be checked"),
+        (r#"{"minimum": 0}"#, "-1e400", "beyond what can be checked"),
+        (
+            r#"{"properties": {"a/b": {"exclusiveMaximum": 5}}}"#,
+            r#"{"a/b": [9e999]}"#,
+            "/a~1b/0: the number is beyond",
+        ),
         (r#"{"maximum": 5}"#, "6", "must be <=5"),
         (r#"{"multipleOf": 0.01}"#, "19.995", "is not multipleOf 0.01"),
     ] {
@@ -155,6 +164,7 @@ fn a_schema_that_is_none_is_refused_before_anything_is_asked() {
             &["--schema", "not a valid JSON Schema", "/type"][..],
         ),
         (r#"{"type": "#, &["--schema", "not JSON", "line 1"]),
+        (r#"{"maximum": 1e400}"#, &["/maximum", "beyond what can be checked"]),
         (r#"{"pattern": "("}"#, &["not a valid JSON Schema", "unclosed group\n"]),
         (r##"{"$ref": "#/$defs/none"}"##, &["not a valid JSON Schema", "none"]),
         (&outside, &["secret.json", "only references within the schema"]),
