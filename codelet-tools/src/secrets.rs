@@ -1,9 +1,11 @@
 //! Removes secret values from everything that is shown, and recognises them by variable name and in URLs.
 
 use crate::text::{CUT, GAP};
+use memchr::memmem;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Shorter values are not searched for: they would occur in every text.
@@ -474,8 +476,20 @@ impl Secrets {
         Arc::clone(&self.0)
     }
 
-    pub(crate) fn values(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
+    /// Finds the secrets in a text: their places in order, without overlap.
+    pub(crate) fn places(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let mut places: Vec<Range<usize>> = Vec::new();
+        for value in self.0.iter() {
+            let found = memmem::find_iter(bytes, value).map(|at| at..at + value.len());
+            let is_free = |range: &Range<usize>| {
+                let next = places.partition_point(|other| other.end <= range.start);
+                places.get(next).is_none_or(|other| range.end <= other.start)
+            };
+            let found: Vec<_> = found.filter(is_free).collect();
+            places.extend(found);
+            places.sort_by_key(|range| range.start);
+        }
+        places
     }
 
     /// Replaces the secrets in a text.
