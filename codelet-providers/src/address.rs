@@ -7,6 +7,7 @@ use crate::vendor::Wire;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use codelet_network::is_own_machine;
+use codelet_text::secret::is_secret_in_query;
 use percent_encoding::percent_decode_str;
 use rig_core::http_client::{HeaderMap, HeaderValue};
 use rig_reqwest::reqwest::Url;
@@ -50,7 +51,7 @@ pub fn shown(address: &str) -> String {
 }
 
 /// Returns the credentials in an address, in every form in which they are transmitted: user and password, or a user
-/// alone, which is then a token, and the values of the query.
+/// alone, which is then a token, and secrets among the parameters of the query.
 pub fn secrets(address: &str) -> Vec<String> {
     let Ok(url) = Url::parse(address.trim()) else {
         return Vec::new();
@@ -64,8 +65,10 @@ pub fn secrets(address: &str) -> Vec<String> {
         found.extend([alone.to_owned(), decoded(alone)]);
     }
     for pair in url.query().into_iter().flat_map(|query| query.split('&')) {
-        let value = pair.split_once('=').map_or(pair, |(_, value)| value);
-        found.extend([value.to_owned(), decoded(value)]);
+        let (name, value) = pair.split_once('=').unwrap_or(("", pair));
+        if is_secret_in_query(&decoded(name), value) {
+            found.extend([value.to_owned(), decoded(value)]);
+        }
     }
     found
 }

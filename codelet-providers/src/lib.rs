@@ -11,7 +11,7 @@
 //! certificates that a [`Choice`] trusts. The HTTP client and the stream framing come from a library, none of whose
 //! types leave this crate.
 //!
-//! Start reading with `provider` (one exchange), `body` (requests), `frames` (replies), `sort` (errors).
+//! Start reading with `provider` (one exchange), `body` (requests), `frames` (replies), `error_kind` (errors).
 //!
 //! ```
 //! use codelet_providers::{Choice, ConnectError, connect};

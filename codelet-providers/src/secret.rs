@@ -106,7 +106,7 @@ impl Secret {
     }
 }
 
-/// The secrets that errors must not contain: the key, and the credentials in URLs (user, password, query values).
+/// The secrets that errors must not contain: the key, and the credentials in URLs (user, password, parameters).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Secrets(Vec<Secret>);
 
@@ -200,6 +200,9 @@ mod tests {
             secrets.scrub("ada at gate.example/v1, alt=1"),
             "ada at gate.example/v1, alt=1"
         );
+        let version = Url::parse("https://h/v1?api-version=2024-10-01-preview&mode=preview").unwrap();
+        let told = "unknown version 2024-10-01-preview in preview";
+        assert_eq!(Secrets::of(None, [&version]).scrub(told), told);
         let token = Url::parse("https://token-0123@gate.example").unwrap();
         assert_eq!(Secrets::of(None, [&token]).scrub("bad token-0123"), "bad [key]");
     }

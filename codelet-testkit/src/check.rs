@@ -1,8 +1,8 @@
 //! Tests in shape notation: a conversation before, a change, the conversation after.
 
+use crate::shape;
 use codelet_context::message::Message;
 use codelet_context::view::View;
-use codelet_transcript::shape;
 
 /// Checks that `change` makes the conversation `before` into `after`, both in shape notation.
 ///

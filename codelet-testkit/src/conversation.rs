@@ -1,10 +1,10 @@
 //! Strategies for property tests: conversations as agents should record them, as some do, and compaction targets.
 
 use crate::plan::{self, Fault, Lead, Op, Seal, Use};
+use crate::shape;
 use crate::words::{Kind, Words};
 use codelet_context::compact::Target;
 use codelet_context::message::Message;
-use codelet_transcript::shape;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

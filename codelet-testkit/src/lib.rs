@@ -6,6 +6,7 @@
 //! - [`conversation()`], [`tidy`], [`broken`] and [`long`] are strategies for property tests; [`target`] generates
 //!   compaction targets.
 //! - [`conversation_from_bytes`] decodes conversations from a fuzzer's bytes.
+//! - [`shape`] parses shape notation, and writes it so that it is read back.
 //! - [`session`] generates long, plausible sessions for benchmarks; [`larder_session`] is the bundled, hand-written
 //!   one.
 //! - [`invariants`] checks the invariants of every compaction.
@@ -28,6 +29,7 @@ mod scribe;
 #[cfg(feature = "server")]
 pub mod server;
 mod session;
+pub mod shape;
 mod stopwatch;
 mod story;
 pub mod words;

@@ -1,8 +1,7 @@
 //! Guarantees of the generated conversations, and that shape notation can express all of them.
 
 use codelet_context::message::{Message, Role};
-use codelet_testkit::{broken, conversation, conversation_from_bytes, tidy};
-use codelet_transcript::shape;
+use codelet_testkit::{broken, conversation, conversation_from_bytes, shape, tidy};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -49,9 +48,9 @@ proptest! {
     #[test]
     fn a_line_for_people_is_one_line(messages in conversation(), width in 20usize..200) {
         for message in messages.iter() {
-            prop_assert!(!shape::line(message, width).chars().any(char::is_control));
+            prop_assert!(!codelet_transcript::shape::line(message, width).chars().any(char::is_control));
         }
-        prop_assert!(!shape::write_at(&*messages, width).chars().any(|c| c.is_control() && c != '\n'));
+        prop_assert!(!codelet_transcript::shape::write_at(&*messages, width).chars().any(|c| c.is_control() && c != '\n'));
     }
 
     #[test]

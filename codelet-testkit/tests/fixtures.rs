@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use codelet_context::message::Message;
-use codelet_testkit::{invariants, workspace};
-use codelet_transcript::{Format, detect, read, shape};
+use codelet_testkit::{invariants, shape, workspace};
+use codelet_transcript::{Format, detect, read};
 use std::path::PathBuf;
 
 /// All fixtures, by name.

@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use codelet_context::compact::Target;
-use codelet_testkit::{Kept, conversation, invariants, target};
-use codelet_transcript::shape;
+use codelet_testkit::{Kept, conversation, invariants, shape, target};
 use proptest::prelude::*;
 
 fn config() -> ProptestConfig {

@@ -7,6 +7,7 @@
 //! - [`json`]: counts the values in a JSON text.
 //! - [`near`]: suggests a name for one that does not exist.
 //! - [`path`]: normalises paths.
+//! - [`secret`]: recognises secrets by their names, and values that are made by machine.
 //! - [`shell`]: quotes words for a shell.
 //! - [`short`]: shortens numbers, names and lines for display.
 //!
@@ -22,6 +23,7 @@ pub mod json;
 pub mod near;
 pub mod path;
 pub mod printed;
+pub mod secret;
 pub mod shell;
 pub mod short;
 pub mod unified;

@@ -4,7 +4,6 @@ use crate::arguments;
 use crate::copies::Old;
 use crate::diff;
 use crate::files::{self, Whole};
-use crate::masked::{Masked, Unmade};
 use crate::near;
 use crate::path::Place;
 use crate::replace::{self, Refusal, Replaced};
@@ -20,6 +19,7 @@ use codelet_context::message::{Action, ActionKind, Parameters};
 use codelet_text::short::counted;
 use futures_util::future::BoxFuture;
 use serde_json::json;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -232,31 +232,27 @@ fn mixing(text: &str, new: char) -> String {
 
 fn replaced(bytes: &[u8], asked: &EditRequest, secrets: &Secrets) -> Result<Replaced, String> {
     let EditRequest { old, new, all } = asked;
-    let refused = |refusal: Refusal, shown: &[u8], old: &str| match refusal {
-        Refusal::NotFound => near::explain(&text::decode(shown).text, old),
+    let hidden = secrets.places(bytes);
+    if !hidden.is_empty() && (old.contains(MASK) || new.contains(MASK)) {
+        return Err(format!(
+            "{MASK} in old_string or new_string stands for a hidden value of the file: edit other lines"
+        ));
+    }
+    let done = replace::replace(bytes, old, new, *all).map_err(|refusal| match refusal {
+        Refusal::NotFound => near::explain(&secrets.hide(&text::decode(bytes).text), old),
         Refusal::Several(lines) => several(&lines),
         Refusal::TooLarge(times) => format!(
             "old_string occurs {times} times, and with that much in place of each the file would become larger than 10 MiB"
         ),
+    })?;
+    let is_hidden = |changed: &Range<usize>| {
+        let next = hidden.partition_point(|value| value.end <= changed.start);
+        hidden.get(next).is_some_and(|value| value.start < changed.end)
     };
-    let Some(masked) = Masked::of(bytes, secrets) else {
-        return replace::replace(bytes, old, new, *all).map_err(|refusal| refused(refusal, bytes, old));
-    };
-    // If the model knows a hidden value anyway, the masked form is searched for.
-    let old = secrets.hide(old);
-    masked.replace(&old, new, *all).map_err(|unmade| match unmade {
-        Unmade::Refused(refusal) => {
-            let mut why = refused(refusal, &masked.shown(), &old);
-            if why.contains(MASK) {
-                why = format!("{}\n{MASK} stands for a hidden value, which an edit keeps", why.trim_end());
-            }
-            why
-        }
-        Unmade::Unknown(line) => format!(
-            "line {line} of new_string has {MASK}, which stands for a hidden value, and old_string does not say which one: \
-             edit other lines, and leave that one out"
-        ),
-    })
+    match done.changed.iter().any(is_hidden) {
+        true => Err("this would change a hidden value of the file: edit other lines".to_owned()),
+        false => Ok(done),
+    }
 }
 
 fn several(lines: &[usize]) -> String {
@@ -326,4 +322,28 @@ fn lines_after(bytes: &[u8], at: usize) -> usize {
         }
     }
     end
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_edit_loses_a_hidden_value(
+            file in "(abcd1234|ab|1234|cd12|[\n x]){0,9}",
+            old in "(abcd1234|ab|1234|cd12|[\n x]){1,3}",
+            new in "(ab|x|\n){0,2}",
+            all: bool,
+        ) {
+            let secrets = Secrets::new(&["abcd1234".to_owned()]);
+            let stood = secrets.places(file.as_bytes()).len();
+            if let Ok(done) = replaced(file.as_bytes(), &EditRequest { old, new, all }, &secrets) {
+                prop_assert!(secrets.places(&done.bytes).len() >= stood);
+            }
+        }
+    }
 }

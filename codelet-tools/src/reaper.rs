@@ -1,4 +1,4 @@
-//! Orphans of commands, which this process [adopts](crate::family::Adoption) while a command runs. Once they exit, this
+//! Orphans of commands, which this process [adopts](crate::process_tree::Adoption) while a command runs. Once they exit, this
 //! process must reap them: a zombie looks alive to a command that waits for it to be gone.
 //!
 //! Children that this process started directly (a server, an editor) are waited for by their owner and not touched.

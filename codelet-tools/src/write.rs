@@ -4,7 +4,6 @@ use crate::arguments;
 use crate::copies::Old;
 use crate::diff;
 use crate::files::{self, Standing};
-use crate::masked::Masked;
 use crate::path::Place;
 use crate::run_blocking::run_blocking;
 use crate::secrets::{MASK, Secrets};
@@ -177,7 +176,7 @@ fn write(context: &ToolContext, Place { path, .. }: &Place, content: &str) -> Re
     Ok(format!("Overwrote {shown} ({lines}; {before}{ends}{changed})"))
 }
 
-/// The bytes that replace an old file: its hidden values, line endings and encoding are kept. Also says what has
+/// The bytes that replace an old file: its line endings and encoding are kept. Also says what has
 /// changed.
 fn renewed(old: &[u8], content: &str, secrets: &Secrets) -> Result<(Vec<u8>, &'static str), String> {
     let Decoded {
@@ -212,24 +211,16 @@ fn already(shown: &str, lines: &str) -> String {
     format!("{shown} already is exactly this ({lines}); nothing was written")
 }
 
-/// Restores the hidden values of the old text behind the masks, and its line endings.
+/// Restores the line endings of the old text; refuses a mask in place of one of its hidden values.
 fn restored(old: &str, content: &str, secrets: &Secrets) -> Result<String, String> {
-    let masked = content
-        .contains(MASK)
-        .then(|| Masked::of(old.as_bytes(), secrets))
-        .flatten();
-    let new = match masked {
-        None => content.to_owned(),
-        Some(masked) => masked.restore(content).map_err(|line| {
-            format!(
-                "line {line} of content has {MASK}, which stands for a hidden value, and does not say which one: leave such \
-                 lines as Read shows them, or change other lines with Edit"
-            )
-        })?,
-    };
+    if content.contains(MASK) && !secrets.places(old.as_bytes()).is_empty() {
+        return Err(format!(
+            "{MASK} in content stands for a hidden value of the file: change other lines with Edit"
+        ));
+    }
     // Read shows lines without carriage returns, so their absence means nothing.
     Ok(match text::ends_in_crlf(old) {
-        true => new.replace("\r\n", "\n").replace('\n', "\r\n"),
-        false => new,
+        true => content.replace("\r\n", "\n").replace('\n', "\r\n"),
+        false => content.to_owned(),
     })
 }

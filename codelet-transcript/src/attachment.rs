@@ -56,7 +56,7 @@ enum Storage<'a> {
 }
 
 /// Returns an opaque part for a block that is not parsed further: a file, or a block of unknown kind.
-pub(crate) fn part(kind: &str, value: Value) -> Part {
+pub fn part(kind: &str, value: Value) -> Part {
     let words = vendor::words::of(kind, &value);
     if vendor::stays(kind, &value) {
         return Part::Opaque(Opaque::new(kind, value).that_is(Nature::Reference));

@@ -51,7 +51,7 @@ pub enum ReadError {
     /// The file cannot be read in the specified format, or most of it has no content in that format.
     #[error("this is not {asked}; it looks like {found}")]
     OtherForm {
-        /// The specified format.
+        /// The specified format, or the one that the fields around the messages have.
         asked: Format,
         /// The format that the file has.
         found: Format,
@@ -80,10 +80,10 @@ pub enum ReadError {
         /// Bytes of all content.
         all: usize,
     },
-    /// The messages have the format of a program or provider that is not supported.
+    /// The messages have a known format that is not supported.
     #[error("the messages have the format of {of}, which is not supported")]
     Foreign {
-        /// The program or provider.
+        /// The name of the format.
         of: &'static str,
     },
     /// The format is for people and cannot be read.

@@ -60,7 +60,9 @@ fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
         Value::Array(list) => list.into_iter().for_each(|value| message(&mut gather, value)),
         Value::Object(mut run) => {
             let mut inputs = take::object(&mut run, "inputs").unwrap_or_else(|| std::mem::take(&mut run));
-            for value in take::list(&mut inputs, "messages") {
+            // A chain's prompt may name its messages `input`.
+            let lists = ["messages", "input"].map(|name| take::list(&mut inputs, name));
+            for value in lists.into_iter().flatten() {
                 match value {
                     Value::Array(list) => list.into_iter().for_each(|value| message(&mut gather, value)),
                     value => message(&mut gather, value),

@@ -130,7 +130,7 @@ mod vscode_chat;
 mod windowed;
 mod zed;
 
-pub use attachment::file_tokens;
+pub use attachment::{file_tokens, part as opaque_part};
 pub use continued::{Earlier, earlier};
 pub use dataset::conversations;
 pub use detect::detect;

@@ -1,7 +1,7 @@
 //! Finds texts in the user role that no user typed. Requests have no field for this, so they are recognized by patterns
 //! that prompts do not have.
 //!
-//! *Observations*: results of actions in text, see [`crate::observed`]. *Complaints* of a harness about a reply without
+//! *Observations*: results of actions in text, see [`crate::observations`]. *Complaints* of a harness about a reply without
 //! a parsable action, directly after a reply without calls. *Blocks* of a harness next to a prompt or a result, each in
 //! one tag. *Events*, in a tag that nobody types. *Interruptions* by the user, and *openings*: a text about the project
 //! as a separate message, always in the same words. *Summaries* that this engine wrote, followed by a notice with fixed

@@ -3,7 +3,6 @@
 use crate::format::Format;
 use crate::ids::name_for_all;
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 #[derive(Default)]
@@ -17,7 +16,7 @@ pub(crate) struct Tools<'a> {
 struct Tool<'a> {
     name: &'a str,
     description: Option<&'a Value>,
-    schema: Option<Cow<'a, Value>>,
+    schema: Option<Value>,
 }
 
 enum Choice<'a> {
@@ -83,7 +82,7 @@ impl<'a> Tools<'a> {
                 name,
                 description: inner.get("description").filter(|text| text.is_string()),
                 // Its calls are written with their text as the only parameter.
-                schema: schema.or_else(|| (kind == Some("custom")).then(|| Cow::Owned(free_text()))),
+                schema: schema.or_else(|| (kind == Some("custom")).then(free_text)),
             }),
             _ => {
                 let field = || {
@@ -138,7 +137,7 @@ fn either<'a>(value: &'a Value, names: [&str; 2]) -> Option<&'a Value> {
     names.into_iter().find_map(|name| value.get(name))
 }
 
-fn schema(tool: &Value) -> Option<Cow<'_, Value>> {
+fn schema(tool: &Value) -> Option<Value> {
     let names = [
         "input_schema",
         "parameters",
@@ -148,10 +147,7 @@ fn schema(tool: &Value) -> Option<Cow<'_, Value>> {
     let schema = names
         .into_iter()
         .find_map(|name| tool.get(name)?.as_object().map(|_| &tool[name]))?;
-    Some(match speaks_gemini(schema) {
-        true => Cow::Owned(json_schema(schema)),
-        false => Cow::Borrowed(schema),
-    })
+    Some(json_schema(schema))
 }
 
 fn free_text() -> Value {
@@ -167,7 +163,7 @@ fn write_tool(tool: &Tool, to: Format) -> Value {
     out.insert("name".to_owned(), Value::from(&*name));
     out.extend(tool.description.map(|text| ("description".to_owned(), text.clone())));
     let schema = match &tool.schema {
-        Some(schema) => schema.as_ref().clone(),
+        Some(schema) => schema.clone(),
         None => json!({"type": "object", "properties": {}}),
     };
     let field = match to {
@@ -233,89 +229,42 @@ fn write_choice(choice: &Choice, to: Format) -> (&'static str, Value) {
     (CHOICE, value)
 }
 
-/// Fields of a schema that hold schemas by name, one schema, and a list of them.
-const BY_NAME: [&str; 3] = ["properties", "$defs", "defs"];
-const ONE: [&str; 3] = ["items", "additionalProperties", "additional_properties"];
-const MANY: [&str; 5] = ["anyOf", "any_of", "oneOf", "allOf", "prefixItems"];
-/// Fields that only Gemini has.
-const GEMINI_ONLY: [&str; 3] = ["nullable", "propertyOrdering", "property_ordering"];
-/// Gemini's second spelling of fields, and their names in JSON Schema.
-const SPELLINGS: [(&str, &str); 8] = [
-    ("any_of", "anyOf"),
-    ("additional_properties", "additionalProperties"),
-    ("min_items", "minItems"),
-    ("max_items", "maxItems"),
-    ("min_length", "minLength"),
-    ("max_length", "maxLength"),
-    ("min_properties", "minProperties"),
-    ("max_properties", "maxProperties"),
-];
-
-/// Returns whether a schema, or one within it, is in a form that only Gemini accepts.
-fn speaks_gemini(schema: &Value) -> bool {
-    let Value::Object(fields) = schema else { return false };
-    let is_loud = |kind: &str| !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-    fields.iter().any(|(name, value)| match name.as_str() {
-        "type" => value.as_str().is_some_and(is_loud),
-        name if GEMINI_ONLY.contains(&name) => true,
-        name if BY_NAME.contains(&name) => value.as_object().is_some_and(|all| all.values().any(speaks_gemini)),
-        name if ONE.contains(&name) => speaks_gemini(value),
-        name if MANY.contains(&name) => value.as_array().is_some_and(|all| all.iter().any(speaks_gemini)),
-        _ => false,
-    })
-}
-
-/// Converts such a schema to JSON Schema: types in lowercase, `null` as a type, counts as numbers.
+/// Converts Gemini's schemas to JSON Schema: types in lowercase, `null` as a type, counts as numbers. Other schemas stay
+/// as they are.
 fn json_schema(schema: &Value) -> Value {
-    let Value::Object(fields) = schema else {
-        return schema.clone();
+    let fields = match schema {
+        Value::Array(schemas) => return schemas.iter().map(json_schema).collect(),
+        Value::Object(fields) => fields,
+        other => return other.clone(),
     };
-    let mut out = Map::new();
-    for (name, value) in fields {
-        let spelled = SPELLINGS.iter().find(|(other, _)| other == name);
-        let spelled = spelled.map_or(name.as_str(), |(_, name)| *name);
-        let value = match name.as_str() {
-            name if GEMINI_ONLY.contains(&name) => continue,
-            "type" => match value.as_str() {
-                Some("TYPE_UNSPECIFIED") => continue,
-                Some(kind) => Value::from(kind.to_ascii_lowercase()),
-                None => value.clone(),
-            },
-            // Marks a string as an `enum`.
-            "format" if value == "enum" => continue,
-            name if BY_NAME.contains(&name) => match value {
-                Value::Object(all) => all.iter().map(|(name, one)| (name.clone(), json_schema(one))).collect(),
-                other => other.clone(),
-            },
-            name if ONE.contains(&name) => json_schema(value),
-            name if MANY.contains(&name) => match value {
-                Value::Array(all) => all.iter().map(json_schema).collect(),
-                other => other.clone(),
-            },
-            // 64-bit numbers are strings in the API's JSON.
-            _ if spelled.starts_with("min") || spelled.starts_with("max") => {
-                match value.as_str().map(str::parse::<i64>) {
-                    Some(Ok(number)) => Value::from(number),
-                    _ => value.clone(),
-                }
+    let is_nullable = fields.get("nullable") == Some(&Value::Bool(true));
+    let is_gone = |name: &str| is_nullable && name == "nullable";
+    let converted = fields.iter().filter(|(name, _)| !is_gone(name)).map(|(name, value)| {
+        let value = match (name.as_str(), value) {
+            ("type", Value::String(kind)) => {
+                let kind = Value::from(kind.to_ascii_lowercase());
+                if is_nullable { json!([kind, "null"]) } else { kind }
             }
-            _ => value.clone(),
+            ("anyOf" | "enum", Value::Array(values)) if is_nullable => {
+                let null = if name == "enum" {
+                    Value::Null
+                } else {
+                    json!({ "type": "null" })
+                };
+                values.iter().map(json_schema).chain([null]).collect()
+            }
+            // 64-bit numbers are strings in Gemini's JSON, and wrong in a schema.
+            (name, Value::String(number)) if name.starts_with("min") || name.starts_with("max") => {
+                number.parse::<i64>().map_or_else(|_| value.clone(), Value::from)
+            }
+            ("properties" | "$defs" | "defs", Value::Object(named)) => named
+                .iter()
+                .map(|(name, one)| (name.clone(), json_schema(one)))
+                .collect(),
+            ("default" | "const" | "enum" | "example" | "examples", value) => value.clone(),
+            (_, value) => json_schema(value),
         };
-        out.insert(spelled.to_owned(), value);
-    }
-    if fields.get("nullable") == Some(&Value::Bool(true)) {
-        match (out.get_mut("type"), fields.get("anyOf").or(fields.get("any_of"))) {
-            (Some(kind), _) => *kind = json!([kind.take(), "null"]),
-            (None, Some(_)) => {
-                if let Some(Value::Array(all)) = out.get_mut("anyOf") {
-                    all.push(json!({ "type": "null" }));
-                }
-            }
-            (None, None) => {}
-        }
-        if let Some(Value::Array(values)) = out.get_mut("enum") {
-            values.push(Value::Null);
-        }
-    }
-    Value::Object(out)
+        (name.clone(), value)
+    });
+    Value::Object(converted.collect())
 }

@@ -14,8 +14,14 @@ use serde_json::Value;
 /// If nothing was found although the file has entries, if most entries that should have content could not be read, or
 /// if the messages have the format of a program or provider that is not supported.
 pub(crate) fn check(bytes: &[u8], format: Format, document: &Document) -> Result<(), ReadError> {
-    if let Some(of) = document.messages.iter().find_map(foreign) {
-        return Err(ReadError::Foreign { of });
+    for block in document.messages.iter().flat_map(opaque) {
+        if let Some(of) = foreign(block) {
+            return Err(ReadError::Foreign { of });
+        }
+        if is_langchains(block) {
+            let found = Format::Langchain;
+            return Err(ReadError::OtherForm { asked: format, found });
+        }
     }
     check_any(bytes, format, document)?;
     let messages = document.messages.len();
@@ -118,17 +124,20 @@ fn opaque(message: &Message) -> impl Iterator<Item = &Opaque> {
     })
 }
 
-/// Returns the program or provider of a message's format, if it is recognized but not supported.
-fn foreign(message: &Message) -> Option<&'static str> {
-    opaque(message).find_map(|block| {
-        let has = |name| block.value.get(name).is_some();
-        match &*block.kind {
-            "tool-call" | "tool-result" if has("toolCallId") && has("toolName") => Some("the AI SDK"),
-            "" if has("toolUse") || has("toolResult") => Some("Bedrock's Converse interface"),
-            "human" | "ai" | "tool" | "constructor" if has("content") || has("kwargs") => Some("LangChain"),
-            _ => None,
-        }
-    })
+/// Returns the format of a block, if it is recognized but not supported.
+fn foreign(block: &Opaque) -> Option<&'static str> {
+    let has = |name| block.value.get(name).is_some();
+    match &*block.kind {
+        "tool-call" | "tool-result" if has("toolCallId") && has("toolName") => Some("the AI SDK's ModelMessage"),
+        "" if has("toolUse") || has("toolResult") => Some("Bedrock's Converse interface"),
+        _ => None,
+    }
+}
+
+/// Returns whether a block is a message of LangChain, which has a format of its own.
+fn is_langchains(block: &Opaque) -> bool {
+    let has = |name| block.value.get(name).is_some();
+    matches!(&*block.kind, "human" | "ai" | "tool" | "constructor") && (has("content") || has("kwargs"))
 }
 
 /// Returns whether a message consists only of blocks whose kind the format does not have.

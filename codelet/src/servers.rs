@@ -6,8 +6,9 @@ use crate::paint::clean;
 use crate::settings::{Key, LONGEST_WAIT, LookUp};
 use codelet_mcp::{Reach, Server};
 use codelet_providers::address;
+use codelet_text::secret::{is_made_by_machine, is_secret_name};
 use codelet_tools::outside::Outside;
-use codelet_tools::secrets::{credential, is_secret, is_secret_name};
+use codelet_tools::secrets::{credential, is_secret};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -287,11 +288,7 @@ fn certificates(path: &Path) -> Result<String, String> {
 /// Replaces path segments of a URL that look like keys, which some servers use.
 fn without_keys(address: &str) -> String {
     let piece = |piece| {
-        if codelet_tools::secrets::is_made_by_machine(piece) {
-            "…"
-        } else {
-            piece
-        }
+        if is_made_by_machine(piece) { "…" } else { piece }
     };
     let (host, path) = address.split_at(address.match_indices('/').nth(2).map_or(address.len(), |(at, _)| at));
     let pieces: Vec<&str> = path.split('/').map(piece).collect();

@@ -1,8 +1,8 @@
 //! What the fuzz targets ask of their input.
 
 use codelet_context::compact::Target;
-use codelet_testkit::{Kept, conversation_from_bytes, invariants};
-use codelet_transcript::{Format, read, shape};
+use codelet_testkit::{Kept, conversation_from_bytes, invariants, shape};
+use codelet_transcript::{Format, read};
 
 /// Any bytes are read or refused; what was read is shown on one line a message, and what a form writes it reads again.
 pub fn reads(bytes: &[u8], format: Option<Format>) {

@@ -154,7 +154,6 @@ impl Live {
                     Lifetime::FiveMinutes => 0,
                 },
             }),
-            without_thinking: false,
         });
         let edited = conversation
             .breaks()

@@ -704,37 +704,49 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
 }
 
 #[test]
-fn a_hidden_value_survives_what_is_written_as_it_was_read() {
+fn a_hidden_value_stays_whatever_is_edited_around_it() {
+    const FILE: &[u8] = b"KEY=sk-0123456789\nPORT=2\nID=0123\n";
     let trial = Trial::with(Permission::Edit, |options| {
         options.secrets = Secrets::new(&["sk-0123456789".to_owned()]).into()
     });
-    trial.write(".env", "KEY=sk-0123456789\nPORT=1\n");
+    trial.write(".env", "KEY=sk-0123456789\nPORT=1\nID=0123\n");
     trial.done("Read", to_read(".env"));
-    let same = to_write(".env", "KEY=[secret]\nPORT=1\n");
-    trial.tells("Write", same, "already is exactly this");
-    let write = to_write(".env", "KEY=[secret]\nPORT=1\nDB=x\n");
-    assert_eq!(trial.done("Write", write), "Overwrote .env (3 lines; before: 2 lines)");
-    assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=1\nDB=x\n");
-    let edit = to_edit(".env", "KEY=[secret]\nPORT=1", "KEY=[secret]\nPORT=2");
-    trial.tells("Edit", edit.clone(), "1\tKEY=[secret]\n2\tPORT=2\n");
-    assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=2\nDB=x\n");
-    // The error names the difference and explains the mask.
-    let told = trial.failed("Edit", edit);
-    assert!(
-        told.contains("\"PORT=2\"") && told.contains("[secret] stands for a hidden value"),
-        "{told}"
-    );
-    let moved = to_write(".env", "DB=y\nOTHER_KEY=[secret]\n");
-    trial.fails("Write", moved, "line 2 of content has [secret]");
-    assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=2\nDB=x\n");
+    let edit = to_edit(".env", "PORT=1", "PORT=2");
+    trial.tells("Edit", edit, "1\tKEY=[secret]\n2\tPORT=2\n");
+    assert_eq!(trial.bytes(".env"), FILE);
+    // The mask is not the value, wherever it stands.
+    for (old, new) in [
+        ("KEY=[secret]\nPORT=2", "KEY=[secret]\nPORT=3"),
+        ("PORT=2", "PORT=2\nB=[secret]"),
+        ("KEY=[secret]", "KEY="),
+    ] {
+        let told = "[secret] in old_string or new_string stands for a hidden value";
+        trial.fails("Edit", to_edit(".env", old, new), told);
+    }
+    let write = to_write(".env", "KEY=[secret]\nPORT=3\n");
+    trial.fails("Write", write, "[secret] in content stands for a hidden value");
+    // No text within a value is replaced, beside it, or among others.
+    for (old, new) in [("KEY=sk", "KEY=x"), ("sk-01234", "sk-0x1234"), ("6789\n", "")] {
+        trial.fails("Edit", to_edit(".env", old, new), "would change a hidden value");
+    }
+    let all = json!({"file_path": ".env", "old_string": "0123", "new_string": "1", "replace_all": true});
+    trial.fails("Edit", all, "would change a hidden value");
+    // An error shows the nearest text without the value.
+    let told = trial.failed("Edit", to_edit(".env", "KEY=sk-0123456780\nPORT=2\nID=1", "x"));
+    assert!(told.contains("KEY=[secret]") && !told.contains("6789"), "{told}");
+    assert_eq!(trial.bytes(".env"), FILE);
+    // If the model knows it anyway, it stays, too.
+    let edit = to_edit(".env", "KEY=sk-0123456789\nPORT=2", "KEY=sk-0123456789\nPORT=3");
+    trial.tells("Edit", edit, "1\tKEY=[secret]\n2\tPORT=3\n");
+    assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=3\nID=0123\n");
     // In UTF-16, too; and in a file without hidden values, the mask is literal text.
     let utf16: Vec<u8> = "\u{feff}KEY=sk-0123456789\r\nx\r\n"
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
         .collect();
     trial.write("wide", &utf16);
-    let edit = to_edit("wide", "[secret]\nx", "[secret]\ny");
-    trial.tells("Edit", edit, "2\ty");
+    trial.fails("Edit", to_edit("wide", "[secret]\nx", "[secret]\ny"), "hidden value");
+    trial.tells("Edit", to_edit("wide", "x", "y"), "1\tKEY=[secret]\n2\ty");
     let expected: Vec<u8> = utf16
         .iter()
         .map(|&byte| if byte == b'x' { b'y' } else { byte })

@@ -1,8 +1,7 @@
 //! Writes messages as shape lines.
 
-use super::parse::usually_joins;
-use super::{INTERRUPTED, REMINDERS, call, text};
-use codelet_context::message::{Image, Message, Origin, Part, Role, Text, Thinking, ToolResult};
+use super::{call_words, text};
+use codelet_context::message::{Image, Message, Origin, Part, ReminderKind, Role, Text, Thinking, ToolResult};
 use codelet_text::short::grouped;
 
 /// The default width of a line for people, in columns.
@@ -18,12 +17,28 @@ pub fn write<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
 
 /// Writes the conversation for people: one line per part, at most `width` columns wide (not counting its label).
 pub fn write_at<'a>(messages: impl IntoIterator<Item = &'a Message>, width: usize) -> String {
-    render(messages, Detail::Picture(width))
-}
-
-/// Writes the conversation so that [`super::parse`] reads it back: nothing is cut.
-pub fn exact<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
-    render(messages, Detail::Exact)
+    let mut shape = String::new();
+    let mut before: Option<&Message> = None;
+    for message in messages {
+        if message.parts.is_empty() {
+            shape.push_str(&format!("empty {}\n", role_name(message.role)));
+        }
+        for (index, part) in message.parts.iter().enumerate() {
+            let joins_before = before.is_some_and(|b| b.role == message.role && usually_joins(&b.parts, part));
+            shape.push_str(match index {
+                0 if joins_before => "/ ",
+                0 => "",
+                _ if usually_joins(&message.parts[..index], part) => "",
+                _ => "+ ",
+            });
+            for line in lines(message.role, part, width) {
+                shape.push_str(&line);
+                shape.push('\n');
+            }
+        }
+        before = Some(message);
+    }
+    shape
 }
 
 /// Writes a message on one line of at most `width` columns. Text that does not fit ends in its size, parts that do not
@@ -60,63 +75,20 @@ pub fn line(message: &Message, width: usize) -> String {
 /// Writes a part on one line of at most `width` columns (not counting its label), as spoken by `role`. The blocks of a
 /// result are joined.
 pub fn part_line(role: Role, part: &Part, width: usize) -> String {
-    lines(role, part, Detail::Picture(width)).join(" · ")
+    lines(role, part, width).join(" · ")
 }
 
-#[derive(Clone, Copy)]
-enum Detail {
-    Exact,
-    Picture(usize),
-}
-
-impl Detail {
-    fn line(self, label: &str, words: &str) -> String {
-        let words = match self {
-            Detail::Exact => text::escape(words),
-            Detail::Picture(width) => text::cut(words, width.saturating_sub(text::columns(label) + 2)),
-        };
-        if words.is_empty() {
-            format!("{label}:")
-        } else {
-            format!("{label}: {words}")
-        }
+/// Writes words under a label, cut to `width` columns.
+fn labelled(label: &str, words: &str, width: usize) -> String {
+    let words = text::cut(words, width.saturating_sub(text::columns(label) + 2));
+    match words.is_empty() {
+        true => format!("{label}:"),
+        false => format!("{label}: {words}"),
     }
-
-    fn id(self, id: &str) -> String {
-        match self {
-            Detail::Exact => escape_id(id),
-            Detail::Picture(_) => escape_id(short_id(id)),
-        }
-    }
-}
-
-fn render<'a>(messages: impl IntoIterator<Item = &'a Message>, detail: Detail) -> String {
-    let mut shape = String::new();
-    let mut before: Option<&Message> = None;
-    for message in messages {
-        if message.parts.is_empty() {
-            shape.push_str(&format!("empty {}\n", role_name(message.role)));
-        }
-        for (index, part) in message.parts.iter().enumerate() {
-            let joins_before = before.is_some_and(|b| b.role == message.role && usually_joins(&b.parts, part));
-            shape.push_str(match index {
-                0 if joins_before => "/ ",
-                0 => "",
-                _ if usually_joins(&message.parts[..index], part) => "",
-                _ => "+ ",
-            });
-            for line in lines(message.role, part, detail) {
-                shape.push_str(&line);
-                shape.push('\n');
-            }
-        }
-        before = Some(message);
-    }
-    shape
 }
 
 /// Returns the lines of a part; a result with several blocks has several.
-fn lines(role: Role, part: &Part, detail: Detail) -> Vec<String> {
+fn lines(role: Role, part: &Part, width: usize) -> Vec<String> {
     let usual = match part {
         Part::Text(text) if text.origin == Origin::Own => role,
         Part::Thinking(_) | Part::ToolCall(_) => Role::Assistant,
@@ -127,28 +99,22 @@ fn lines(role: Role, part: &Part, detail: Detail) -> Vec<String> {
     } else {
         format!("{} ", role_name(role))
     };
-    let one = |label: &str, words: &str| vec![detail.line(&format!("{speaker}{label}"), words)];
+    let one = |label: &str, words: &str| vec![labelled(&format!("{speaker}{label}"), words, width)];
     match part {
         Part::Text(text) => one(&text_label(role, text), text.body.as_str()),
         Part::Thinking(thinking) => {
             let (label, words) = thinking_words(thinking);
             one(label, words)
         }
-        Part::Image(image) => one("image", &image_words(image, detail)),
-        Part::ToolCall(call) => {
-            let words = match detail {
-                Detail::Exact => call::exact(call),
-                Detail::Picture(_) => call::picture(call),
-            };
-            one(&format!("call {}", detail.id(&call.id)), &words)
-        }
-        Part::ToolResult(result) => result_lines(&speaker, result, detail),
-        Part::Opaque(opaque) => one(&format!("other {}", escape_id(&opaque.kind)), &opaque.value.to_string()),
+        Part::Image(image) => one("image", &image_words(image)),
+        Part::ToolCall(call) => one(&format!("call {}", id_word(short_id(&call.id))), &call_words(call)),
+        Part::ToolResult(result) => result_lines(&speaker, result, width),
+        Part::Opaque(opaque) => one(&format!("other {}", id_word(&opaque.kind)), &opaque.value.to_string()),
     }
 }
 
-fn result_lines(speaker: &str, result: &ToolResult, detail: Detail) -> Vec<String> {
-    let label = format!("{speaker}result {}", detail.id(&result.call_id));
+fn result_lines(speaker: &str, result: &ToolResult, width: usize) -> Vec<String> {
+    let label = format!("{speaker}result {}", id_word(short_id(&result.call_id)));
     let mut blocks = result.output.as_slice();
     let first = match blocks {
         [Part::Text(text), rest @ ..] => {
@@ -158,7 +124,8 @@ fn result_lines(speaker: &str, result: &ToolResult, detail: Detail) -> Vec<Strin
         _ => "",
     };
     let status = match result.success {
-        _ if first == INTERRUPTED => "",
+        // This text alone says that the call failed.
+        _ if first == "[interrupted]" => "",
         Some(true) => "",
         Some(false) => " failed",
         None => " unknown",
@@ -168,18 +135,18 @@ fn result_lines(speaker: &str, result: &ToolResult, detail: Detail) -> Vec<Strin
     } else {
         ""
     };
-    let mut lines = vec![detail.line(&format!("{label}{status}{nothing}"), first)];
+    let mut lines = vec![labelled(&format!("{label}{status}{nothing}"), first, width)];
     lines.extend(blocks.iter().map(|block| match block {
-        Part::Text(text) => detail.line(&format!("{label} more"), text.body.as_str()),
-        Part::Image(image) => detail.line(&format!("{label} image"), &image_words(image, detail)),
-        Part::Opaque(opaque) => detail.line(&format!("{label} other"), &opaque.value.to_string()),
+        Part::Text(text) => labelled(&format!("{label} more"), text.body.as_str(), width),
+        Part::Image(image) => labelled(&format!("{label} image"), &image_words(image), width),
+        Part::Opaque(opaque) => labelled(&format!("{label} other"), &opaque.value.to_string(), width),
         // No tool output holds such a part; it is shown, and read back as text.
-        Part::Thinking(thinking) => detail.line(&format!("{label} more"), thinking.body.as_str()),
-        Part::ToolCall(call) => detail.line(&format!("{label} more"), &call::picture(call)),
-        Part::ToolResult(_) => detail.line(&format!("{label} more"), ""),
+        Part::Thinking(thinking) => labelled(&format!("{label} more"), thinking.body.as_str(), width),
+        Part::ToolCall(call) => labelled(&format!("{label} more"), &call_words(call), width),
+        Part::ToolResult(_) => labelled(&format!("{label} more"), "", width),
     }));
     if let Some(error) = &result.error {
-        lines.push(detail.line(&format!("{label} error"), error.as_str()));
+        lines.push(labelled(&format!("{label} error"), error.as_str(), width));
     }
     lines
 }
@@ -191,10 +158,13 @@ fn text_label(role: Role, text: &Text) -> String {
         Origin::Summary => "summary".to_owned(),
         Origin::Notice => "notice".to_owned(),
         Origin::Reminder(kind) => {
-            let name = REMINDERS
-                .iter()
-                .find(|(_, known)| *known == kind)
-                .map_or("", |(name, _)| name);
+            let name = match kind {
+                ReminderKind::Instructions => "claudeMd",
+                ReminderKind::Environment => "environment",
+                ReminderKind::Skills => "skills",
+                ReminderKind::GitStatus => "gitStatus",
+                ReminderKind::TokenStatus => "tokenStatus",
+            };
             format!("reminder {name}")
         }
     }
@@ -208,11 +178,10 @@ fn thinking_words(thinking: &Thinking) -> (&'static str, &str) {
     }
 }
 
-fn image_words(image: &Image, detail: Detail) -> String {
-    match detail {
-        _ if image.is_url => image.data.to_string(),
-        Detail::Exact => image.media_type.to_string(),
-        Detail::Picture(_) => format!("{}, {} bytes", image.media_type, grouped(image.data.len())),
+fn image_words(image: &Image) -> String {
+    match image.is_url {
+        true => image.data.to_string(),
+        false => format!("{}, {} bytes", image.media_type, grouped(image.data.len())),
     }
 }
 
@@ -235,7 +204,7 @@ fn short_id(id: &str) -> &str {
 }
 
 /// Writes an id as one word without a colon; the empty one is `""`.
-fn escape_id(id: &str) -> String {
+fn id_word(id: &str) -> String {
     if id.is_empty() {
         return "\"\"".to_owned();
     }
@@ -249,4 +218,15 @@ fn escape_id(id: &str) -> String {
         }
     }
     word
+}
+
+/// Returns whether a part joins the message before it by default: calls join the assistant message, text joins
+/// thinking, results join results. Only the last part decides: a message may have very many.
+pub fn usually_joins(parts: &[Part], part: &Part) -> bool {
+    match part {
+        Part::ToolCall(_) => !parts.is_empty(),
+        Part::Text(text) if text.origin == Origin::Own => matches!(parts.last(), Some(Part::Thinking(_))),
+        Part::ToolResult(_) => matches!(parts.last(), Some(Part::ToolResult(_))),
+        _ => false,
+    }
 }

@@ -17,14 +17,21 @@ fn messages_in_words_that_are_not_read_are_refused_by_name() {
     let converse = r#"{"modelId":"m","messages":[{"role":"user","content":[{"text":"hello"}]},
         {"role":"assistant","content":[{"toolUse":{"toolUseId":"t","name":"n","input":{}}}]},
         {"role":"user","content":[{"toolResult":{"toolUseId":"t","content":[{"text":"out"}]}}]}]}"#;
-    assert_eq!(refused(ai_sdk), ReadError::Foreign { of: "the AI SDK" });
+    let of = "the AI SDK's ModelMessage";
+    assert_eq!(refused(ai_sdk), ReadError::Foreign { of });
     let of = "Bedrock's Converse interface";
     assert_eq!(refused(converse), ReadError::Foreign { of });
     let chain = r#"[{"type":"human","content":"hi"},{"type":"ai","content":"","tool_calls":[{"name":"r","args":{},"id":"c"}]},
         {"type":"tool","content":"out","tool_call_id":"c"}]"#;
     assert_eq!(detect(chain.as_bytes()), Some(Format::Langchain));
     let wrapped = format!(r#"{{"input":{chain}}}"#);
-    assert_eq!(refused(&wrapped), ReadError::Foreign { of: "LangChain" });
+    let error = ReadError::OtherForm {
+        asked: Format::Responses,
+        found: Format::Langchain,
+    };
+    assert_eq!(refused(&wrapped), error);
+    let document = read(wrapped.as_bytes(), Some(Format::Langchain)).unwrap();
+    assert_eq!(document.messages, read(chain.as_bytes(), None).unwrap().messages);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::detect::sessions;
 use codelet_context::message::Role;
-use codelet_testkit::Stopwatch;
-use codelet_transcript::{Format, read, shape};
+use codelet_testkit::{Stopwatch, shape};
+use codelet_transcript::{Format, read};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value, json};

@@ -22,12 +22,13 @@ fn converted(request: &Value, to: Format) -> (Value, Vec<(String, usize)>) {
 #[test]
 fn schemas_of_gemini_become_json_schema() {
     let parameters = json!({
-        "type": "OBJECT", "propertyOrdering": ["path"],
+        "type": "OBJECT",
         "properties": {
             "path": {"type": "STRING", "nullable": true, "minLength": "1"},
-            "type": {"type": "STRING", "format": "enum", "enum": ["A", "B"], "nullable": true},
-            "n": {"type": "INTEGER", "format": "int32", "minimum": 1.5},
-            "list": {"type": "ARRAY", "max_items": "3", "items": {"any_of": [{"type": "NUMBER"}], "nullable": true}}
+            "type": {"type": "STRING", "enum": ["A", "B"], "nullable": true},
+            "default": {"type": "BOOLEAN"},
+            "n": {"type": "INTEGER", "format": "int32", "minimum": 1.5, "default": {"type": "NONE"}},
+            "list": {"type": "ARRAY", "maxItems": "3", "items": {"anyOf": [{"type": "NUMBER"}], "nullable": true}}
         },
         "required": ["path"]});
     let request = json!({
@@ -40,7 +41,8 @@ fn schemas_of_gemini_become_json_schema() {
         "properties": {
             "path": {"type": ["string", "null"], "minLength": 1},
             "type": {"type": ["string", "null"], "enum": ["A", "B", null]},
-            "n": {"type": "integer", "format": "int32", "minimum": 1.5},
+            "default": {"type": "boolean"},
+            "n": {"type": "integer", "format": "int32", "minimum": 1.5, "default": {"type": "NONE"}},
             "list": {"type": "array", "maxItems": 3, "items": {"anyOf": [{"type": "number"}, {"type": "null"}]}}
         },
         "required": ["path"]});

@@ -1,9 +1,9 @@
 //! Parses shape lines into messages.
 
 use super::{INTERRUPTED, REMINDERS, call, text};
-use crate::attachment;
 use codelet_context::body::Body;
 use codelet_context::message::{Extra, Image, Message, Origin, Part, Role, Text, Thinking, ToolResult};
+use codelet_transcript::shape::usually_joins;
 use std::sync::Arc;
 
 /// An error in a shape.
@@ -111,17 +111,6 @@ fn joins(joint: &Joint, message: &Message, role: Role, part: &Part) -> bool {
     }
 }
 
-/// Returns whether a part joins the message before it by default: calls join the assistant message, text joins
-/// thinking, results join results. Only the last part decides: a message may have very many.
-pub(super) fn usually_joins(parts: &[Part], part: &Part) -> bool {
-    match part {
-        Part::ToolCall(_) => !parts.is_empty(),
-        Part::Text(text) if text.origin == Origin::Own => matches!(parts.last(), Some(Part::Thinking(_))),
-        Part::ToolResult(_) => matches!(parts.last(), Some(Part::ToolResult(_))),
-        _ => false,
-    }
-}
-
 fn role(word: &str) -> Option<Role> {
     match word {
         "system" => Some(Role::System),
@@ -183,7 +172,7 @@ fn nothing(id: &str, success: Option<bool>) -> Part {
 
 fn opaque(kind: &str, words: &str) -> Option<Part> {
     let value = serde_json::from_str(words).ok()?;
-    Some(attachment::part(kind, value))
+    Some(codelet_transcript::opaque_part(kind, value))
 }
 
 fn image(words: &str) -> Part {
