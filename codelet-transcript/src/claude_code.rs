@@ -16,6 +16,9 @@ use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
+use thinking::Thinking;
+
+mod thinking;
 
 /// Reads a session file, with each request's usage.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
@@ -61,6 +64,8 @@ pub(crate) struct ClaudeSession {
 struct ClaudeEntry {
     parent: Link,
     said: ClaudeContent,
+    /// True if later requests use thinking; `None` if the entry does not say.
+    thinking: Option<bool>,
     /// The time of the entry, in milliseconds since 1970-01-01 UTC.
     time: Option<u64>,
 }
@@ -127,17 +132,27 @@ impl ClaudeSession {
             }
             _ => ClaudeContent::Nothing,
         };
+        let thinking = match &said {
+            ClaudeContent::User(parts) if kind == "user" => thinking::asked_by(&fields, parts),
+            _ => None,
+        };
         let parent = parent(&mut fields, &kind);
         if let Some(id) = take::string(&mut fields, "uuid") {
             // A resumed session may repeat the entries that it resumes.
             if let std::collections::hash_map::Entry::Vacant(place) = self.places.entry(id) {
                 place.insert(self.nodes.len());
-                self.nodes.push(ClaudeEntry { parent, said, time });
+                self.nodes.push(ClaudeEntry {
+                    parent,
+                    said,
+                    thinking,
+                    time,
+                });
             }
         } else if !matches!(said, ClaudeContent::Nothing) {
             self.nodes.push(ClaudeEntry {
                 parent: Link::Beside,
                 said,
+                thinking,
                 time,
             });
         }
@@ -155,6 +170,7 @@ impl ClaudeSession {
                     self.nodes.push(ClaudeEntry {
                         parent: Link::Beside,
                         said,
+                        thinking: None,
                         time,
                     });
                 }
@@ -194,8 +210,16 @@ impl ClaudeSession {
         let mut requests: Vec<Recorded> = Vec::new();
         let mut reply: Option<(String, usize)> = None;
         let mut latest = None;
+        let mut thinking = Thinking::default();
         for (node, on) in self.nodes.into_iter().zip(on) {
             let said_something = on && !matches!(node.said, ClaudeContent::Nothing);
+            if on {
+                thinking.prompted(node.thinking, requests.len());
+            }
+            let has_thought = match &node.said {
+                ClaudeContent::Reply { parts, .. } => on && parts.iter().any(|part| matches!(part, Part::Thinking(_))),
+                _ => false,
+            };
             match node.said {
                 _ if !on => {}
                 ClaudeContent::Nothing => {}
@@ -224,6 +248,7 @@ impl ClaudeSession {
                                 began: latest.or(node.time),
                                 model,
                                 billed,
+                                without_thinking: thinking.is_off,
                             });
                         }
                     }
@@ -240,6 +265,9 @@ impl ClaudeSession {
                     gather.message(Role::User, gather::text(origin, prompt));
                     reply = None;
                 }
+            }
+            if has_thought {
+                thinking.thought(&mut requests);
             }
             if said_something {
                 latest = node.time.or(latest);

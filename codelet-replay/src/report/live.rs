@@ -154,6 +154,7 @@ impl Live {
                     Lifetime::FiveMinutes => 0,
                 },
             }),
+            without_thinking: false,
         });
         let edited = conversation
             .breaks()

@@ -54,6 +54,7 @@ fn timed(mut recording: Recording, seconds: &[u64]) -> Recording {
             began: Some(second * 1_000),
             model: None,
             billed: None,
+            without_thinking: false,
         })
         .collect();
     recording
@@ -227,6 +228,7 @@ fn an_agents_own_summary_is_left_out_and_the_bills_tell_what_text_weighs() {
                     usage: Usage::from_exclusive(0, prompt, 0, 5),
                     hour: 0,
                 }),
+                without_thinking: false,
             });
         }
     }
@@ -251,6 +253,7 @@ fn billed(bills: &[(u64, u64, u64)]) -> Recording {
                 usage: Usage::from_exclusive(0, write, read, 1),
                 hour: 0,
             }),
+            without_thinking: false,
         })
         .collect();
     recording
@@ -318,6 +321,49 @@ fn the_bill_of_a_reply_behind_a_compaction_is_of_the_compacted_prompt() {
     assert_eq!(prompts.collect::<Vec<_>>(), [Some(20_000), Some(20_500), None]);
     assert_eq!(compacted, [true, false, false]);
     let found = check(&session, &settings()).unwrap();
+    assert!(found.blind_error().abs() < 1e-9, "{found:?}");
+}
+
+/// Returns the same usage for requests that were made without thinking where `without` says so.
+fn without_thinking(bills: &[(u64, u64, u64)], without: &[bool]) -> Session {
+    let mut recording = billed(bills);
+    for (request, without) in recording.requests.iter_mut().zip(without) {
+        request.without_thinking = *without;
+    }
+    Session::new("s", recording)
+}
+
+#[test]
+fn the_check_keeps_what_is_asked_with_thinking_apart_from_what_is_asked_without() {
+    // A head of 8,000, then messages: with thinking, twice without, and with it again, which finds the first entries.
+    let bills = [
+        (0, 8_000, 12_000),
+        (9, 8_000, 13_000),
+        (20, 21_000, 500),
+        (30, 20_000, 2_000),
+        (40, 22_000, 10),
+    ];
+    let without = [false, true, true, false, false];
+    let told = check(&without_thinking(&bills, &without), &settings()).unwrap();
+    assert_eq!((told.warm_heads, told.lost), (1, 0));
+    assert!(told.blind_error().abs() < 1e-9, "{told:?}");
+    assert!(told.told_error().abs() < 1e-9, "{told:?}");
+    // Without that information, the second request is an unexplained loss.
+    let not_told = check(&without_thinking(&bills, &[]), &settings()).unwrap();
+    assert_eq!(not_told.lost, 1);
+    assert!(not_told.blind_error() < -0.05, "{not_told:?}");
+}
+
+#[test]
+fn what_was_asked_the_other_way_for_long_is_out_of_reach() {
+    // Each step adds a reply and a result, and a mark finds an entry up to 19 positions before it: after ten steps
+    // without thinking, the entries before them are no longer found.
+    let mut bills = vec![(0, 8_000, 12_000), (1, 8_000, 12_100)];
+    bills.extend((2..11).map(|second| (second, 20_000 + 100 * (second - 1), 100)));
+    bills.push((11, 8_000, 13_100));
+    let without: Vec<bool> = (0..bills.len()).map(|number| (1..11).contains(&number)).collect();
+    let found = check(&without_thinking(&bills, &without), &settings()).unwrap();
+    assert_eq!((found.warm_heads, found.lost), (1, 0));
     assert!(found.blind_error().abs() < 1e-9, "{found:?}");
 }
 

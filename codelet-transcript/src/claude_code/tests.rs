@@ -407,6 +407,86 @@ fn words_before_an_answer_are_never_put_into_the_models_mouth() {
     assert_eq!(record(first.as_bytes()).unwrap().document.messages[0].parts.len(), 3);
 }
 
+/// Returns a prompt of this version, with the other fields of the entry.
+fn typed(id: u32, version: &str, rest: &str, content: &str) -> String {
+    let rest = format!(r#""type":"user","version":"{version}",{rest}"message":{{"role":"user","content":{content}}}"#);
+    entry(id, id - 1, &rest)
+}
+
+fn without_thinking(file: &[String]) -> Vec<bool> {
+    let requests = record(file.concat().as_bytes()).unwrap().requests;
+    requests.iter().map(|request| request.without_thinking).collect()
+}
+
+#[test]
+fn early_versions_ask_for_thought_only_where_the_newest_prompt_does() {
+    const BUDGET: &str = r#""thinkingMetadata":{"maxThinkingTokens":31999},"#;
+    let thought = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
+    let session = |version: &str| {
+        [
+            typed(1, version, BUDGET, r#""go""#),
+            said(2, 1, "m1", thought),
+            call(3, 2, "m1", "a"),
+            // A result sets nothing about thinking, nor does the text next to it.
+            typed(
+                4,
+                version,
+                "",
+                r#"[{"type":"tool_result","tool_use_id":"a","content":"out"},{"type":"text","text":"well"}]"#,
+            ),
+            text(5, 4, "m2", "reading the skill"),
+            typed(6, version, r#""isMeta":true,"#, r#""This is the skill.""#),
+            call(7, 6, "m3", "b"),
+            answer(8, 7, "b", ""),
+            text(9, 8, "m4", "done"),
+            typed(10, version, "", r#""[Request interrupted by user]""#),
+            typed(11, version, BUDGET, r#""and now""#),
+            text(12, 11, "m5", "well"),
+            typed(
+                13,
+                version,
+                r#""thinkingMetadata":{"level":"high","disabled":true},"#,
+                r#""again""#,
+            ),
+            text(14, 13, "m6", "again"),
+        ]
+    };
+    assert_eq!(
+        without_thinking(&session("2.1.37")),
+        [false, false, true, true, false, true]
+    );
+    for later in ["2.1.38", "2.2.0", "", "next"] {
+        assert_eq!(
+            without_thinking(&session(later)),
+            [false, false, false, false, false, true],
+            "{later}"
+        );
+    }
+}
+
+#[test]
+fn a_model_that_thinks_was_asked_to_and_a_summary_of_the_harness_asks_for_nothing() {
+    let thought = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
+    let file = [
+        typed(1, "2.1.30", "", r#""Implement the plan.""#),
+        text(2, 1, "m1", "first"),
+        text(3, 2, "m2", "second"),
+        said(4, 3, "m3", thought),
+        text(5, 4, "m3", "third"),
+        text(6, 5, "m4", "fourth"),
+        typed(
+            7,
+            "2.1.30",
+            r#""isCompactSummary":true,"#,
+            r#""This session is being continued.""#,
+        ),
+        text(8, 7, "m5", "fifth"),
+        typed(9, "2.1.30", "", r#""<task-notification>done</task-notification>""#),
+        text(10, 9, "m6", "sixth"),
+    ];
+    assert_eq!(without_thinking(&file), [false, false, false, false, false, true]);
+}
+
 #[test]
 fn the_file_of_a_subagent_is_a_conversation_of_its_own() {
     let file = [
