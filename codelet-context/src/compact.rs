@@ -226,13 +226,21 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Com
     let mut compaction = match compacted {
         Some(smaller) if smaller.after.tokens < whole.tokens => smaller,
         // A conversation that is already small is left unchanged.
-        _ => {
-            let view = View {
+        _ => Compaction {
+            before: whole,
+            after: whole,
+            turns: TurnCount {
+                total: turns,
+                kept: turns,
+                summarised: 0,
+            },
+            fates: vec![Fate::new(FateKind::Kept, "as it was"); mended.history.messages().len()],
+            view: View {
                 messages: mended.history.messages().to_vec(),
                 archive: mended.archive.clone(),
-            };
-            untouched(view, whole, turns)
-        }
+            },
+            ..Compaction::default()
+        },
     };
     let smallest = compaction.after.tokens;
     // A caller that requested a size gets a warning about that size, however it was divided.
@@ -265,23 +273,6 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Com
         compaction.changed = true;
     }
     compaction
-}
-
-/// The whole history as a view, with its size.
-fn untouched(view: View, whole: Size, turns: usize) -> Compaction {
-    let kept = Fate::new(FateKind::Kept, "as it was");
-    Compaction {
-        before: whole,
-        after: whole,
-        turns: TurnCount {
-            total: turns,
-            kept: turns,
-            summarised: 0,
-        },
-        fates: vec![kept; view.messages.len()],
-        view,
-        ..Compaction::default()
-    }
 }
 
 /// The maximum tokens of messages after a compaction for this window and overhead: at least a twentieth of the window,

@@ -14,7 +14,7 @@ pub(crate) struct LazyIndex {
 }
 
 /// The index as it was last asked for, and the messages appended since.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Pending {
     index: RankingIndex,
     messages: Vec<Arc<Message>>,
@@ -48,9 +48,10 @@ impl LazyIndex {
 
 impl Clone for LazyIndex {
     fn clone(&self) -> Self {
+        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         LazyIndex {
-            current: OnceLock::from(self.get().clone()),
-            pending: Mutex::default(),
+            current: self.current.clone(),
+            pending: Mutex::new(pending.clone()),
         }
     }
 }
