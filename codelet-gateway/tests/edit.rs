@@ -311,9 +311,9 @@ fn a_client_that_asks_for_a_shorter_reply_gets_the_conversation_as_it_was() {
         serde_json::to_vec(&request).unwrap().into()
     };
     for api in ALL {
-        let (usual, other) = (full(128_000), full(128_000));
+        let (usual, other) = (full(64_000), full(64_000));
         let mut edits = 0;
-        for (number, body) in requests(api, 160).iter().enumerate() {
+        for (number, body) in requests(api, 80).iter().enumerate() {
             let (long, short) = (
                 most(body, 32_000),
                 most(body, if number % 3 == 0 { 32_000 } else { 21_333 }),
