@@ -173,13 +173,7 @@ fn said(message: &Message, counts: impl Fn(&Part) -> bool) -> String {
     for part in message.parts.iter().filter(|part| counts(part)) {
         let Part::Text(text) = part else { continue };
         let plain = harness::without_reminders(text.body.as_str());
-        lines.extend(
-            plain
-                .lines()
-                .map(short::words)
-                .filter(|line| !line.is_empty())
-                .map(String::from),
-        );
+        lines.extend(plain.lines().map(short::words).filter(|line| !line.is_empty()));
     }
     let is_tagged = |line: &String| line.starts_with('<');
     if !lines.iter().all(is_tagged) {
