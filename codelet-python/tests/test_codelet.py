@@ -114,7 +114,7 @@ def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
         (lambda: codelet.Fitter(-1, dump=lambda message: [message], load=lambda item: item), "window must be"),
         (lambda: codelet.compact(long, form="klingon"), "formats()"),
         (lambda: codelet.compact(long, to="codex"), "codex"),
-        (lambda: codelet.replay(long, prices="no-such-model"), "not known"),
+        (lambda: codelet.replay(long, prices="no-such-model"), "unknown prices"),
         (lambda: codelet.replay(long, policies=["sometimes"]), "unknown policy"),
         (lambda: codelet.replay(long, policies="sometimes"), 'unknown policy "sometimes"'),
         (lambda: codelet.check(long, vendor="klingon"), "expected auto, anthropic"),
