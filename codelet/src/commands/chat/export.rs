@@ -14,7 +14,15 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Explains why nothing was written.
 pub fn export(name: &str, place: &Place, session: &Session, page: &Page) -> Result<String, String> {
+    if let Some(option) = option(name) {
+        return Err(format!(
+            "Unknown option {option}: /export has none. Nothing was written."
+        ));
+    }
     let path = path(name, place.home.as_deref());
+    if path.as_os_str().is_empty() {
+        return Err("Usage: /export FILE. Nothing was written.".to_owned());
+    }
     let file = spelling::spell(path.as_os_str());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
@@ -47,6 +55,13 @@ pub fn export(name: &str, place: &Place, session: &Session, page: &Page) -> Resu
     ))
 }
 
+/// Returns a word that looks like an option, unless the name is in quotes.
+fn option(name: &str) -> Option<&str> {
+    let is_quoted = name.trim_start().starts_with(['"', '\'']);
+    name.split_whitespace()
+        .find(|word| !is_quoted && word.starts_with("--"))
+}
+
 /// Returns the file that is named, optionally in quotes. `~/` is the home directory.
 fn path(name: &str, home: Option<&Path>) -> PathBuf {
     let name = name.trim();
@@ -62,6 +77,19 @@ fn path(name: &str, home: Option<&Path>) -> PathBuf {
 mod tests {
     use super::*;
     use std::ffi::OsStr;
+
+    #[test]
+    fn a_word_that_looks_like_an_option_is_no_part_of_a_name_without_quotes() {
+        for (name, expected) in [
+            ("a.json --force", Some("--force")),
+            ("--html a", Some("--html")),
+            ("\"a --b\"", None),
+            ("a -- b-c.json", Some("--")),
+            ("a-b.json", None),
+        ] {
+            assert_eq!(option(name), expected, "{name}");
+        }
+    }
 
     #[test]
     fn a_name_may_stand_in_quotes_and_in_the_home_directory() {
