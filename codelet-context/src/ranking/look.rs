@@ -81,10 +81,10 @@ const APOSTROPHE: char = '’';
 const BEFORE_FILLERS: [&str; 6] = ["now", "good", "great", "perfect", "okay", "ok"];
 
 /// The first two characters of some ASCII words, ignoring case: they rule out at once that most texts begin with one.
-struct Beginnings([u128; 128]);
+pub(crate) struct Beginnings([u128; 128]);
 
 impl Beginnings {
-    const fn of(words: &[&str]) -> Self {
+    pub const fn of(words: &[&str]) -> Self {
         let mut seconds = [0; 128];
         let mut at = 0;
         while at < words.len() {
@@ -101,7 +101,7 @@ impl Beginnings {
     }
 
     /// Returns whether a text may begin with one of the words, or with what looks like it.
-    fn may_begin(&self, text: &[u8]) -> bool {
+    pub fn may_begin(&self, text: &[u8]) -> bool {
         match *text {
             [first, second, ..] if first.is_ascii() && second.is_ascii() => {
                 self.0[usize::from(first.to_ascii_lowercase())] >> second.to_ascii_lowercase() & 1 != 0
