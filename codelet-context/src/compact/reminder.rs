@@ -131,7 +131,7 @@ pub(crate) fn settle(view: &mut View) {
     for &(message, part) in &gone {
         keep(view, message, part);
     }
-    gone.into_iter().rev().for_each(|place| remove(view, place));
+    remove(view, &gone);
     for kind in ReminderKind::ALL.into_iter().filter(|kind| !kind.is_at_head()) {
         if let Some(only) = places(view.messages.iter().enumerate(), kind).pop() {
             move_before_prompt(view, only, kind);
@@ -210,7 +210,7 @@ fn move_before_prompt(view: &mut View, only: (usize, usize), kind: ReminderKind)
         return;
     }
     keep(view, message, part);
-    remove(view, only);
+    remove(view, &BTreeSet::from([only]));
     let Some(prompt) = view.messages.iter().rposition(|message| message.is_prompt()) else {
         return;
     };
@@ -233,12 +233,18 @@ fn is_changing_only(message: &Message) -> bool {
     is_only_reminders(message) && message.parts.iter().all(changing)
 }
 
-/// Removes a part, and its message if that becomes empty.
-fn remove(view: &mut View, (message, part): (usize, usize)) {
-    view.edit(message).parts.remove(part);
-    if view.messages[message].parts.is_empty() {
-        view.messages.remove(message);
+/// Removes parts, and the messages that become empty; in time in proportion to the view, however many go.
+fn remove(view: &mut View, gone: &BTreeSet<(usize, usize)>) {
+    let messages: BTreeSet<usize> = gone.iter().map(|(message, _)| *message).collect();
+    for &message in &messages {
+        let mut part = 0..;
+        let parts = &mut view.edit(message).parts;
+        parts.retain(|_| part.next().is_none_or(|part| !gone.contains(&(message, part))));
     }
+    let mut at = 0..;
+    let mut is_touched = || at.next().is_some_and(|at| messages.contains(&at));
+    view.messages
+        .retain(|message| !(is_touched() && message.parts.is_empty()));
 }
 
 fn keep(view: &mut View, message: usize, part: usize) {

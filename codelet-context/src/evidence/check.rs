@@ -297,12 +297,8 @@ fn commands(line: &str) -> Vec<(Vec<String>, Option<Between>)> {
         if !words.is_empty() {
             found.push((std::mem::take(&mut words), Some(between)));
         }
-        let begun = if c == '\n' {
-            std::mem::take(&mut documents)
-        } else {
-            Vec::new()
-        };
-        for end in begun {
+        let begun = if c == '\n' { 0 } else { documents.len() };
+        for end in documents.split_off(begun) {
             let mut lines = std::iter::from_fn(|| {
                 chars.peek()?;
                 Some(chars.by_ref().take_while(|c| *c != '\n').collect::<String>())

@@ -14,7 +14,7 @@ pub(crate) struct LazyIndex {
 }
 
 /// The index as it was last asked for, and the messages appended since.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Pending {
     index: RankingIndex,
     messages: Vec<Arc<Message>>,
@@ -48,10 +48,9 @@ impl LazyIndex {
 
 impl Clone for LazyIndex {
     fn clone(&self) -> Self {
-        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         LazyIndex {
-            current: self.current.clone(),
-            pending: Mutex::new(pending.clone()),
+            current: OnceLock::from(self.get().clone()),
+            pending: Mutex::default(),
         }
     }
 }
