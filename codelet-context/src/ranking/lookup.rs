@@ -155,9 +155,12 @@ impl RankingIndex {
     }
 
     /// Ascending segments, by block.
-    pub fn by_block<'a>(&'a self, segments: &'a [u32]) -> impl Iterator<Item = (u32, &'a [u32])> {
-        let blocks = segments.chunk_by(|&before, &next| self.block_of(before) == self.block_of(next));
-        blocks.map(|segments| (self.block_of(segments[0]), segments))
+    pub fn by_block<'a>(&'a self, mut rest: &'a [u32]) -> impl Iterator<Item = (u32, &'a [u32])> {
+        std::iter::from_fn(move || {
+            let number = self.block_of(*rest.first()?);
+            let end = self.blocks[number as usize].segments.end;
+            Some((number, rest.split_off(..rest.partition_point(|&segment| segment < end))?))
+        })
     }
 
     /// The block that contains a segment.
