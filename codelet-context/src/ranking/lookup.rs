@@ -159,7 +159,8 @@ impl RankingIndex {
         std::iter::from_fn(move || {
             let number = self.block_of(*rest.first()?);
             let end = self.blocks[number as usize].segments.end;
-            Some((number, rest.split_off(..rest.partition_point(|&segment| segment < end))?))
+            let here = rest.split_off(..rest.partition_point(|&segment| segment < end))?;
+            Some((number, here))
         })
     }
 
