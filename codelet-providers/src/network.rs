@@ -314,10 +314,8 @@ impl Line {
     }
 
     fn silent(&self, limit: Duration, had_begun: bool) -> ModelError {
-        // Rounded: the measurement is not more precise.
-        let seconds = (limit.as_secs_f32() * 100.0).round() / 100.0;
         ModelError::Cut {
-            said: format!("no data from {} for {seconds} s", self.place()),
+            said: format!("no data from {} for {} s", self.place(), limit.as_secs_f32()),
             had_begun,
         }
     }
@@ -398,15 +396,13 @@ impl Stream {
 
     async fn read(&mut self, had_begun: bool) -> Result<(), ModelError> {
         let limits = self.line.limits;
-        let (deadline, limit) = match self.deadline {
+        let bytes = match self.deadline {
             Some(deadline) => (deadline, limits.first_byte),
             None => (Instant::now() + limits.idle, limits.idle),
         };
-        let deadline = deadline.min(self.spoken + limits.idle.max(limits.first_byte) * PATIENCE_WITH_PINGS);
+        let patience = limits.idle.max(limits.first_byte) * PATIENCE_WITH_PINGS;
+        let (deadline, limit) = bytes.min((self.spoken + patience, patience));
         let chunk = match timeout_at(deadline, self.response.chunk()).await {
-            Err(_) if self.spoken.elapsed() > limit * 2 => {
-                return Err(self.line.silent(self.spoken.elapsed(), had_begun));
-            }
             Err(_) => return Err(self.line.silent(limit, had_begun)),
             Ok(Err(error)) => return Err(self.line.failed(&error, had_begun)),
             Ok(Ok(chunk)) => chunk,
