@@ -46,7 +46,7 @@ impl History {
     pub(crate) fn drop_texts(&mut self, from: usize, bare: Vec<Arc<Message>>) {
         let places = from..from + bare.len();
         self.messages.splice(places, bare);
-        self.ranking.get_mut().drop_texts();
+        self.ranking = LazyIndex::default();
         self.evidence = Evidence::default();
     }
 

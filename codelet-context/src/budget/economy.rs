@@ -25,8 +25,9 @@ const SHELTER_STEPS: u64 = 2;
 /// The bytes per token in estimates.
 const BYTES: Tokens = 4;
 /// The estimated tokens around an output on the wire that stay with its marker (ids, field names): the text estimate
-/// does not count them, and many markers in a tail add up. This is the initial value; reports after edits correct it.
-const FRAME: f64 = 16.0;
+/// does not count them, and many markers in a tail add up. This is the initial value, as Anthropic's interface has it
+/// (OpenAI's has 33); reports after edits correct it.
+const FRAME: f64 = 24.0;
 /// Caches without breakpoints are read in whole blocks (OpenAI documents 128 tokens), so a break loses half a block on
 /// average.
 const HALF_GRAIN: f64 = 64.0;
@@ -42,7 +43,7 @@ pub(crate) struct TrimPlan {
     pub removed: f64,
     /// Tokens written again: those after the last readable place.
     pub tail: f64,
-    /// The rent of the removed tokens minus the cost of the edit, in tokens times dollars per million tokens.
+    /// The rent of the removed tokens minus that at which the edit is due, in tokens times dollars per million tokens.
     pub excess: f64,
 }
 
@@ -193,24 +194,16 @@ impl Economy {
         self.economics.preset.left().is_some()
     }
 
-    /// Records a message appended to history and view, and the [outputs that it used](RankingIndex::used), which only a
-    /// preset that edits asks for.
-    pub fn append(
-        &mut self,
-        message: &Message,
-        number: usize,
-        used: &[(PartIndex, u32)],
-        ratio: f64,
-        pinned: &[usize],
-    ) {
+    /// Records a message appended to history and view.
+    pub fn append(&mut self, message: &Message, number: usize, ratio: f64, pinned: &[usize]) {
         let estimate = tokens::estimate_message(message);
         let at = self.weights.len();
         self.weights.push(estimate as f64 * ratio);
         self.estimates.push(estimate);
         let place = (number as u32, at as u32);
-        let gained = self.bulk.append(message, place, used, self.shelter(), self.clock);
+        let gained = self.bulk.append(message, place, self.shelter(), self.clock);
         // Tokens that become removable need not be written again, which makes every cut cheaper.
-        self.bound += (self.write() - self.read()).max(0.0) * gained as f64 * ratio.max(1.0) * 2.0;
+        self.bound += self.due_price() * gained as f64 * ratio.max(1.0) * 2.0;
         if message.role == Role::User {
             self.look(pinned);
         }

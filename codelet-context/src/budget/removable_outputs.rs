@@ -13,8 +13,6 @@ use std::sync::Arc;
 pub(crate) const MARKER: Tokens = 28;
 /// The minimum saving, in tokens, for which an output is removed.
 const SMALLEST: Tokens = 64;
-/// The number of items of an output that must be repeated for it to count as used; see [`RankingIndex::used`](crate::ranking::RankingIndex::used).
-const USED: u32 = 3;
 
 /// The period for which an unused output is kept whole. Both conditions must be met for it to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,25 +95,16 @@ pub(crate) struct Candidate {
 }
 
 impl RemovableOutputs {
-    /// Adds the next message, at index `at` in the view, which used these outputs; `clock` is the price that a token in
-    /// the prefix has paid so far. Returns the estimated tokens that became removable.
+    /// Adds the next message, at index `at` in the view; `clock` is the price that a token in the prefix has paid so far. Returns the estimated tokens that became removable.
     pub fn append(
         &mut self,
         message: &Message,
         (number, at): (u32, u32),
-        used: &[(PartIndex, u32)],
         shelter: Shelter,
         clock: f64,
     ) -> Tokens {
         let before = self.removable;
         self.steps += u64::from(message.calls().next().is_some());
-        for (place, count) in used {
-            if *count >= USED
-                && let Some(&item) = self.by_place.get(place)
-            {
-                self.touch(item, shelter);
-            }
-        }
         for (part, piece) in message.parts.iter().enumerate() {
             match piece {
                 Part::ToolCall(call) => self.asked(call, shelter),

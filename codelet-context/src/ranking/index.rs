@@ -35,10 +35,6 @@ const CODE: usize = 400;
 const FRAMING_OUTPUTS: u32 = 8;
 const FRAMING_SHARE: u32 = 8;
 
-/// A word reveals its source if it is rare: in at most one of `SELDOM` blocks, or in at most `SELDOM_LEAST` blocks.
-const SELDOM: u32 = 5;
-const SELDOM_LEAST: u32 = 4;
-
 /// A sentence or a line of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
@@ -95,8 +91,7 @@ impl Word {
 pub(crate) struct WordStats {
     /// The number of blocks that contain it.
     pub blocks: u32,
-    /// The first block, and the last in which the model used it outside of file contents, or 0.
-    pub first: u32,
+    /// The last block in which the model used it outside of file contents, or 0.
     pub last_of_model: u32,
     /// The last block that was counted, and flags: whether that is the user's, and whether one before it is.
     counted: u32,
@@ -152,8 +147,6 @@ pub(crate) struct RankingIndex {
     outputs: u32,
     prompts: u32,
     pub messages: u32,
-    /// The outputs that the last message used, and the number of words taken from each.
-    used: Vec<((u32, u32), u32)>,
 }
 
 impl RankingIndex {
@@ -162,7 +155,6 @@ impl RankingIndex {
         if message.is_prompt() {
             self.prompts += 1;
         }
-        self.used.clear();
         for number in 0..message.parts.len() {
             if let Some(told) = block::told(message, number) {
                 let calls = message.parts[number..]
@@ -211,21 +203,8 @@ impl RankingIndex {
         }
         self.outputs += u32::from(block.speaker == Speaker::Tool);
         self.cut(&mut block, at, calls, &block::replaced(part));
-        if matches!(block.speaker, Speaker::Model | Speaker::Thinking | Speaker::Call) {
-            self.note_used(&block);
-        }
         self.mark_followed(&block, at);
         self.blocks.push(block);
-    }
-
-    /// Drops all texts and what is known of their segments. What is known of words stays: what is said next is held against that.
-    pub fn drop_texts(&mut self) {
-        let nothing = Body::new("");
-        for block in &mut self.blocks {
-            (block.text, block.segments) = (nothing.clone(), 0..0);
-        }
-        (self.segments, self.segment_words) = Default::default();
-        (self.seen, self.seen_before, self.shapes) = Default::default();
     }
 
     /// Drops the texts and lines of all outputs except those for which `stays` returns true. A repetition of their lines is
@@ -256,34 +235,6 @@ impl RankingIndex {
         self.seen_before.extend(std::mem::take(&mut self.seen).into_keys());
         self.seen_before.shrink_to_fit();
         self.seen_before.sort_unstable();
-    }
-
-    /// The outputs, by message and part, that introduced words which the model used in the last message; with the
-    /// number of such words, counted once per text.
-    pub fn used(&self) -> &[((u32, u32), u32)] {
-        &self.used
-    }
-
-    fn note_used(&mut self, block: &Block) {
-        let seldom = (self.blocks.len() as u32 / SELDOM).max(SELDOM_LEAST);
-        let words = self.words_before(block.segments.start)..self.words_before(block.segments.end);
-        let mut words: Vec<usize> = self.segment_words[words].iter().map(|word| word.number()).collect();
-        words.sort_unstable();
-        words.dedup();
-        for word in words {
-            let known = self.known[word];
-            let Some(source) = self.blocks.get(known.first as usize) else {
-                continue;
-            };
-            if source.speaker != Speaker::Tool || known.blocks > seldom || self.words.lists(word as u32) & COMMON != 0 {
-                continue;
-            }
-            let place = (source.message, source.part);
-            match self.used.iter_mut().find(|(known, _)| *known == place) {
-                Some((_, count)) => *count += 1,
-                None => self.used.push((place, 1)),
-            }
-        }
     }
 
     /// Cuts a block into segments. If a call follows, a last sentence that only announces it is a segment of its own that
@@ -447,7 +398,6 @@ impl RankingIndex {
             make_room(&mut self.known, 1);
             self.known.push(WordStats {
                 blocks: 0,
-                first: at,
                 last_of_model: 0,
                 counted: WordStats::NO_BLOCK,
             });

@@ -32,7 +32,7 @@ use crate::message::recall::{Archive, Handle, Removed};
 use crate::message::todo::TodoList;
 use crate::message::tokens::Tokens;
 use crate::message::view::View;
-use crate::message::{Message, Origin, Part, Role, Text, ToolResult};
+use crate::message::{Message, Origin, Role, Text, ToolResult};
 use crate::strategy;
 use crate::text::body::Body;
 use std::collections::{BTreeMap, HashMap};
@@ -288,26 +288,18 @@ impl Conversation {
         self.shown.bytes += strategy::bytes(&message) as u64;
         let ratio = self.occupancy.ratio();
         let pinned = self.pins.messages();
-        let may_use =
-            message.role == Role::Assistant || message.parts.iter().any(|part| matches!(part, Part::Opaque(_)));
-        let used = match may_use && self.may_be_edited_soon() {
-            true => self.history.ranking().used(),
-            false => &[],
-        };
-        self.economy.append(&message, number, used, ratio, &pinned);
+        self.economy.append(&message, number, ratio, &pinned);
         self.view.messages.push(message);
         tokens
     }
 
-    /// Returns whether an edit may be near: for its price, or because the window is half full.
-    fn may_be_edited_soon(&self) -> bool {
-        self.economy.edits() || self.occupancy.next_request() >= self.config.trigger() / 2
-    }
-
-    /// Computes now what the next reply or edit will ask for, if one may be near. Never needed: it saves them the time
-    /// when it is called while nothing else is to be done, as while a provider answers.
+    /// Computes now what the next edit will ask for, if one may be near: for its price, or because the window is half
+    /// full. Never needed: it saves the edit the time when it is called while nothing else is to be done, as while a
+    /// provider answers.
     pub fn prepare_edit(&self) {
-        if self.may_be_edited_soon() {
+        let may_be_edited_soon =
+            self.economy.edits() || self.occupancy.next_request() >= self.config.trigger() / 2;
+        if may_be_edited_soon && self.texts > Texts::Newest {
             self.history.ranking();
         }
     }

@@ -23,11 +23,10 @@ use std::ops::Range;
 const LOOK_BACK: usize = 20;
 
 /// The memory that a conversation takes, in bytes, as measured on sources: so many for each byte of the texts that it still has, for each message,
-/// for each different word, and, where it has those that are shown, for each byte of all (a hash for each line).
+/// and, where it has those that are shown, for each byte of all (a hash for each line, and what is known of each word).
 const WHOLE: usize = 4;
 const BARE_MESSAGE: usize = 900;
-const WORD: usize = 45;
-const LINES: f64 = 0.5;
+const LINES: f64 = 0.9;
 
 /// The settings under which a conversation is edited.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -180,6 +179,7 @@ impl Fold {
             self.items += count;
         }
         self.bytes += items.iter().map(|item| item.len()).sum::<usize>();
+        self.told.conversation().prepare_edit();
         self.draw();
         Ok(())
     }
@@ -354,6 +354,6 @@ impl Fold {
             Shown::Made(json) => json.len(),
             Shown::AsSaid(_) => 0,
         });
-        texts + made.sum::<usize>() + self.spans.len() * BARE_MESSAGE + self.told.conversation().words() * WORD
+        texts + made.sum::<usize>() + self.spans.len() * BARE_MESSAGE
     }
 }

@@ -9,6 +9,9 @@ use crate::message::tokens::Tokens;
 const STEPS_APART: u64 = 8;
 const TOKENS_APART: Tokens = 20_000;
 const APART_SHARE: Tokens = 10;
+/// An edit is due when rent has reached this many times its cost. At the cost itself (1), a fifth more edits save no more
+/// on recorded sessions, and more sessions end right after one.
+const RENTS: f64 = 1.5;
 /// The minimum number of removable tokens for which an expired cache is used; fewer are not worth the markers.
 const LEAST_COLD: f64 = 1_000.0;
 /// The maximum number of times a cache breakpoint is moved for a better cut once an edit is due; after that, the edit
@@ -107,9 +110,14 @@ impl Economy {
         self.bulk.steps >= steps + STEPS_APART && self.bulk.position >= position + apart
     }
 
-    /// The cut with the largest excess of rent over cost: anywhere, or with the cache read exactly up to `readable`.
+    /// The rent per token written again at which an edit is due.
+    pub(super) fn due_price(&self) -> f64 {
+        (self.write() - self.read()).max(0.0) * RENTS
+    }
+
+    /// The cut with the largest excess of rent over its due: anywhere, or with the cache read exactly up to `readable`.
     fn best(&self, readable: Option<usize>, pinned: &[usize]) -> Option<TrimPlan> {
-        let price = (self.write() - self.read()).max(0.0);
+        let price = self.due_price();
         let mut best: Option<TrimPlan> = None;
         let (mut rent, mut removed) = (0.0, 0.0);
         // Sent tokens from message `from` on.

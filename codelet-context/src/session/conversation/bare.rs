@@ -128,11 +128,6 @@ impl Conversation {
         (self.texts, self.bare_until) = (Texts::Newest, until);
     }
 
-    /// Number of different words that were said, numbers among them: with the messages most of what is left without the texts.
-    pub fn words(&self) -> usize {
-        self.history.ranking().known.len()
-    }
-
     /// The texts that are left.
     pub fn texts(&self) -> Texts {
         self.texts
