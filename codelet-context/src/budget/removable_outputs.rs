@@ -96,13 +96,7 @@ pub(crate) struct Candidate {
 
 impl RemovableOutputs {
     /// Adds the next message, at index `at` in the view; `clock` is the price that a token in the prefix has paid so far. Returns the estimated tokens that became removable.
-    pub fn append(
-        &mut self,
-        message: &Message,
-        (number, at): (u32, u32),
-        shelter: Shelter,
-        clock: f64,
-    ) -> Tokens {
+    pub fn append(&mut self, message: &Message, (number, at): (u32, u32), shelter: Shelter, clock: f64) -> Tokens {
         let before = self.removable;
         self.steps += u64::from(message.calls().next().is_some());
         for (part, piece) in message.parts.iter().enumerate() {

@@ -297,8 +297,7 @@ impl Conversation {
     /// full. Never needed: it saves the edit the time when it is called while nothing else is to be done, as while a
     /// provider answers.
     pub fn prepare_edit(&self) {
-        let may_be_edited_soon =
-            self.economy.edits() || self.occupancy.next_request() >= self.config.trigger() / 2;
+        let may_be_edited_soon = self.economy.edits() || self.occupancy.next_request() >= self.config.trigger() / 2;
         if may_be_edited_soon && self.texts > Texts::Newest {
             self.history.ranking();
         }
