@@ -124,6 +124,8 @@ fn files() {
         for message in sessions::of_files(300) {
             let began = Instant::now();
             session.append(message);
+            // As an agent does while its provider answers.
+            session.prepare_edit();
             let due = session.decide(Signals::default());
             appends.push(began.elapsed());
             if let Some(due) = due {
@@ -137,7 +139,7 @@ fn files() {
         times.sort_unstable();
         appends.sort_unstable();
         println!(
-            "{} compactions of an agent that reads files, in a window of {window}: median {:.1?}, slowest {:.1?}; append and decide: median {:.1?}, slowest {:.1?} ({shown} bytes shown)",
+            "{} compactions of an agent that reads files, in a window of {window}: median {:.1?}, slowest {:.1?}; append, prepare and decide: median {:.1?}, slowest {:.1?} ({shown} bytes shown)",
             times.len(),
             times[times.len() / 2],
             times[times.len() - 1],
