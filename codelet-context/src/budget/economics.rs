@@ -8,10 +8,10 @@
 
 use crate::budget::price::{self, PriceCard};
 
-/// A preset for edits of already sent history that save money: the share of unused output that is kept.
+/// A preset for edits of already sent history that save money: the share of old outputs that is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Preset {
-    /// Keeps the tenth of unused output that is most likely to be needed.
+    /// Keeps the tenth of them that is most likely to be needed.
     #[default]
     Faithful,
     /// Keeps a twentieth.
@@ -55,9 +55,9 @@ impl Preset {
     /// A one-sentence description of the preset.
     pub fn explained(self) -> &'static str {
         match self {
-            Preset::Faithful => "trim unused tool outputs to a tenth once keeping them costs more",
-            Preset::Balanced => "trim unused tool outputs to a twentieth once keeping them costs more",
-            Preset::Thrifty => "trim unused tool outputs to a fiftieth once keeping them costs more",
+            Preset::Faithful => "trim old tool outputs to a tenth once keeping them costs more",
+            Preset::Balanced => "trim old tool outputs to a twentieth once keeping them costs more",
+            Preset::Thrifty => "trim old tool outputs to a fiftieth once keeping them costs more",
             Preset::Off => "edit nothing until the context window is full",
         }
     }

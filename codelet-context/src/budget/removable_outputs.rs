@@ -14,10 +14,10 @@ pub(crate) const MARKER: Tokens = 28;
 /// The minimum saving, in tokens, for which an output is removed.
 const SMALLEST: Tokens = 64;
 
-/// The period for which an unused output is kept whole. Both conditions must be met for it to end.
+/// The period for which an output is kept whole. Both conditions must be met for it to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shelter {
-    /// Tokens of conversation since the output was printed or last used.
+    /// Tokens of conversation since the output was printed, or its file last read or changed.
     pub tokens: Tokens,
     /// Steps since then.
     pub steps: u64,
