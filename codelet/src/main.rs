@@ -120,6 +120,10 @@ fn menu(began: Instant) -> ExitCode {
         Some(Command::Completions(args)) => commands::completions::run(&args).map(|()| Exit::Done),
         Some(Command::Man(args)) => commands::man::run(&args).map(|()| Exit::Done),
         Some(Command::Mcp(args)) => commands::mcp::run(&args),
+        Some(Command::PdfText(args)) => match codelet_tools::pdf::serve(args.first, args.limit, args.enough) {
+            true => Ok(Exit::Done),
+            false => Ok(Exit::Failed),
+        },
         Some(Command::Models(args)) => commands::models::run(&args).map(|()| Exit::Done),
         None if args.chat.prompt.is_some() => commands::once::run(&args.chat, began),
         None => match commands::chat::run(&args.chat) {

@@ -1,0 +1,120 @@
+//! The process in which a PDF is parsed, with bounds on what it may use and nothing else that it could reach.
+
+use super::{Pages, pages};
+use crate::files;
+use crate::process::{self, End, Program, Unstarted};
+use crate::sandbox::Sandbox;
+use codelet_agent::interrupt::Interrupt;
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::time::Duration;
+
+/// Bytes of a file that is read.
+pub(crate) const LARGEST: u64 = 256 * 1024 * 1024;
+/// Bytes of address space: those of the largest file, and room to parse it.
+const MEMORY: u64 = 1024 * 1024 * 1024;
+/// Time for some pages.
+const TIME: Duration = Duration::from_secs(30);
+/// Bytes of text that are taken from the process.
+const MOST: usize = 4 * 1024 * 1024;
+/// Separates pages.
+const PAGE: char = '\u{c}';
+
+/// Extracts the text of the PDF on standard input, as the [command in the options](crate::Options::pdf_command), and
+/// prints it for [`extract`]: at most `limit` pages from page `first`, until there are `enough` bytes. Returns false if
+/// it cannot be read; then it prints why.
+pub fn serve(first: usize, limit: usize, enough: usize) -> bool {
+    // No dump of the file stays behind. The processor's time ends it if nobody is left to do so.
+    for (resource, most) in [
+        (Resource::As, MEMORY),
+        (Resource::Cpu, TIME.as_secs()),
+        (Resource::Core, 0),
+    ] {
+        let _ = setrlimit(
+            resource,
+            Rlimit {
+                current: Some(most),
+                maximum: Some(most),
+            },
+        );
+    }
+    // Without one, the bounds above are what there is.
+    let _ = Sandbox::looking_at(Vec::new(), Vec::new()).enter();
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(LARGEST).read_to_end(&mut bytes);
+    let read = read.map_err(|error| files::reason(&error));
+    let done = read.and_then(|_| pages(bytes, first, limit, enough).map_err(str::to_owned));
+    let text = match &done {
+        Ok(Pages { total, texts }) => std::iter::once(total.to_string())
+            .chain(texts.iter().cloned())
+            .collect::<Vec<_>>()
+            .join(&PAGE.to_string()),
+        Err(why) => why.clone(),
+    };
+    let written = io::stdout().lock().write_all(text.as_bytes());
+    done.is_ok() && written.is_ok()
+}
+
+/// Has a process extract the text of an open PDF: at most `limit` pages from page `first` (from 1), and no further page
+/// once there are `enough` bytes.
+///
+/// # Errors
+/// Says in a fragment why the file cannot be read.
+pub(crate) fn extract(
+    command: &[OsString],
+    file: File,
+    (first, limit, enough): (u64, u64, usize),
+    interrupt: &Interrupt,
+) -> Result<Pages, String> {
+    let [program, arguments @ ..] = command else {
+        return Err("nothing that reads PDFs is installed".to_owned());
+    };
+    let failed = |error: io::Error| files::reason(&error);
+    let (stopped, stop) = io::pipe().map_err(failed)?;
+    let mut stop = Some(stop);
+    let numbers = [first.to_string(), limit.to_string(), enough.to_string()];
+    let program = Program {
+        program: program.clone(),
+        arguments: arguments.iter().cloned().chain(numbers.map(OsString::from)).collect(),
+        directory: "/".into(),
+        held: None,
+        environment: Vec::new(),
+        input: Some(file.into()),
+        // A panic's message.
+        errors: Some(File::options().write(true).open("/dev/null").map_err(failed)?.into()),
+        handed: Vec::new(),
+        // It enters its own, in which its own file could not be started.
+        sandbox: None,
+        timeout: TIME,
+    };
+    let mut printed = Vec::new();
+    let ended = process::run(program, Some(&stopped), &mut |bytes| {
+        printed.extend_from_slice(&bytes[..bytes.len().min(MOST - printed.len())]);
+        if interrupt.is_thrown() {
+            drop(stop.take());
+        }
+    });
+    let ended = ended.map_err(|error| match error {
+        Unstarted::Refused(error) => format!("its reader cannot be started: {}", files::reason(&error)),
+        Unstarted::NoSandbox(missing) => missing,
+    })?;
+    let printed = String::from_utf8_lossy(&printed);
+    match ended.end {
+        End::Exited(0) => {
+            let mut parts = printed.split(PAGE);
+            let total = parts.next().and_then(|total| total.parse().ok());
+            Ok(Pages {
+                total: total.ok_or("its reader gave no answer")?,
+                texts: parts.map(str::to_owned).collect(),
+            })
+        }
+        End::Exited(1) => Err(printed.into_owned()),
+        End::Interrupted => Err(crate::run_blocking::INTERRUPTED.to_owned()),
+        End::TimedOut => Err(format!("reading it took more than {} seconds", TIME.as_secs())),
+        End::Exited(_) | End::Killed(_) | End::Unknown => {
+            Err("reading it failed: it is damaged, or takes more than 1 GiB of memory".to_owned())
+        }
+    }
+}
