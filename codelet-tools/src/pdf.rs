@@ -50,3 +50,6 @@ fn pages(bytes: Vec<u8>, first: usize, limit: usize, enough: usize) -> Result<Pa
         texts,
     })
 }
+
+#[cfg(test)]
+mod tests;

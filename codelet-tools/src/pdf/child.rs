@@ -69,7 +69,10 @@ pub(crate) fn extract(
     interrupt: &Interrupt,
 ) -> Result<Pages, String> {
     let [program, arguments @ ..] = command else {
-        return Err("nothing that reads PDFs is installed".to_owned());
+        return Err(
+            "nothing here reads it. In Bash, `pdftotext -layout FILE -` prints its text where poppler is installed"
+                .to_owned(),
+        );
     };
     let failed = |error: io::Error| files::reason(&error);
     let (stopped, stop) = io::pipe().map_err(failed)?;

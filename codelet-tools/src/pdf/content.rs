@@ -26,6 +26,8 @@ pub(super) type Fonts = HashMap<ObjectIdentifier, Rc<Font>>;
 
 /// Depth to which forms may show other forms.
 const DEPTH: usize = 12;
+/// Forms that a page shows at most: a few that each show others often could otherwise take forever.
+const FORMS: usize = 10_000;
 /// Glyphs of a page at most; a dense one has ten thousand.
 const MOST: usize = 500_000;
 /// Replaces characters that the font does not name.
@@ -49,6 +51,7 @@ pub(super) fn glyphs(page: &Page<'_>, fonts: &mut Fonts) -> Vec<Glyph> {
         fonts,
         glyphs: Vec::new(),
         open: Vec::new(),
+        forms: 0,
         replacement: Vec::new(),
     };
     let to_page = page.initial_transform(true).as_coeffs();
@@ -75,6 +78,8 @@ struct Reader<'f> {
     glyphs: Vec<Glyph>,
     /// The forms that are being shown.
     open: Vec<ObjectIdentifier>,
+    /// Forms shown so far.
+    forms: usize,
     /// For each open marked content, the text that replaces its characters, until the first of them has taken it.
     replacement: Vec<Option<Option<String>>>,
 }
@@ -130,9 +135,10 @@ impl Reader<'_> {
 
     fn form(&mut self, form: &Stream<'_>, resources: &Resources<'_>, to_page: Matrix) -> Option<()> {
         let id = form.obj_id();
-        if self.open.len() >= DEPTH || self.open.contains(&id) {
+        if self.open.len() >= DEPTH || self.open.contains(&id) || self.forms >= FORMS {
             return None;
         }
+        self.forms += 1;
         let dict = form.dict();
         let own = dict.get::<Dict<'_>>("Resources").map(Resources::new);
         let matrix = dict.get::<Matrix>("Matrix").unwrap_or(IDENTITY);

@@ -17,12 +17,11 @@ const WIDE: f64 = 1.2;
 const EMPTY: f64 = 1.7;
 /// Width of the space between two columns.
 const GUTTER: f64 = 0.8;
-/// Width of a column of running text at least.
-const NARROW: f64 = 10.0;
 
 /// The part of a column's width that most lines of running text fill.
 const FULL: f64 = 0.6;
-/// Lines that a column of text has at least.
+/// Characters in a line of running text, and lines in a column of it, at least.
+const NARROW: f64 = 20.0;
 const COLUMN: usize = 5;
 /// Lines of a page that are searched for columns.
 const SEARCHED: usize = 2_000;
@@ -173,9 +172,9 @@ fn print(rows: Vec<Row>, cell: f64, has_columns: bool, lines: &mut Vec<String>) 
         .fold(f64::INFINITY, f64::min);
     let is_searched = has_columns && rows.len() <= SEARCHED;
     let mut rows = std::collections::VecDeque::from(rows);
-    let mut last: Option<(f64, f64)> = None;
+    let mut last: Option<Row> = None;
     while !rows.is_empty() {
-        let columns = is_searched.then(|| columns(rows.make_contiguous())).flatten();
+        let columns = is_searched.then(|| columns(rows.make_contiguous(), cell)).flatten();
         if let Some((end, gutter)) = columns {
             let mut sides = [Vec::new(), Vec::new()];
             for row in rows.drain(..end) {
@@ -191,15 +190,20 @@ fn print(rows: Vec<Row>, cell: f64, has_columns: bool, lines: &mut Vec<String>) 
             part(lines);
             last = None;
         } else if let Some(row) = rows.pop_front() {
-            let base = row.iter().map(|piece| piece.base).fold(f64::NEG_INFINITY, f64::max);
-            let size = row.iter().map(|piece| piece.size).fold(0.0, f64::max);
-            if last.is_some_and(|(before, height)| base - before > EMPTY * height.max(size)) {
+            if last.is_some_and(|last| is_apart(&last, &row)) {
                 part(lines);
             }
-            last = Some((base, size));
             lines.push(line(&row, left, cell));
+            last = Some(row);
         }
     }
+}
+
+/// Returns whether there is an empty line between two.
+fn is_apart(above: &[Piece], below: &[Piece]) -> bool {
+    let base = |row: &[Piece]| row.iter().map(|piece| piece.base).fold(f64::NEG_INFINITY, f64::max);
+    let size = above.iter().chain(below).map(|piece| piece.size).fold(0.0, f64::max);
+    base(below) - base(above) > EMPTY * size
 }
 
 /// Adds an empty line, unless there is one.
@@ -210,7 +214,7 @@ fn part(lines: &mut Vec<String>) {
 }
 
 /// Returns whether columns begin with the first row: the number of rows with them, and the end of the space between.
-fn columns(rows: &[Row]) -> Option<(usize, f64)> {
+fn columns(rows: &[Row], cell: f64) -> Option<(usize, f64)> {
     // Spaces that no row so far has anything in.
     let mut free = vec![(f64::NEG_INFINITY, f64::INFINITY)];
     let (mut left, mut right) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -252,25 +256,18 @@ fn columns(rows: &[Row]) -> Option<(usize, f64)> {
             .count();
         spans.len() >= least && 2 * full >= spans.len()
     };
-    let size = rows[0].iter().map(|piece| piece.size).fold(0.0, f64::max);
     // A table that happens to have a space there may follow.
     while end > 0 {
-        let base = |at: usize| {
-            rows[at]
-                .iter()
-                .map(|piece| piece.base)
-                .fold(f64::NEG_INFINITY, f64::max)
-        };
         let start = (1..end)
             .rev()
-            .find(|&at| base(at) - base(at - 1) > EMPTY * size)
+            .find(|&at| is_apart(&rows[at - 1], &rows[at]))
             .unwrap_or(0);
         if (0..2).any(|side| is_running(start..end, side, 1)) {
             break;
         }
         end = start;
     }
-    let is_column = |side: usize| widths[side] > NARROW * size && is_running(0..end, side, COLUMN);
+    let is_column = |side: usize| widths[side] > NARROW * cell && is_running(0..end, side, COLUMN);
     (is_column(0) && is_column(1)).then_some((end, gutter))
 }
 
