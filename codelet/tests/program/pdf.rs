@@ -22,7 +22,7 @@ fn bench() -> Bench {
 fn results(bench: &Bench, calls: &[(&str, Value)]) -> Vec<String> {
     let mut replies: Vec<Reply> = calls
         .iter()
-        .map(|(tool, input)| Reply::call(tool, input.clone()))
+        .map(|(tool, input)| Reply::call(*tool, input.clone()))
         .collect();
     replies.push(Reply::text("Done."));
     let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
