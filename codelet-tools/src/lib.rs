@@ -133,7 +133,7 @@ pub struct Options {
     pub bash_timeout: Duration,
     /// The longest timeout of a command.
     pub bash_longest: Duration,
-    /// The command, without the three numbers that are its last arguments, that runs [`pdf::serve`]. If it is empty,
+    /// The command that passes further arguments to [`pdf::serve`]. If it is empty,
     /// PDFs are not read.
     pub pdf_command: Vec<OsString>,
 }

@@ -9,7 +9,7 @@ mod content;
 mod font;
 mod layout;
 
-pub use child::serve;
+pub use child::{COMMAND, serve};
 pub(crate) use child::{LARGEST, extract};
 use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 

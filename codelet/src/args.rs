@@ -125,19 +125,6 @@ pub enum Command {
     Completions(Completions),
     /// Print the manual page of codelet or of one command
     Man(Man),
-    /// Extract the text of the PDF on standard input; `Read` starts it
-    #[command(hide = true)]
-    PdfText(PdfText),
-}
-
-#[derive(Args, Debug)]
-pub struct PdfText {
-    /// First page, from 1
-    pub first: usize,
-    /// Pages at most
-    pub limit: usize,
-    /// Bytes after which no page follows
-    pub enough: usize,
 }
 
 #[derive(Args, Debug)]

@@ -75,6 +75,15 @@ fn main() -> ExitCode {
 
 fn menu(began: Instant) -> ExitCode {
     let typed: Vec<_> = std::env::args_os().collect();
+    // Not among the commands: only `Read` starts it, and completions would offer it.
+    if let [_, command, numbers @ ..] = &typed[..]
+        && command == codelet_tools::pdf::COMMAND
+    {
+        return match codelet_tools::pdf::serve(numbers) {
+            true => Exit::Done.into(),
+            false => Exit::Failed.into(),
+        };
+    }
     let args = match Codelet::try_parse_from(&typed) {
         Ok(args) => args,
         Err(told) if told.use_stderr() => {
@@ -120,10 +129,6 @@ fn menu(began: Instant) -> ExitCode {
         Some(Command::Completions(args)) => commands::completions::run(&args).map(|()| Exit::Done),
         Some(Command::Man(args)) => commands::man::run(&args).map(|()| Exit::Done),
         Some(Command::Mcp(args)) => commands::mcp::run(&args),
-        Some(Command::PdfText(args)) => match codelet_tools::pdf::serve(args.first, args.limit, args.enough) {
-            true => Ok(Exit::Done),
-            false => Ok(Exit::Failed),
-        },
         Some(Command::Models(args)) => commands::models::run(&args).map(|()| Exit::Done),
         None if args.chat.prompt.is_some() => commands::once::run(&args.chat, began),
         None => match commands::chat::run(&args.chat) {

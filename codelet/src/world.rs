@@ -26,6 +26,7 @@ use codelet_mcp::{Connected, Logins};
 use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue};
 use codelet_tools::environment::World;
 use codelet_tools::outside::Outside;
+use codelet_tools::pdf::COMMAND;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::{Reach, TEMPORARY};
 use rustix::fs::Access;
@@ -245,7 +246,7 @@ fn pdf_command() -> Vec<OsString> {
         true => Some("/proc/self/exe".into()),
         false => std::env::current_exe().ok(),
     };
-    own.map_or_else(Vec::new, |own: PathBuf| vec![own.into(), "pdf-text".into()])
+    own.map_or_else(Vec::new, |own: PathBuf| vec![own.into(), COMMAND.into()])
 }
 
 /// Returns the folders that commands can write to, in this session or an earlier one.

@@ -5,7 +5,7 @@ use crate::files;
 use crate::process::{self, End, Program, Unstarted};
 use crate::sandbox::Sandbox;
 use codelet_agent::interrupt::Interrupt;
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -13,8 +13,8 @@ use std::time::Duration;
 
 /// Bytes of a file that is read.
 pub(crate) const LARGEST: u64 = 256 * 1024 * 1024;
-/// Bytes of address space: those of the largest file, and room to parse it.
-const MEMORY: u64 = 1024 * 1024 * 1024;
+/// Bytes of address space beside the file.
+const MEMORY: u64 = 512 * 1024 * 1024;
 /// Time for some pages.
 const TIME: Duration = Duration::from_secs(30);
 /// Bytes of text that are taken from the process.
@@ -22,30 +22,21 @@ const MOST: usize = 4 * 1024 * 1024;
 /// Separates pages.
 const PAGE: char = '\u{c}';
 
-/// Extracts the text of the PDF on standard input, as the [command in the options](crate::Options::pdf_command), and
-/// prints it for [`extract`]: at most `limit` pages from page `first`, until there are `enough` bytes. Returns false if
-/// it cannot be read; then it prints why.
-pub fn serve(first: usize, limit: usize, enough: usize) -> bool {
-    // No dump of the file stays behind. The processor's time ends it if nobody is left to do so.
-    for (resource, most) in [
-        (Resource::As, MEMORY),
-        (Resource::Cpu, TIME.as_secs()),
-        (Resource::Core, 0),
-    ] {
-        let _ = setrlimit(
-            resource,
-            Rlimit {
-                current: Some(most),
-                maximum: Some(most),
-            },
-        );
-    }
-    // Without one, the bounds above are what there is.
-    let _ = Sandbox::looking_at(Vec::new(), Vec::new()).enter();
-    let mut bytes = Vec::new();
-    let read = io::stdin().lock().take(LARGEST).read_to_end(&mut bytes);
-    let read = read.map_err(|error| files::reason(&error));
-    let done = read.and_then(|_| pages(bytes, first, limit, enough).map_err(str::to_owned));
+/// The argument of this program for which it calls [`serve`].
+pub const COMMAND: &str = "pdf-text";
+
+/// Extracts the text of the PDF on standard input, and prints it for [`extract`]. The arguments are three numbers: the
+/// first page, the most pages, and the bytes after which no page follows. Returns false if it cannot be read; then it
+/// prints why.
+pub fn serve(arguments: &[OsString]) -> bool {
+    let numbers: Vec<usize> = arguments
+        .iter()
+        .filter_map(|number| number.to_str()?.parse().ok())
+        .collect();
+    let done = match numbers[..] {
+        [first, limit, enough] => confined(first.max(1), limit, enough),
+        _ => Err("three numbers are needed".to_owned()),
+    };
     let text = match &done {
         Ok(Pages { total, texts }) => std::iter::once(total.to_string())
             .chain(texts.iter().cloned())
@@ -55,6 +46,33 @@ pub fn serve(first: usize, limit: usize, enough: usize) -> bool {
     };
     let written = io::stdout().lock().write_all(text.as_bytes());
     done.is_ok() && written.is_ok()
+}
+
+/// Extracts the text after this process has given up whatever that does not need.
+fn confined(first: usize, limit: usize, enough: usize) -> Result<Pages, String> {
+    // Without one, the bounds below are what there is.
+    let _ = Sandbox::looking_at(Vec::new(), Vec::new()).enter();
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(LARGEST).read_to_end(&mut bytes);
+    read.map_err(|error| files::reason(&error))?;
+    // No dump of the file stays behind. The processor's time ends it if nobody is left to do so.
+    for (resource, most) in [
+        (Resource::As, MEMORY + bytes.capacity() as u64),
+        (Resource::Cpu, TIME.as_secs()),
+        (Resource::Core, 0),
+    ] {
+        // A lower bound of the user's holds.
+        let most = Some(getrlimit(resource).maximum.map_or(most, |had| had.min(most)));
+        let bound = Rlimit {
+            current: most,
+            maximum: most,
+        };
+        // Other systems do not know all of them.
+        if setrlimit(resource, bound).is_err() && cfg!(target_os = "linux") {
+            return Err("what reading it takes cannot be bounded here".to_owned());
+        }
+    }
+    pages(bytes, first, limit, enough).map_err(str::to_owned)
 }
 
 /// Has a process extract the text of an open PDF: at most `limit` pages from page `first` (from 1), and no further page
@@ -117,7 +135,7 @@ pub(crate) fn extract(
         End::Interrupted => Err(crate::run_blocking::INTERRUPTED.to_owned()),
         End::TimedOut => Err(format!("reading it took more than {} seconds", TIME.as_secs())),
         End::Exited(_) | End::Killed(_) | End::Unknown => {
-            Err("reading it failed: it is damaged, or takes more than 1 GiB of memory".to_owned())
+            Err("reading it failed: it is damaged, or takes more than 512 MiB of memory".to_owned())
         }
     }
 }

@@ -159,6 +159,8 @@ fn rows(mut pieces: Vec<Piece>) -> Vec<Row> {
     }
     for row in &mut rows {
         row.sort_by(|a, b| a.left.total_cmp(&b.left));
+        // Bold words may be printed twice, too.
+        row.dedup_by(|b, a| a.text == b.text && b.left - a.left < WORD * a.size);
     }
     rows
 }
