@@ -200,10 +200,8 @@ impl Reader<'_> {
                         properties.and_then(|dict| dict.get::<hayro_syntax::object::String<'_>>("ActualText"));
                     self.replacement.push(replacement.map(|text| Some(text_string(&text))));
                 }
-                TypedInstruction::EndMarkedContent(_) => {
-                    if self.replacement.len() > marked {
-                        self.replacement.pop();
-                    }
+                TypedInstruction::EndMarkedContent(_) if self.replacement.len() > marked => {
+                    self.replacement.pop();
                 }
                 TypedInstruction::CharacterSpacing(it) => state.character_spacing = it.0.as_f64(),
                 TypedInstruction::WordSpacing(it) => state.word_spacing = it.0.as_f64(),

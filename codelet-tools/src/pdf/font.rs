@@ -33,7 +33,7 @@ enum Codes {
     /// Several bytes each, which an encoding turns into the numbers of characters.
     Composite {
         /// `None` for one that is not embedded: its codes have two bytes.
-        encoding: Option<CMap>,
+        encoding: Option<Box<CMap>>,
         /// True if the codes are UTF-16.
         is_utf16: bool,
         /// Ranges of characters by their first: the last one, and their width.
@@ -80,7 +80,7 @@ impl Font {
             } => {
                 let mut rest = bytes;
                 while !rest.is_empty() {
-                    let (code, length, cid) = next_code(encoding.as_ref(), rest);
+                    let (code, length, cid) = next_code(encoding.as_deref(), rest);
                     let utf16 = || char::from_u32(code).filter(|_| *is_utf16).map(String::from);
                     let range = widths.range(..=cid).next_back();
                     let width = range
@@ -164,7 +164,7 @@ fn composite(dict: &Dict<'_>) -> Codes {
         }
     }
     Codes::Composite {
-        encoding,
+        encoding: encoding.map(Box::new),
         is_utf16: name.starts_with("Uni") && (name.contains("UTF16") || name.contains("UCS2")),
         widths,
         default_width: font.get::<f64>("DW").unwrap_or(1000.0),
