@@ -13,7 +13,6 @@ use crate::seen::Look;
 use crate::text::{self, Decoded, Encoding, shorten};
 use crate::tool_context::{ToolContext, spec};
 use codelet_agent::model::ToolSpec;
-use codelet_agent::picture;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};
 use codelet_text::short::counted;
@@ -164,7 +163,7 @@ fn prepared(context: &ToolContext, path: &Path, asked: &EditRequest) -> Result<P
     let Some(whole) = files::read(path)? else {
         return Err("it is larger than 10 MiB; change it by a command".to_owned());
     };
-    if picture::media_type(&whole.bytes).is_some() || text::binary_kind(&whole.bytes).is_some() {
+    if text::is_binary(&whole.bytes) {
         return Err("this is not a text".to_owned());
     }
     let last = context.seen.last(path);

@@ -12,7 +12,6 @@ use crate::text;
 use codelet_agent::commit::{Committable, Made};
 use codelet_agent::environment::{Listing, Places, Surroundings, Uncommitted};
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::picture;
 use codelet_agent::spelling;
 use codelet_text::short::on_one_line;
 use codelet_text::unseen::hides;
@@ -101,7 +100,7 @@ impl Surroundings for World {
         file.take((limit as u64).saturating_add(4))
             .read_to_end(&mut bytes)
             .ok()?;
-        if picture::media_type(&bytes).is_some() || text::binary_kind(&bytes).is_some() {
+        if text::is_binary(&bytes) {
             return None;
         }
         let size = metadata.len().max(bytes.len() as u64);

@@ -51,6 +51,7 @@ mod obeyed;
 pub mod outside;
 mod owned;
 mod path;
+pub mod pdf;
 pub mod pictures;
 mod proc_scan;
 mod process;
@@ -132,6 +133,9 @@ pub struct Options {
     pub bash_timeout: Duration,
     /// The longest timeout of a command.
     pub bash_longest: Duration,
+    /// The command that passes further arguments to [`pdf::serve`]. If it is empty,
+    /// PDFs are not read.
+    pub pdf_command: Vec<OsString>,
 }
 
 impl Options {
@@ -158,6 +162,7 @@ impl Options {
             sees_images: false,
             bash_timeout: Duration::from_secs(120),
             bash_longest: Duration::from_secs(30 * 60),
+            pdf_command: Vec::new(),
         }
     }
 }

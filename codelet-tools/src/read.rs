@@ -1,9 +1,10 @@
-//! `Read`: part of a text file with line numbers, the cells of a notebook, or an image.
+//! `Read`: part of a text file with line numbers, the cells of a notebook, pages of a PDF, or an image.
 
 use crate::arguments;
 use crate::files::{self, LARGEST, Stamp};
 use crate::notebook::Notebook;
 use crate::path::Place;
+use crate::pdf::{self, Pages};
 use crate::pictures;
 use crate::run_blocking::{Watched, run_blocking};
 use crate::secrets::Secrets;
@@ -44,8 +45,8 @@ impl Read {
             "type": "object",
             "properties": {
                 "file_path": {"type": "string"},
-                "offset": {"type": "integer", "description": "first line, from 1"},
-                "limit": {"type": "integer", "description": "number of lines"},
+                "offset": {"type": "integer", "description": "first line or page, from 1"},
+                "limit": {"type": "integer", "description": "number of lines or pages"},
             },
             "required": ["file_path"],
         });
@@ -124,13 +125,14 @@ fn read(context: &ToolContext, place: &Place, part: (u64, u64), interrupt: &Inte
     if let Some(media_type) = picture::media_type(&bytes) {
         return picture(context, &bytes, size, media_type);
     }
+    if bytes.starts_with(b"%PDF-") {
+        let what = format!("this is a PDF of {}", counted(size as usize, "byte"));
+        let text = pdf(context, file, size, part, interrupt);
+        return text.map(Output::success).map_err(|why| format!("{what}, and {why}"));
+    }
     if let Some(kind) = text::binary_kind(&bytes) {
-        let how = match bytes.starts_with(b"%PDF-") {
-            true => "In Bash, `pdftotext -layout FILE -` prints its text where poppler is installed",
-            false => "A program run by Bash may make a text of it",
-        };
         return Err(format!(
-            "this is {kind} of {}, not a text. {how}",
+            "this is {kind} of {}, not a text. A program run by Bash may make a text of it",
             counted(size as usize, "byte")
         ));
     }
@@ -180,6 +182,74 @@ fn picture(context: &ToolContext, bytes: &[u8], size: u64, media_type: &str) -> 
         images: vec![pictures::image(bytes, media_type)],
         ..Output::success(what)
     })
+}
+
+/// The text of some pages of a PDF.
+///
+/// # Errors
+/// Says in a fragment why it cannot be shown.
+fn pdf(
+    context: &ToolContext,
+    mut file: File,
+    size: u64,
+    (from, limit): (u64, u64),
+    interrupt: &Interrupt,
+) -> Result<String, String> {
+    if size > pdf::LARGEST {
+        return Err("is larger than 256 MiB".to_owned());
+    }
+    file.rewind().map_err(|error| files::reason(&error))?;
+    let Pages { total, texts } = pdf::extract(&context.options.pdf_command, file, (from, limit, BYTES), interrupt)?;
+    if texts.is_empty() {
+        return Err(format!("there is no page {from}: it has {}", counted(total, "page")));
+    }
+    let secrets = &context.secrets();
+    let has_text = texts.iter().any(|text| !text.is_empty());
+    let mut shown = String::new();
+    let mut notes = Vec::new();
+    let mut last = from - 1;
+    for text in &texts {
+        if last >= from && shown.len() + text.len() > BYTES {
+            break;
+        }
+        last += 1;
+        let empty = if text.is_empty() { ": no text" } else { "" };
+        let _ = writeln!(shown, "[page {last} of {total}{empty}]");
+        for line in text.lines() {
+            if shown.len() > BYTES {
+                notes.push(format!("the rest of page {last} is not shown"));
+                break;
+            }
+            match line.len() > LINE {
+                true => cut(&mut shown, &line[..line.floor_char_boundary(LINE)], line.len(), secrets),
+                false => shown.push_str(line),
+            }
+            shown.push('\n');
+        }
+    }
+    if last < total as u64 {
+        notes.push(format!("pages {from}-{last} of {total}; offset {} goes on", last + 1));
+    }
+    if !has_text {
+        notes.push(
+            "pages without text may be scans: in Bash, `pdftoppm -png -r 100 FILE PREFIX` makes a picture of each page \
+             where poppler is installed"
+                .to_owned(),
+        );
+    }
+    if shown.contains(char::REPLACEMENT_CHARACTER) {
+        notes.push("� stands for characters that the PDF does not name".to_owned());
+    }
+    if !notes.is_empty() {
+        let _ = writeln!(shown, "[{}]", notes.join("; "));
+    }
+    Ok(shown)
+}
+
+/// Appends the beginning of a line, and the size of the whole line.
+fn cut(shown: &mut String, head: &str, size: usize, secrets: &Secrets) {
+    shown.push_str(&head[..head.len() - secrets.begun(head)]);
+    let _ = write!(shown, "{CUT}about {} bytes]", grouped(size));
 }
 
 /// Part of a file that is too large for memory.
@@ -299,9 +369,7 @@ impl<'a> Page<'a> {
             // The cut may be inside a character.
             let text = String::from_utf8_lossy(line);
             let text = text.trim_end_matches('\u{fffd}');
-            self.shown.push_str(&text[..text.len() - self.secrets.begun(text)]);
-            let size = grouped(line.len() + rest - 1);
-            let _ = write!(self.shown, "{CUT}about {size} bytes]");
+            cut(&mut self.shown, text, line.len() + rest - 1, self.secrets);
         }
         self.shown.push('\n');
     }

@@ -225,7 +225,7 @@ impl Sandbox {
 
     /// Restricts the calling thread and its children, permanently. If a part of the sandbox fails, nothing may be
     /// started from the thread; the only gaps tolerated are those of an older kernel.
-    fn enter(&self) -> Sandboxing {
+    pub(crate) fn enter(&self) -> Sandboxing {
         match self.calls().enter() {
             Ok(()) => self.enter_files(),
             Err(why) => Sandboxing::None(why),

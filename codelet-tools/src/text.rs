@@ -1,5 +1,6 @@
 //! Files as text: encodings and detection of binary files.
 
+use codelet_agent::picture;
 use std::borrow::Cow;
 
 /// Bytes at the beginning of a file in which a NUL marks it as binary (as in ripgrep and git).
@@ -140,6 +141,11 @@ pub(crate) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
     }
     let is_text = Encoding::of(bytes).is_utf16() || !bytes[..bytes.len().min(LOOKED_AT)].contains(&0);
     (!is_text).then_some("a binary file")
+}
+
+/// Returns whether a file is a picture or another binary file.
+pub(crate) fn is_binary(bytes: &[u8]) -> bool {
+    picture::media_type(bytes).is_some() || binary_kind(bytes).is_some()
 }
 
 /// Returns whether the bytes before a file's first NUL look like text: at least one line, and no control characters

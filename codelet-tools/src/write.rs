@@ -139,6 +139,9 @@ fn write(context: &ToolContext, Place { path, .. }: &Place, content: &str) -> Re
     match context.seen.last(path) {
         // Replacing an empty file loses nothing.
         None if old.as_ref().is_some_and(Vec::is_empty) => {}
+        None if old.as_deref().is_some_and(text::is_binary) => {
+            return Err("it exists and is not a text; only texts are replaced".to_owned());
+        }
         None => return Err("it exists, and was not read in this session: Read it before replacing it".to_owned()),
         Some(last) if last != look => {
             return Err("it was changed since it was read: Read it again before replacing it".to_owned());

@@ -75,6 +75,15 @@ fn main() -> ExitCode {
 
 fn menu(began: Instant) -> ExitCode {
     let typed: Vec<_> = std::env::args_os().collect();
+    // Not among the commands: only `Read` starts it, and completions would offer it.
+    if let [_, command, numbers @ ..] = &typed[..]
+        && command == codelet_tools::pdf::COMMAND
+    {
+        return match codelet_tools::pdf::serve(numbers) {
+            true => Exit::Done.into(),
+            false => Exit::Failed.into(),
+        };
+    }
     let args = match Codelet::try_parse_from(&typed) {
         Ok(args) => args,
         Err(told) if told.use_stderr() => {

@@ -26,11 +26,13 @@ use codelet_mcp::{Connected, Logins};
 use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue};
 use codelet_tools::environment::World;
 use codelet_tools::outside::Outside;
+use codelet_tools::pdf::COMMAND;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::{Reach, TEMPORARY};
 use rustix::fs::Access;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -233,7 +235,18 @@ pub fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet
     options.private = private(place, &variable);
     options.caches = caches(place, &variable);
     options.sees_images = sees_images;
+    options.pdf_command = pdf_command();
     options
+}
+
+/// Returns the command that extracts the text of a PDF: this program.
+fn pdf_command() -> Vec<OsString> {
+    // On Linux it starts the running program even after an update has replaced its file.
+    let own = match cfg!(target_os = "linux") {
+        true => Some("/proc/self/exe".into()),
+        false => std::env::current_exe().ok(),
+    };
+    own.map_or_else(Vec::new, |own: PathBuf| vec![own.into(), COMMAND.into()])
 }
 
 /// Returns the folders that commands can write to, in this session or an earlier one.

@@ -101,7 +101,10 @@ fn what_is_no_text_gets_a_clear_answer() {
     trial.write("a.pdf", "%PDF-1.7");
     trial.write("bin", b"a\0b");
     for (name, part) in [
-        ("a.pdf", "a PDF of 8 bytes, not a text. In Bash, `pdftotext"),
+        (
+            "a.pdf",
+            "a PDF of 8 bytes, and nothing here reads it. In Bash, `pdftotext",
+        ),
         ("bin", "a binary file"),
         (".", "LS lists it"),
         ("gone", "no such file"),

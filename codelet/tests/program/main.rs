@@ -33,6 +33,8 @@ mod long;
 mod made;
 #[cfg(unix)]
 mod mcp;
+#[cfg(unix)]
+mod pdf;
 mod pictures;
 mod replay;
 mod replay_twice;
