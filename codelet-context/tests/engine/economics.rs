@@ -402,7 +402,7 @@ fn off_edits_nothing_before_the_window_is_full() {
     assert_eq!(conversation.decide(COLD), None);
 }
 
-/// The time of a step does not grow with the conversation, and setting eight megabytes aside at once takes no second.
+/// The time of a step does not grow with the conversation, nor does that of setting aside a megabyte.
 #[test]
 fn a_long_session_takes_linear_time() {
     let time = |steps: usize| {
@@ -411,20 +411,16 @@ fn a_long_session_takes_linear_time() {
         let grown = began.elapsed();
         let began = std::time::Instant::now();
         conversation.compact(conversation.decide(COLD).unwrap()).unwrap();
-        (grown, began.elapsed())
+        [grown, began.elapsed()]
     };
-    // The fastest of three: whatever else the machine does only adds to it.
-    let fastest = |steps: usize| {
-        let times = [time(steps), time(steps), time(steps)];
-        let grown = times.iter().map(|(grown, _)| *grown).min();
-        let edit = times.iter().map(|(_, edit)| *edit).min();
-        (grown.unwrap_or_default(), edit.unwrap_or_default())
+    // Sixteen times the steps take 256 times as long where the time is quadratic. A machine that is busy with something else
+    // just then is asked again.
+    let is_linear = |_| {
+        let (short, long) = (time(250), time(4_000));
+        eprintln!("{short:?} for 250 steps, {long:?} for 4,000");
+        short.iter().zip(long).all(|(short, long)| long < *short * 64)
     };
-    let (short, _) = fastest(500);
-    let (long, edit) = fastest(2_000);
-    assert!(long < short * 12, "{short:?} for 500 steps, {long:?} for 2,000");
-    let most = if cfg!(debug_assertions) { 750 } else { 75 };
-    assert!(edit.as_millis() < most, "{edit:?}");
+    assert!((0..3).any(is_linear));
 }
 
 proptest! {

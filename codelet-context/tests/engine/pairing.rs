@@ -379,13 +379,18 @@ fn sixteen_thousand_of_anything_take_milliseconds() {
         ),
     ];
     for (name, messages) in hostile {
-        let mut view = View::new(messages);
-        let start = Instant::now();
-        pair(&mut view);
-        let paired = start.elapsed();
-        assert_valid(&view);
-        // Generous, since tests run unoptimised and side by side; a quadratic walk takes far longer.
-        assert!(paired < Duration::from_millis(700), "{name}: {paired:?}");
+        let paired = || {
+            let mut view = View::new(messages.clone());
+            let start = Instant::now();
+            pair(&mut view);
+            let took = start.elapsed();
+            assert_valid(&view);
+            took
+        };
+        // Generous, since tests run unoptimised and side by side; a quadratic walk takes far longer. A machine that is busy
+        // with something else just then is asked again.
+        let is_quick = (0..3).any(|_| paired() < Duration::from_millis(700));
+        assert!(is_quick, "{name}");
     }
 }
 
