@@ -41,7 +41,7 @@ fn wait_for_lines(file: &Path, count: usize) {
     let began = Instant::now();
     while lines(file).len() < count {
         assert!(began.elapsed() < EVER * 4, "the command has not begun");
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
 }
 
@@ -231,7 +231,7 @@ fn a_call_of_a_servers_tool_ends_at_once() {
             let began = Instant::now();
             while calls() < round + 1 {
                 assert!(began.elapsed() < EVER * 4, "the call has not begun");
-                std::thread::yield_now();
+                codelet_testkit::wait_a_moment();
             }
         });
         // It was told each time that nobody waits any more, and was not ended for it.

@@ -1,9 +1,9 @@
 //! Interruption of the real program: within a tenth of a second whatever runs, and nothing left behind.
 
 use crate::common::agent::{Bench, NEXT_WORDS, WIRES, name};
-use crate::common::clock::share;
 use crate::common::pty::signal;
 use crate::common::{stderr, stdout};
+use codelet_testkit::MachineClock;
 use codelet_testkit::server::{
     Behaviour, Billed, End, Fault, Frame, Gate, Part, Refusal, Reply, RetryAfter, Server, Speaker, Wire, block_on,
 };
@@ -23,11 +23,10 @@ const OVERTAKEN: usize = 30;
 
 /// Interrupts and waits; returns what came of it and how long it took, or would have on a machine that does nothing else.
 fn interrupt(child: Child) -> (Output, Duration) {
-    let before = share();
-    let began = Instant::now();
+    let clock = MachineClock::start();
     signal(child.id(), "-INT");
     let output = child.wait_with_output().unwrap();
-    let took = began.elapsed().mul_f64(f64::midpoint(before, share()));
+    let took = clock.elapsed();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     (output, took)
 }
@@ -254,7 +253,7 @@ fn git_is_not_waited_for() {
         let began = Instant::now();
         while !runs(&name) {
             assert!(began.elapsed() < Duration::from_secs(20), "git is not asked");
-            std::thread::yield_now();
+            codelet_testkit::wait_a_moment();
         }
         took.push(interrupt(child).1);
         assert!(!runs(&name), "git is left");
@@ -283,7 +282,7 @@ fn start(reply: Reply, marks: usize, further: &[&str]) -> Started {
     let began = Instant::now();
     while started.bench.pids().len() < marks {
         assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     started
 }
@@ -302,7 +301,7 @@ impl Bench {
         for pid in self.pids() {
             while is_there(pid) {
                 assert!(began.elapsed() < Duration::from_secs(5), "{pid} of {what} is left");
-                std::thread::yield_now();
+                codelet_testkit::wait_a_moment();
             }
         }
     }
@@ -388,7 +387,7 @@ fn a_reader_who_stands_still_is_not_waited_for() {
             let began = Instant::now();
             while takes_more(&writer) {
                 assert!(began.elapsed() < Duration::from_secs(20), "too little is printed");
-                std::thread::yield_now();
+                codelet_testkit::wait_a_moment();
             }
             took.push(interrupt(child).1);
             bench.none_is_left(loud);
@@ -423,7 +422,7 @@ fn a_reader_who_reads_gets_every_line_of_an_interrupted_run() {
     let began = Instant::now();
     while bench.pids().is_empty() {
         assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     signal(child.id(), "-INT");
     reader.read_to_string(&mut said).unwrap();
@@ -462,20 +461,20 @@ fn a_second_interruption_ends_a_process_that_the_first_could_not_end() {
         let began = Instant::now();
         while bench.pids().is_empty() {
             assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
-            std::thread::yield_now();
+            codelet_testkit::wait_a_moment();
         }
         signal(child.id(), "-INT");
         // The command is gone, so the run is over and its transcript is due.
         let command = bench.pids()[0];
         while is_there(command) {
             assert!(began.elapsed() < Duration::from_secs(20), "the command is not ended");
-            std::thread::yield_now();
+            codelet_testkit::wait_a_moment();
         }
         if is_second {
-            let began = Instant::now();
+            let clock = MachineClock::start();
             signal(child.id(), "-INT");
             assert_eq!(child.wait().unwrap().code(), Some(130));
-            assert!(began.elapsed() < LATE + SOON, "{:?}", began.elapsed());
+            assert!(clock.elapsed() < LATE + SOON, "{:?}", clock.elapsed());
         } else {
             let text = std::fs::read_to_string(&pipe).unwrap();
             assert!(text.contains("Run."), "{text}");
@@ -489,11 +488,11 @@ fn a_second_interruption_ends_a_process_that_the_first_could_not_end() {
 fn two_interruptions_at_once_leave_no_command_behind() {
     for _ in 0..TRIES {
         let mut started = start(Reply::call("Bash", json!({"command": DEAF})), 1, &[]);
-        let began = Instant::now();
+        let clock = MachineClock::start();
         signal(started.child.id(), "-INT");
         signal(started.child.id(), "-INT");
         assert_eq!(started.child.wait().unwrap().code(), Some(130));
-        assert!(began.elapsed() < LATE + SOON, "{:?}", began.elapsed());
+        assert!(clock.elapsed() < LATE + SOON, "{:?}", clock.elapsed());
         started.bench.none_is_left(DEAF);
     }
 }
@@ -516,7 +515,7 @@ fn an_answer_whose_check_takes_years_is_interrupted() {
     let wait = |is_so: &dyn Fn() -> bool| {
         while !is_so() {
             assert!(began.elapsed() < Duration::from_secs(20), "nothing is computed");
-            std::thread::yield_now();
+            codelet_testkit::wait_a_moment();
         }
     };
     wait(&|| server.record().exchanges.len() == 1);

@@ -3,6 +3,7 @@
 use crate::common::agent::Bench;
 use crate::common::pty::{Piped, Session, Terminal, signal};
 use crate::{SIZE, open, server};
+use codelet_testkit::MachineClock;
 use codelet_testkit::server::{End, Fault, Gate, Refusal, Reply, Server, Wire, block_on};
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -39,7 +40,7 @@ fn running() -> (Bench, Server, Terminal) {
     let began = Instant::now();
     while pids(&bench).len() < 2 {
         assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     (bench, server, terminal)
 }
@@ -88,10 +89,11 @@ fn a_signal_leaves_the_terminal_as_found_and_nothing_running() {
 #[test]
 fn a_closed_window_ends_the_process_and_all_that_it_has_started() {
     let (bench, _server, mut terminal) = running();
+    let clock = MachineClock::start();
     terminal.hang_up();
-    let began = Instant::now();
     assert_eq!(terminal.end(), 129);
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert!(clock.elapsed() < Duration::from_secs(3), "{:?}", clock.elapsed());
+    drop(clock);
     all_gone(&bench);
 
     let (_bench, _server, mut terminal) = open([]);

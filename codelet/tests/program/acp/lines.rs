@@ -90,12 +90,12 @@ fn who_closes_the_pipe_ends_everything() {
             break written.trim().to_owned();
         }
         assert!(began.elapsed() < PATIENCE);
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     };
     editor.leave();
     let began = Instant::now();
     while std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|state| !state.contains(") Z ")) {
         assert!(began.elapsed() < PATIENCE, "the command lives on");
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
 }
