@@ -11,6 +11,7 @@ use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::strategy;
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
+use codelet_testkit::Stopwatch;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -406,21 +407,22 @@ fn off_edits_nothing_before_the_window_is_full() {
 #[test]
 fn a_long_session_takes_linear_time() {
     let time = |steps: usize| {
-        let began = std::time::Instant::now();
+        let watch = Stopwatch::begin();
         let mut conversation = stale(steps);
-        let grown = began.elapsed();
-        let began = std::time::Instant::now();
+        let grown = watch.elapsed();
+        let watch = Stopwatch::begin();
         conversation.compact(conversation.decide(COLD).unwrap()).unwrap();
-        [grown, began.elapsed()]
+        [grown, watch.elapsed()]
     };
-    // Sixteen times the steps take 256 times as long where the time is quadratic. A machine that is busy with something else
-    // just then is asked again.
-    let is_linear = |_| {
-        let (short, long) = (time(250), time(4_000));
-        eprintln!("{short:?} for 250 steps, {long:?} for 4,000");
-        short.iter().zip(long).all(|(short, long)| long < *short * 64)
+    // The fastest of three: whatever else the machine does only adds to it.
+    let fastest = |steps: usize| {
+        let times = [time(steps), time(steps), time(steps)];
+        [0, 1].map(|part| times.iter().map(|time| time[part]).min().unwrap_or_default())
     };
-    assert!((0..3).any(is_linear));
+    let (short, long) = (fastest(500), fastest(2_000));
+    for (short, long) in short.into_iter().zip(long) {
+        assert!(long < short * 12, "{short:?} for 500 steps, {long:?} for 2,000");
+    }
 }
 
 proptest! {

@@ -420,7 +420,7 @@ fn a_server_that_only_gives_signs_of_life_is_given_up() {
         });
         assert!(matches!(error, ModelError::Cut { .. }), "{error:?}");
         assert!(error.to_string().ends_with("for 4 s"), "{error}");
-        assert_eq!(took, short * 10);
+        assert!(took >= short * 10, "{took:?}");
     }
 }
 
