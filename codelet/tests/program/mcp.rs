@@ -1,7 +1,7 @@
 //! Tools of servers, with the real program: named in the settings, permitted, called, and ended with it.
 
 use crate::common::agent::{Bench, KEY, WIRES, name};
-use crate::common::pty::{Kind, Piped, Session as _, Terminal, signal};
+use crate::common::pty::{Kind, Piped, Session as _, Terminal, signal, wait_for_end_of};
 use crate::common::{ended, refused, stderr, stdout};
 use codelet_testkit::MachineClock;
 use codelet_testkit::mcp::oauth::{Guarded, Oddity, TOKEN, browse};
@@ -39,14 +39,9 @@ fn wait_until(wanted: impl Fn() -> bool, what: &str) {
     }
 }
 
-fn is_gone(pid: u32) -> bool {
-    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    state.is_empty() || state.contains(") Z ")
-}
-
 fn all_gone(bench: &Bench, name: &str) {
     for pid in pids(bench, name) {
-        wait_until(|| is_gone(pid), &format!("the end of {pid}"));
+        wait_for_end_of(pid);
     }
 }
 

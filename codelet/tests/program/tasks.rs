@@ -1,7 +1,7 @@
 //! Tasks of the real program: four at once, each with its own history, tools and part of the money.
 
 use crate::common::agent::{Bench, usage};
-use crate::common::pty::signal;
+use crate::common::pty::{signal, wait_for_end_of};
 use crate::common::{stderr, stdout};
 use codelet_testkit::MachineClock;
 use codelet_testkit::server::{Behaviour, Billed, Fault, Gate, Refusal, Reply, Request, Server, Wire};
@@ -163,10 +163,7 @@ fn an_interruption_ends_what_all_of_them_have_started() {
     assert!(clock.elapsed() < LATE, "{:?}", clock.elapsed());
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     for pid in pids().into_iter().flatten() {
-        assert!(
-            !std::path::Path::new("/proc").join(pid.trim()).exists(),
-            "{pid} runs on"
-        );
+        wait_for_end_of(pid.trim().parse().unwrap());
     }
     let finished: Vec<Value> = rest
         .iter()

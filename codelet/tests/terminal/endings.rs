@@ -1,7 +1,7 @@
 //! How a session ends, and what it leaves behind: the terminal as it was found, no process, and a status.
 
 use crate::common::agent::Bench;
-use crate::common::pty::{Piped, Session, Terminal, signal};
+use crate::common::pty::{Piped, Session, Terminal, signal, wait_for_end_of};
 use crate::{SIZE, open, server};
 use codelet_testkit::MachineClock;
 use codelet_testkit::server::{End, Fault, Gate, Refusal, Reply, Server, Wire, block_on};
@@ -51,10 +51,7 @@ fn pids(bench: &Bench) -> Vec<u32> {
 }
 
 fn all_gone(bench: &Bench) {
-    for pid in pids(bench) {
-        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{pid} is left: {state}");
-    }
+    pids(bench).into_iter().for_each(wait_for_end_of);
 }
 
 #[test]
