@@ -12,7 +12,8 @@
 //! - [`invariants`] checks the invariants of every compaction.
 //! - `server` (with the feature of that name) imitates a provider on loopback, with pacing, faults and request checks.
 //! - [`mcp`] imitates an MCP server, over pipes and over HTTP, including faults.
-//! - [`Stopwatch`] measures elapsed time, excluding other load on the machine.
+//! - [`Stopwatch`] measures a computation and [`MachineClock`] a wait, excluding other load on the machine.
+//! - [`wait_a_moment`] stands between two looks at something that is waited for.
 //! - [`corpus()`] finds the recorded conversations, [`fixture`] reads a fixture.
 
 mod bytes;
@@ -41,5 +42,5 @@ pub use corpus::{corpus, fixture, workspace};
 pub use invariants::Kept;
 pub use prng::Prng;
 pub use session::{Spec, session};
-pub use stopwatch::Stopwatch;
+pub use stopwatch::{MachineClock, Stopwatch, wait_a_moment};
 pub use story::larder_session;

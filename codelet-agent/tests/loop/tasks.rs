@@ -18,7 +18,8 @@ use codelet_context::message::{Message, Part, Role, ToolCall};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Supplies instances of the session's tools, and one that the session does not have.
 struct Tools;
@@ -291,7 +292,7 @@ async fn each_gets_its_part_of_what_is_left_and_one_part_stays() {
     assert!(stage.session.bill().dollars < 1.1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_interruption_ends_all_of_them_at_once() {
     let answer = |request: &Request| match (&*asked(request).0, asked(request).1) {
         ("go", _) => costing(tasks(&["one", "two", "three", "four", "five"]), 100, 10),

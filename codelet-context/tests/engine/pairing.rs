@@ -5,8 +5,9 @@ use codelet_context::message::{Message, Part, Role, ToolResult};
 use codelet_context::strategy::pair;
 use codelet_context::validate::validate;
 use codelet_context::view::View;
+use codelet_testkit::Stopwatch;
 use proptest::prelude::*;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Pairs, and compares the shape.
 fn check(messages: impl IntoIterator<Item = Message>, expected: &[&str]) -> View {
@@ -380,11 +381,11 @@ fn sixteen_thousand_of_anything_take_milliseconds() {
     ];
     for (name, messages) in hostile {
         let mut view = View::new(messages);
-        let start = Instant::now();
+        let watch = Stopwatch::begin();
         pair(&mut view);
-        let paired = start.elapsed();
+        let paired = watch.elapsed();
         assert_valid(&view);
-        // Generous, since tests run unoptimised and side by side; a quadratic walk takes far longer.
+        // Generous, since tests run unoptimised; a quadratic walk takes far longer.
         assert!(paired < Duration::from_millis(700), "{name}: {paired:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! Servers that exit by themselves, and servers that are ended.
 
-use crate::kit::{Bench, call, connected, is_gone, run, web};
+use crate::kit::{Bench, HARD, call, connected, is_gone, run, web};
+use codelet_testkit::MachineClock;
 use codelet_testkit::mcp::{Http, Manner};
 use std::time::{Duration, Instant};
 
@@ -78,12 +79,12 @@ fn programs_end_in_order_when_the_session_does() {
     let bench = Bench::new();
     run(async {
         let connected = connected(vec![bench.server("s", Manner::Good)]).await;
-        let began = Instant::now();
+        let clock = MachineClock::start();
         connected.servers.end(Duration::from_secs(10)).await;
         assert!(
-            began.elapsed() < Duration::from_secs(1),
+            clock.elapsed() < Duration::from_secs(1),
             "it had to be ended: {:?}",
-            began.elapsed()
+            clock.elapsed()
         );
         assert!(is_gone(bench.numbers("s", "pid")[0]));
     });
@@ -113,12 +114,8 @@ fn whatever_a_server_has_started_ends_with_it() {
     for pid in pids {
         let began = Instant::now();
         while !is_gone(pid) {
-            assert!(
-                began.elapsed() < Duration::from_secs(5),
-                "{pid} is left: {}",
-                command(pid)
-            );
-            std::thread::yield_now();
+            assert!(began.elapsed() < HARD, "{pid} is left: {}", command(pid));
+            codelet_testkit::wait_a_moment();
         }
     }
 }

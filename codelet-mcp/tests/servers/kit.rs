@@ -68,7 +68,7 @@ impl Bench {
         while !wanted() {
             assert!(began.elapsed() < HARD, "waiting for: {what}");
             tokio::task::yield_now().await;
-            std::thread::yield_now();
+            codelet_testkit::wait_a_moment();
         }
     }
 

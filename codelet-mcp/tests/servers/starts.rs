@@ -3,8 +3,9 @@
 use crate::kit::{Bench, call, connected, find, names, options, run, web};
 use codelet_agent::interrupt::Interrupt;
 use codelet_mcp::{Connected, Reach, connect};
+use codelet_testkit::MachineClock;
 use codelet_testkit::mcp::{Http, Manner};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const NAMES: [&str; 10] = [
     "s__die",
@@ -231,11 +232,13 @@ fn an_interruption_ends_the_waiting_for_servers() {
         let connecting = connect(vec![server], options(), &interrupt);
         let throwing = async {
             bench.heard("s", "initialize").await;
+            let clock = MachineClock::start();
             interrupt.throw();
-            Instant::now()
+            clock
         };
-        let (connected, thrown) = futures_util::future::join(connecting, throwing).await;
-        assert!(thrown.elapsed() < Duration::from_millis(100), "{:?}", thrown.elapsed());
+        let (connected, clock) = futures_util::future::join(connecting, throwing).await;
+        assert!(clock.elapsed() < Duration::from_millis(100), "{:?}", clock.elapsed());
+        drop(clock);
         assert_eq!(names(&connected), [""; 0]);
         assert_eq!(
             connected.notices,

@@ -44,11 +44,11 @@ pub async fn model(server: &Server, wire: Wire) -> Box<dyn Model> {
     connect(&choice(server, wire)).await.unwrap()
 }
 
-/// A model with little patience.
+/// A model with little patience once it is connected.
 pub async fn hasty(server: &Server, wire: Wire) -> Box<dyn Model> {
     let short = Duration::from_millis(80);
     let limits = Some(TimeLimits {
-        connect: short,
+        connect: Duration::from_secs(20),
         first_byte: short,
         idle: short,
     });

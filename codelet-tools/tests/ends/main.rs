@@ -89,7 +89,7 @@ fn who_goes_on_behind_a_command_is_told_beside_children_of_others_and_ends_with_
     let began = Instant::now();
     while left.iter().any(|pid| is_alive(pid)) {
         assert!(began.elapsed() < LIMIT, "{left:?}");
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     assert!(other.try_wait().unwrap().is_none());
     other.kill().unwrap();
@@ -130,7 +130,7 @@ fn a_job_that_ended_between_two_commands_is_gone_when_the_next_one_begins() {
     let began = Instant::now();
     while is_alive(pid) {
         assert!(began.elapsed() < LIMIT);
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     let text = trial.failed("Bash", json!({"command": format!("kill -0 {pid}")}));
     assert!(text.contains("No such process"), "{text}");

@@ -91,7 +91,10 @@ fn run(trial: &Trial, command: &str) -> String {
 }
 
 fn status(world: &World) -> String {
-    block_on(world.git_status(Interrupt::new())).unwrap()
+    let mut told = (0..3).map(|_| block_on(world.git_status(Interrupt::new())).unwrap());
+    // Git is not waited for long: where the machine stands still meanwhile, it is asked again.
+    let answered = told.find(|told| !told.contains("git gave no answer"));
+    answered.unwrap_or_else(|| block_on(world.git_status(Interrupt::new())).unwrap())
 }
 
 fn repository(folder: &Path) {

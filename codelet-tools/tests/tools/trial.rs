@@ -9,11 +9,12 @@ use codelet_agent::tool::{Call, Live, Need, Output, Tool};
 use codelet_context::conversation::Conversation;
 use codelet_context::message::Parameters;
 use codelet_context::policy::CompactionConfig;
+use codelet_testkit::MachineClock;
 use codelet_tools::{Options, all};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 pub struct Trial {
@@ -125,14 +126,14 @@ impl Trial {
     pub fn done(&self, tool: &str, parameters: Value) -> String {
         let output = self.call(tool, parameters);
         assert!(output.success, "{}", output.text);
-        output.text.as_str().to_owned()
+        without_time(output.text.as_str())
     }
 
     /// The output of a call that fails.
     pub fn failed(&self, tool: &str, parameters: Value) -> String {
         let output = self.call(tool, parameters);
         assert!(!output.success, "{}", output.text);
-        output.text.as_str().to_owned()
+        without_time(output.text.as_str())
     }
 
     /// A call that succeeds with this in its output.
@@ -146,6 +147,26 @@ impl Trial {
         let text = self.failed(tool, parameters);
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+/// An output without the seconds that a command took, which are told from one on: a busy machine makes any command that slow.
+fn without_time(text: &str) -> String {
+    let untimed = |line: &str| {
+        let Some(ended) = line.strip_prefix("[exit ").or(line.strip_prefix("[ended by signal ")) else {
+            return line.to_owned();
+        };
+        let (status, rest) = ended.split_at(ended.find(|c: char| !c.is_ascii_digit()).unwrap_or(ended.len()));
+        let rest = rest.strip_prefix(", ").and_then(|rest| {
+            let (seconds, rest) = rest.split_once(" s")?;
+            seconds.bytes().all(|byte| byte.is_ascii_digit()).then_some(rest)
+        });
+        match rest {
+            Some("]\n") if status == "0" => String::new(),
+            Some(rest) => format!("{}{status}{rest}", &line[..line.len() - ended.len()]),
+            None => line.to_owned(),
+        }
+    };
+    text.split_inclusive('\n').map(untimed).collect()
 }
 
 pub fn to_read(file: impl AsRef<Path>) -> Value {
@@ -222,11 +243,12 @@ pub fn interrupted(trial: &Trial, command: &str) -> (String, Duration) {
             while !seen.contains("begun") {
                 seen.push_str(&printed(live.recv().await.unwrap()));
             }
+            let clock = MachineClock::start();
             interrupt.throw();
-            Instant::now()
+            clock
         };
-        let (output, thrown) = tokio::join!(call, throw);
-        (output.text.as_str().to_owned(), thrown.elapsed())
+        let (output, clock) = tokio::join!(call, throw);
+        (output.text.as_str().to_owned(), clock.elapsed())
     })
 }
 

@@ -4,15 +4,16 @@
 use codelet_agent::interrupt::Interrupt;
 use std::io::{Error, ErrorKind, Result, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Bytes per write. An empty page of a pipe holds this many, so any reader that reads at all makes progress.
 const PIECE: usize = 4_096;
-/// The time without progress after which a reader counts as stalled. Together with the rest of an interruption this
-/// stays below a tenth of a second.
-const STILL: Duration = Duration::from_millis(40);
 /// The interval between checks for an interruption.
 const LOOK: Duration = Duration::from_millis(5);
+/// The number of checks without progress after which a reader counts as stalled: counted, since on a machine that is busy
+/// with something else a reader may have had no time to read. Together with the rest of an interruption this usually stays
+/// below a tenth of a second.
+const STILL: u32 = 8;
 
 /// The error for output lost because the user interrupted while the reader was stalled.
 #[derive(Debug)]
@@ -69,15 +70,17 @@ impl Outlet {
 
     /// Waits until the piece is written, or until the reader is stalled and the user has interrupted.
     fn wait(&mut self) -> Result<()> {
-        let since = Instant::now();
+        let mut checks = 0;
         loop {
             match self.written.recv_timeout(LOOK) {
                 Ok(done) => return done,
-                Err(RecvTimeoutError::Timeout) if self.interrupt.is_thrown() && since.elapsed() >= STILL => {
-                    self.is_left = true;
-                    return Err(Error::other(StoodStill));
+                Err(RecvTimeoutError::Timeout) => {
+                    checks += 1;
+                    if self.interrupt.is_thrown() && checks >= STILL {
+                        self.is_left = true;
+                        return Err(Error::other(StoodStill));
+                    }
                 }
-                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(ErrorKind::BrokenPipe.into()),
             }
         }
@@ -138,7 +141,7 @@ mod tests {
             let first = outlet.write_all(&lines());
             told.send((first, outlet.write_all(b"more"))).unwrap();
         });
-        assert!(written.recv_timeout(2 * STILL).is_err());
+        assert!(written.recv_timeout(2 * STILL * LOOK).is_err());
         interrupt.throw();
         let (first, second) = written.recv_timeout(Duration::from_secs(20)).unwrap();
         assert!(StoodStill::is(&first.unwrap_err()) && StoodStill::is(&second.unwrap_err()));

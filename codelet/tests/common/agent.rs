@@ -58,13 +58,14 @@ impl Bench {
         std::fs::create_dir_all(&work).unwrap();
         // Apart from home and workspace: commands may write all over it.
         std::fs::create_dir_all(scratch.path().join("tmp")).unwrap();
-        // A provider that says nothing is given up after two seconds here, and one that is busy is waited for not much longer.
+        // A provider that is busy is not waited for much longer than a test takes. One that says nothing is no sooner given up:
+        // the servers of the tests say nothing while the machine stands still.
         let bench = Bench {
             home,
             work,
             _scratch: scratch,
         };
-        bench.settings("idle_timeout = 1\npatience = 8\n");
+        bench.settings("patience = 8\n");
         bench
     }
 

@@ -1,10 +1,10 @@
 //! Interruptions, with a clock: within a tenth of a second, whatever runs.
 
 use super::pty::{Kind, Session};
-use rustix::time::{ClockId, clock_gettime};
+use codelet_testkit::MachineClock;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What an interruption may take, from the key to the words that tell of it, where the machine has time for it.
 const SOON: Duration = Duration::from_millis(100);
@@ -20,25 +20,6 @@ const PROCESSES: u32 = 4;
 /// So many rounds there may be.
 pub const ROUNDS: usize = TIMES * SERIES;
 
-/// How long the machine is watched to see whether it has time.
-const WATCHED: Duration = Duration::from_millis(20);
-/// No less of the machine is taken for ours, however busy it is.
-const LEAST_SHARE: f64 = 0.05;
-
-/// The share of a processor's time that whoever wants all of it gets just now: 1 on a machine that does nothing else.
-pub fn share() -> f64 {
-    let worked = || {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
-        Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
-    };
-    let (began, before) = (Instant::now(), worked());
-    while began.elapsed() < WATCHED {
-        std::hint::spin_loop();
-    }
-    let share = (worked() - before).as_secs_f64() / began.elapsed().as_secs_f64();
-    share.clamp(LEAST_SHARE, 1.0)
-}
-
 /// Nothing else is measured, nor run by the same tests, while this is held.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
@@ -50,32 +31,30 @@ pub fn alone() -> MutexGuard<'static, ()> {
 pub fn interrupt(what: &str, told: &str, session: &mut dyn Session, mut begun: impl FnMut(&mut dyn Session, usize)) {
     let mut seen = Vec::new();
     for series in 0..SERIES {
-        let (mut took, mut slow, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut took, mut slow) = (Vec::new(), Vec::new());
         for round in series * TIMES..(series + 1) * TIMES {
             begun(session, round);
-            let began = Instant::now();
+            let clock = MachineClock::start();
             session.interrupt();
             session.wait_for(told, round + 1);
-            took.push(began.elapsed());
+            took.push(clock.elapsed());
+            drop(clock);
             session.rest();
             // Words that one interruption tells twice would end the next one's wait before it has begun.
             let told_so_far = session.text().matches(told).count();
             assert_eq!(told_so_far, round + 1, "{told:?} is not told once each time");
             slow.push(idle(session, round));
-            shares.push(share());
         }
         took.sort_unstable();
         slow.sort_unstable();
-        shares.sort_unstable_by(f64::total_cmp);
-        let share = shares[TIMES / 2];
         let (took_longest, took, slow) = (took[TIMES - 1], took[TIMES / 2], slow[TIMES / 2]);
         eprintln!(
-            "interrupted {what} ({:?}): {took:?}, at worst {took_longest:?}; idle: {slow:?}, {share:.2} of a processor",
+            "interrupted {what} ({:?}): {took:?}, at worst {took_longest:?}; idle: {slow:?}",
             session.kind()
         );
         assert!(took_longest < EVER, "{what}: {took_longest:?}");
-        seen.push((took, slow, share));
-        if took <= SOON.div_f64(share) + PROCESSES * slow {
+        seen.push((took, slow));
+        if took <= SOON + PROCESSES * slow {
             session.say("exit");
             // A pipe tells how its last turn ended.
             let expected = if session.kind() == Kind::Piped { 130 } else { 0 };
@@ -90,11 +69,12 @@ pub fn interrupt(what: &str, told: &str, session: &mut dyn Session, mut begun: i
 /// How long the simplest of all answers and the shortest of all processes take just now, while nothing runs.
 fn idle(session: &mut dyn Session, round: usize) -> Duration {
     let name = format!("idle{round}");
-    let began = Instant::now();
+    let clock = MachineClock::start();
     session.say(&format!("/why {name}"));
     session.wait(&format!("No removed text has the handle {name}"));
     let status = Command::new("true").status().unwrap();
-    let took = began.elapsed();
+    let took = clock.elapsed();
+    drop(clock);
     assert!(status.success());
     session.rest();
     took

@@ -832,6 +832,17 @@ pub fn signal(process: u32, signal: &str) {
     assert!(done.success());
 }
 
+/// Waits until a process is gone, but for a status that nobody has asked for: what was killed may still be on its way out
+/// where the machine is busy.
+pub fn wait_for_end_of(process: u32) {
+    let began = Instant::now();
+    let state = || std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    while !(state().is_empty() || state().contains(") Z ")) {
+        assert!(began.elapsed() < LIMIT, "{process} is left: {}", state());
+        codelet_testkit::wait_a_moment();
+    }
+}
+
 fn wait_for(child: &mut dyn ChildWrapper) -> i32 {
     let began = Instant::now();
     loop {

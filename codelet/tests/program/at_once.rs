@@ -2,7 +2,7 @@
 
 use crate::common::agent::Bench;
 use crate::common::clock::{EVER, ROUNDS, alone, interrupt};
-use crate::common::pty::Kind;
+use crate::common::pty::{Kind, wait_for_end_of};
 use codelet_testkit::mcp::Manner;
 use codelet_testkit::server::{Behaviour, Fault, Gate, Refusal, Reply, RetryAfter, Server, Wire, block_on};
 use serde_json::json;
@@ -41,7 +41,7 @@ fn wait_for_lines(file: &Path, count: usize) {
     let began = Instant::now();
     while lines(file).len() < count {
         assert!(began.elapsed() < EVER * 4, "the command has not begun");
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
 }
 
@@ -90,8 +90,7 @@ fn a_tool_ends_at_once_with_all_that_it_has_started() {
             wait_for_lines(&pids, 2 * (round + 1));
         });
         for pid in lines(&pids) {
-            let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            assert!(state.is_empty() || state.contains(") Z "), "{pid} is left: {state}");
+            wait_for_end_of(pid.parse().unwrap());
         }
     }
 }
@@ -231,7 +230,7 @@ fn a_call_of_a_servers_tool_ends_at_once() {
             let began = Instant::now();
             while calls() < round + 1 {
                 assert!(began.elapsed() < EVER * 4, "the call has not begun");
-                std::thread::yield_now();
+                codelet_testkit::wait_a_moment();
             }
         });
         // It was told each time that nobody waits any more, and was not ended for it.

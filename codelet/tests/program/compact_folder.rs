@@ -214,7 +214,7 @@ fn a_run_that_was_killed_leaves_nothing_half_and_is_gone_on_with() {
     let is_under_way = || tree(&place.to).len() > 3;
     while !(place.to.exists() && is_under_way()) {
         assert!(child.try_wait().unwrap().is_none_or(|status| status.success()));
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     child.kill().unwrap();
     child.wait().unwrap();

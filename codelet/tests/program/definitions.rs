@@ -2,6 +2,7 @@
 
 use crate::common::agent::Bench;
 use crate::common::{ended, piped, stderr};
+use codelet_testkit::MachineClock;
 use codelet_testkit::server::{Behaviour, Record, Reply, Server, Wire};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
@@ -320,10 +321,11 @@ fn a_hostile_repository_starts_nothing_and_is_read_in_bounds() {
     .unwrap();
     symlink(&bench.home, bench.work.join(".agents/commands")).unwrap();
     let server = server([Reply::text("Yes.")]);
-    let began = std::time::Instant::now();
+    let clock = MachineClock::start();
     let output = bench.ask(&server, Wire::Anthropic, &["-p", "Hello."]);
     ended(&output, 0);
-    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+    assert!(clock.elapsed().as_secs() < 10, "{:?}", clock.elapsed());
+    drop(clock);
     let record = server.record();
     assert_eq!(record.faults(), "");
     let told = texts(&record, 0);

@@ -439,7 +439,7 @@ fn an_interruption_ends_a_hook_and_what_it_would_have_refused_is_not_done() {
                 began.elapsed() < Duration::from_secs(60),
                 "{event}: the hook does not begin"
             );
-            std::thread::yield_now();
+            codelet_testkit::wait_a_moment();
         }
         signal(child.id(), "-INT");
         let output = child.wait_with_output().unwrap();

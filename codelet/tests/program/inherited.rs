@@ -213,7 +213,7 @@ fn a_signal_that_is_ignored_when_the_process_starts_stays_ignored() {
         let child = behind(trap, &bench.asking(&server, WIRE, &args)).spawn().unwrap();
         server.wait_until(|record| !record.exchanges.is_empty());
         while !bench.work.join("begun").exists() {
-            std::thread::yield_now();
+            codelet_testkit::wait_a_moment();
         }
         signal(child.id(), kind);
         let output = child.wait_with_output().unwrap();
@@ -236,7 +236,7 @@ fn a_session_in_lines_survives_the_hangup_that_nohup_keeps_from_it() {
     writeln!(said, "Go.").unwrap();
     drop(said);
     while !bench.work.join("begun").exists() {
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     signal(child.id(), "-HUP");
     let output = child.wait_with_output().unwrap();
@@ -272,7 +272,9 @@ fn commands_end_as_they_do_where_children_are_ignored() {
     let record = server.record();
     let results = record.exchanges[2].request.results();
     let texts: Vec<&str> = results.iter().map(|(_, text)| *text).collect();
-    assert_eq!(texts, ["fine\n", "[exit 3]\n"]);
+    // On a busy machine it is told how long they took.
+    let [fine, failed] = texts[..] else { panic!("{texts:?}") };
+    assert!(fine.starts_with("fine\n") && failed.starts_with("[exit 3"), "{texts:?}");
 }
 
 #[test]
@@ -289,7 +291,9 @@ fn a_folder_for_temporary_files_that_is_none_is_told_and_another_is_used() {
             "{}",
             stderr(&output)
         );
-        assert_eq!(server.record().exchanges[1].request.results()[0].1, "fine\n");
+        let record = server.record();
+        let told = record.exchanges[1].request.results()[0].1;
+        assert!(told.starts_with("fine\n"), "{told}");
     }
 }
 

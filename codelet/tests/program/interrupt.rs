@@ -1,9 +1,9 @@
 //! Interruption of the real program: within a tenth of a second whatever runs, and nothing left behind.
 
 use crate::common::agent::{Bench, NEXT_WORDS, WIRES, name};
-use crate::common::clock::share;
-use crate::common::pty::signal;
+use crate::common::pty::{signal, wait_for_end_of};
 use crate::common::{stderr, stdout};
+use codelet_testkit::MachineClock;
 use codelet_testkit::server::{
     Behaviour, Billed, End, Fault, Frame, Gate, Part, Refusal, Reply, RetryAfter, Server, Speaker, Wire, block_on,
 };
@@ -23,11 +23,10 @@ const OVERTAKEN: usize = 30;
 
 /// Interrupts and waits; returns what came of it and how long it took, or would have on a machine that does nothing else.
 fn interrupt(child: Child) -> (Output, Duration) {
-    let before = share();
-    let began = Instant::now();
+    let clock = MachineClock::start();
     signal(child.id(), "-INT");
     let output = child.wait_with_output().unwrap();
-    let took = began.elapsed().mul_f64(f64::midpoint(before, share()));
+    let took = clock.elapsed();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     (output, took)
 }
@@ -254,7 +253,7 @@ fn git_is_not_waited_for() {
         let began = Instant::now();
         while !runs(&name) {
             assert!(began.elapsed() < Duration::from_secs(20), "git is not asked");
-            std::thread::yield_now();
+            codelet_testkit::wait_a_moment();
         }
         took.push(interrupt(child).1);
         assert!(!runs(&name), "git is left");
@@ -283,7 +282,7 @@ fn start(reply: Reply, marks: usize, further: &[&str]) -> Started {
     let began = Instant::now();
     while started.bench.pids().len() < marks {
         assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     started
 }
@@ -296,15 +295,9 @@ impl Bench {
         whole.lines().filter_map(|line| line.trim().parse().ok()).collect()
     }
 
-    /// None of them is left. What was killed may still be on its way out where the machine is busy.
-    fn none_is_left(&self, what: &str) {
-        let began = Instant::now();
-        for pid in self.pids() {
-            while is_there(pid) {
-                assert!(began.elapsed() < Duration::from_secs(5), "{pid} of {what} is left");
-                std::thread::yield_now();
-            }
-        }
+    /// None of them is left.
+    fn none_is_left(&self) {
+        self.pids().into_iter().for_each(wait_for_end_of);
     }
 }
 
@@ -314,7 +307,7 @@ fn interrupt_command(command: &str, marks: usize) {
     for _ in 0..TRIES {
         let started = start(Reply::call("Bash", json!({"command": command})), marks, &[]);
         took.push(interrupt(started.child).1);
-        started.bench.none_is_left(command);
+        started.bench.none_is_left();
     }
     report(command, took);
 }
@@ -348,7 +341,7 @@ fn of_several_calls_at_once_each_is_ended_and_those_behind_are_not_begun() {
         let started = start(reply, 1, &["--output", "json"]);
         let (output, time) = interrupt(started.child);
         took.push(time);
-        started.bench.none_is_left(DEAF);
+        started.bench.none_is_left();
         assert!(!started.bench.work.join("begun").exists());
         let result: Value = serde_json::from_str(stdout(&output)).unwrap();
         assert_eq!(result["tools"]["LS"], json!({"calls": 1, "failed": 0}), "{result}");
@@ -388,10 +381,10 @@ fn a_reader_who_stands_still_is_not_waited_for() {
             let began = Instant::now();
             while takes_more(&writer) {
                 assert!(began.elapsed() < Duration::from_secs(20), "too little is printed");
-                std::thread::yield_now();
+                codelet_testkit::wait_a_moment();
             }
             took.push(interrupt(child).1);
-            bench.none_is_left(loud);
+            bench.none_is_left();
             drop(writer);
             let mut read = String::new();
             reader.read_to_string(&mut read).unwrap();
@@ -423,7 +416,7 @@ fn a_reader_who_reads_gets_every_line_of_an_interrupted_run() {
     let began = Instant::now();
     while bench.pids().is_empty() {
         assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     signal(child.id(), "-INT");
     reader.read_to_string(&mut said).unwrap();
@@ -435,7 +428,7 @@ fn a_reader_who_reads_gets_every_line_of_an_interrupted_run() {
     assert_eq!(text, long);
     let last = lines.last().unwrap();
     assert_eq!((&last["type"], &last["exit"]), (&json!("result"), &json!(130)));
-    bench.none_is_left(DEAF);
+    bench.none_is_left();
 }
 
 /// Makes the pipe before anything is started in the bench's folder.
@@ -462,26 +455,22 @@ fn a_second_interruption_ends_a_process_that_the_first_could_not_end() {
         let began = Instant::now();
         while bench.pids().is_empty() {
             assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
-            std::thread::yield_now();
+            codelet_testkit::wait_a_moment();
         }
         signal(child.id(), "-INT");
         // The command is gone, so the run is over and its transcript is due.
-        let command = bench.pids()[0];
-        while is_there(command) {
-            assert!(began.elapsed() < Duration::from_secs(20), "the command is not ended");
-            std::thread::yield_now();
-        }
+        wait_for_end_of(bench.pids()[0]);
         if is_second {
-            let began = Instant::now();
+            let clock = MachineClock::start();
             signal(child.id(), "-INT");
             assert_eq!(child.wait().unwrap().code(), Some(130));
-            assert!(began.elapsed() < LATE + SOON, "{:?}", began.elapsed());
+            assert!(clock.elapsed() < LATE + SOON, "{:?}", clock.elapsed());
         } else {
             let text = std::fs::read_to_string(&pipe).unwrap();
             assert!(text.contains("Run."), "{text}");
             assert_eq!(child.wait().unwrap().code(), Some(130));
         }
-        bench.none_is_left(DEAF);
+        bench.none_is_left();
     }
 }
 
@@ -489,12 +478,12 @@ fn a_second_interruption_ends_a_process_that_the_first_could_not_end() {
 fn two_interruptions_at_once_leave_no_command_behind() {
     for _ in 0..TRIES {
         let mut started = start(Reply::call("Bash", json!({"command": DEAF})), 1, &[]);
-        let began = Instant::now();
+        let clock = MachineClock::start();
         signal(started.child.id(), "-INT");
         signal(started.child.id(), "-INT");
         assert_eq!(started.child.wait().unwrap().code(), Some(130));
-        assert!(began.elapsed() < LATE + SOON, "{:?}", began.elapsed());
-        started.bench.none_is_left(DEAF);
+        assert!(clock.elapsed() < LATE + SOON, "{:?}", clock.elapsed());
+        started.bench.none_is_left();
     }
 }
 
@@ -516,7 +505,7 @@ fn an_answer_whose_check_takes_years_is_interrupted() {
     let wait = |is_so: &dyn Fn() -> bool| {
         while !is_so() {
             assert!(began.elapsed() < Duration::from_secs(20), "nothing is computed");
-            std::thread::yield_now();
+            codelet_testkit::wait_a_moment();
         }
     };
     wait(&|| server.record().exchanges.len() == 1);
@@ -533,10 +522,4 @@ fn hundredths(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let behind_the_name = stat.rsplit_once(") ").unwrap().1;
     behind_the_name.split(' ').nth(11).unwrap().parse().unwrap()
-}
-
-/// Whether a process is there and no corpse.
-fn is_there(pid: u32) -> bool {
-    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    !(state.is_empty() || state.contains(") Z "))
 }

@@ -1,8 +1,9 @@
 //! Tools of servers, with the real program: named in the settings, permitted, called, and ended with it.
 
 use crate::common::agent::{Bench, KEY, WIRES, name};
-use crate::common::pty::{Kind, Piped, Session as _, Terminal, signal};
+use crate::common::pty::{Kind, Piped, Session as _, Terminal, signal, wait_for_end_of};
 use crate::common::{ended, refused, stderr, stdout};
+use codelet_testkit::MachineClock;
 use codelet_testkit::mcp::oauth::{Guarded, Oddity, TOKEN, browse};
 use codelet_testkit::mcp::{Http, Manner};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
@@ -34,18 +35,13 @@ fn wait_until(wanted: impl Fn() -> bool, what: &str) {
     let began = Instant::now();
     while !wanted() {
         assert!(began.elapsed() < Duration::from_secs(20), "waiting for {what}");
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
-}
-
-fn is_gone(pid: u32) -> bool {
-    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    state.is_empty() || state.contains(") Z ")
 }
 
 fn all_gone(bench: &Bench, name: &str) {
     for pid in pids(bench, name) {
-        wait_until(|| is_gone(pid), &format!("the end of {pid}"));
+        wait_for_end_of(pid);
     }
 }
 
@@ -555,11 +551,11 @@ fn an_interruption_ends_the_call_and_all_that_the_server_has_started() {
             "the call",
         );
         assert_eq!(pids(&bench, "s").len(), 2);
-        let began = Instant::now();
+        let clock = MachineClock::start();
         signal(child.id(), kind);
         assert_eq!(child.wait().unwrap().code(), Some(130));
-        eprintln!("{kind}: {} ms", began.elapsed().as_millis());
-        assert!(began.elapsed() < Duration::from_millis(400), "{:?}", began.elapsed());
+        assert!(clock.elapsed() < Duration::from_millis(400), "{:?}", clock.elapsed());
+        drop(clock);
         all_gone(&bench, "s");
     }
 }

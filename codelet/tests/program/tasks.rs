@@ -1,15 +1,16 @@
 //! Tasks of the real program: four at once, each with its own history, tools and part of the money.
 
 use crate::common::agent::{Bench, usage};
-use crate::common::pty::signal;
+use crate::common::pty::{signal, wait_for_end_of};
 use crate::common::{stderr, stdout};
+use codelet_testkit::MachineClock;
 use codelet_testkit::server::{Behaviour, Billed, Fault, Gate, Refusal, Reply, Request, Server, Wire};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 
 /// Prices with which a cent is much.
-const PRICES: &str = "idle_timeout = 1\npatience = 8\n[models.\"anthropic/test-model\"]\ninput = 1.0\noutput = 10.0\n\
+const PRICES: &str = "patience = 8\n[models.\"anthropic/test-model\"]\ninput = 1.0\noutput = 10.0\n\
     cache_read = 0.1\ncache_write = 1.25\n";
 /// What an interruption may take on a machine that does other work beside.
 const LATE: Duration = Duration::from_millis(400);
@@ -153,19 +154,16 @@ fn an_interruption_ends_what_all_of_them_have_started() {
         .any(|pid| pid.as_ref().is_none_or(|pid| pid.trim().is_empty()))
     {
         assert!(began.elapsed() < Duration::from_secs(20), "{:?}", pids());
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
-    let began = Instant::now();
+    let clock = MachineClock::start();
     signal(child.id(), "-INT");
     let rest: Vec<String> = lines.map(|line| line.unwrap()).collect();
     let output = child.wait_with_output().unwrap();
-    assert!(began.elapsed() < LATE, "{:?}", began.elapsed());
+    assert!(clock.elapsed() < LATE, "{:?}", clock.elapsed());
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     for pid in pids().into_iter().flatten() {
-        assert!(
-            !std::path::Path::new("/proc").join(pid.trim()).exists(),
-            "{pid} runs on"
-        );
+        wait_for_end_of(pid.trim().parse().unwrap());
     }
     let finished: Vec<Value> = rest
         .iter()

@@ -1,8 +1,9 @@
 //! How a session ends, and what it leaves behind: the terminal as it was found, no process, and a status.
 
 use crate::common::agent::Bench;
-use crate::common::pty::{Piped, Session, Terminal, signal};
+use crate::common::pty::{Piped, Session, Terminal, signal, wait_for_end_of};
 use crate::{SIZE, open, server};
+use codelet_testkit::MachineClock;
 use codelet_testkit::server::{End, Fault, Gate, Refusal, Reply, Server, Wire, block_on};
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -39,7 +40,7 @@ fn running() -> (Bench, Server, Terminal) {
     let began = Instant::now();
     while pids(&bench).len() < 2 {
         assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     (bench, server, terminal)
 }
@@ -50,10 +51,7 @@ fn pids(bench: &Bench) -> Vec<u32> {
 }
 
 fn all_gone(bench: &Bench) {
-    for pid in pids(bench) {
-        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{pid} is left: {state}");
-    }
+    pids(bench).into_iter().for_each(wait_for_end_of);
 }
 
 #[test]
@@ -88,10 +86,11 @@ fn a_signal_leaves_the_terminal_as_found_and_nothing_running() {
 #[test]
 fn a_closed_window_ends_the_process_and_all_that_it_has_started() {
     let (bench, _server, mut terminal) = running();
+    let clock = MachineClock::start();
     terminal.hang_up();
-    let began = Instant::now();
     assert_eq!(terminal.end(), 129);
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert!(clock.elapsed() < Duration::from_secs(3), "{:?}", clock.elapsed());
+    drop(clock);
     all_gone(&bench);
 
     let (_bench, _server, mut terminal) = open([]);

@@ -52,7 +52,7 @@ fn a_window_of_tmux_that_changes_while_an_answer_streams_leaves_one_copy_of_it()
         let began = std::time::Instant::now();
         while !all().contains(what) {
             assert!(began.elapsed().as_secs() < 20, "{what} is not shown in:\n{}", all());
-            std::thread::yield_now();
+            codelet_testkit::wait_a_moment();
         }
     };
     let run = |args: &[&str]| assert!(tmux(args).status().unwrap().success());
@@ -154,7 +154,7 @@ fn a_message_that_begins_like_a_reason_is_not_lost() {
 fn an_address_that_was_given_is_left_only_for_the_second_time_of_asking() {
     for kind in Kind::ALL {
         let bench = Bench::new();
-        bench.settings("idle_timeout = 1\n[keys]\nopenai = \"sk-another-0123456789\"\n");
+        bench.settings("idle_timeout = 10\n[keys]\nopenai = \"sk-another-0123456789\"\n");
         let settings = bench.home.join(".config/codelet/settings.toml");
         std::fs::set_permissions(settings, Permissions::from_mode(0o600)).unwrap();
         let server = server([Reply::text("Here."), Reply::text("Here again.")]);

@@ -2,19 +2,21 @@
 
 use crate::common::pty::{Session, Terminal};
 use crate::{leave, open};
+use codelet_testkit::MachineClock;
 use codelet_testkit::server::Reply;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long each of so many keys takes to be seen behind those before it, longest last. The line is empty afterwards.
 fn echoes(terminal: &mut Terminal, keys: usize) -> Vec<Duration> {
+    let clock = MachineClock::start();
     let mut took: Vec<Duration> = Vec::new();
     let mut typed = String::new();
     for key in (b'a'..=b'z').cycle().take(keys) {
         typed.push(char::from(key));
-        let began = Instant::now();
+        let before = clock.elapsed();
         terminal.send(&[key]);
         terminal.see(&format!("› {typed}"));
-        took.push(began.elapsed());
+        took.push(clock.elapsed() - before);
         if typed.len() == 20 {
             terminal.send(b"\x15");
             terminal.wait_until("an empty line", |screen| {

@@ -1,10 +1,10 @@
 //! Where there is no key, what to do is told in four lines, with the servers that really run here.
 
 use crate::common::agent::Bench;
+use codelet_testkit::MachineClock;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Stdio;
-use std::time::Instant;
 
 /// Something that listens on loopback and answers every request so, or takes it and says nothing.
 fn listens(answer: Option<(&'static str, &'static str)>) -> u16 {
@@ -59,9 +59,9 @@ fn only_servers_that_answer_with_a_model_are_named_all_of_them_and_soon() {
     let hostile = listens(Some(("GET /v1/models", r#"{"data": [{"id": "x; rm -rf ~"}]}"#)));
     let models = listens(Some(("GET /v1/models", r#"{"data": [{"id": "qwen3-coder-30b"}]}"#)));
     let tags = listens(Some(("GET /api/tags", r#"{"models": [{"name": "llama3.2:3b"}]}"#)));
-    let began = Instant::now();
+    let clock = MachineClock::start();
     let told = told(&[page, html, silent, hostile, models, tags], &[]);
-    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+    assert!(clock.elapsed().as_secs() < 5, "{:?}", clock.elapsed());
     for (port, model) in [(models, "qwen3-coder-30b"), (tags, "llama3.2:3b")] {
         let command = format!("codelet --model llamacpp/{model} --base-url http://127.0.0.1:{port}/v1");
         assert!(told.contains(&command), "{told}");

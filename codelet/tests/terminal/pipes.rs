@@ -143,7 +143,7 @@ fn an_interruption_of_anything_stops_what_is_written_behind_it() {
     let began = std::time::Instant::now();
     while !bench.work.join("began").exists() {
         assert!(began.elapsed().as_secs() < 20);
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     signal(child.id(), "-INT");
     let output = child.wait_with_output().unwrap();

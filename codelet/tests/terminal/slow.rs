@@ -3,6 +3,7 @@
 use crate::common::agent::Bench;
 use crate::common::pty::{Pace, Session, Terminal};
 use crate::{SIZE, leave, open, server};
+use codelet_testkit::MachineClock;
 use codelet_testkit::server::{Gate, Reply, Wire, block_on};
 use serde_json::json;
 use std::io::Write as _;
@@ -91,10 +92,10 @@ fn esc_is_soon_also_over_a_slow_line() {
     terminal.say("Go on.");
     block_on(gate.reached());
     terminal.see("word");
-    let began = Instant::now();
+    let clock = MachineClock::start();
     terminal.send(b"\x1b");
     terminal.wait("interrupted");
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(clock.elapsed() < Duration::from_secs(2), "{:?}", clock.elapsed());
     leave(&mut terminal, &server);
 }
 
@@ -181,12 +182,12 @@ fn from_far_away_everything_can_be_typed_asked_and_interrupted() {
     terminal.see("typed ahead");
     assert!(!terminal.text().contains("interrupted"), "{}", terminal.text());
     terminal.send(b"\x15");
-    let began = Instant::now();
+    let (began, clock) = (Instant::now(), MachineClock::start());
     terminal.interrupt();
     terminal.wait("kept: your prompt, the answer so far");
-    let took = began.elapsed();
-    eprintln!("interrupted from far away: {took:?}");
-    assert!(took >= 2 * FAR.delay && took < Duration::from_secs(3), "{took:?}");
+    assert!(began.elapsed() >= 2 * FAR.delay, "{:?}", began.elapsed());
+    assert!(clock.elapsed() < Duration::from_secs(3), "{:?}", clock.elapsed());
+    drop(clock);
     terminal.say("continue");
     terminal.wait("A whole answer.");
     terminal.see("ready");
@@ -232,15 +233,9 @@ fn a_terminal_is_sent_nothing_that_it_would_print_and_asked_nothing() {
         ]);
         let mut command = bench.asking(&server, Wire::Anthropic, &[]);
         command.env("TERM", name);
-        let began = Instant::now();
         let mut terminal = Terminal::run(&bench, command, SIZE);
         // It has begun, though nobody ever answers it.
         terminal.see("ready");
-        assert!(
-            began.elapsed() < Duration::from_secs(10),
-            "{name}: {:?}",
-            began.elapsed()
-        );
         terminal.say("Change it.");
         terminal.see("Done");
         terminal.say("/context");

@@ -69,7 +69,7 @@ fn each_phase_shows_what_an_interruption_keeps_of_it_and_continue_goes_back() {
     let began = std::time::Instant::now();
     while !bench.work.join("began").exists() {
         assert!(began.elapsed().as_secs() < 20);
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     }
     terminal.interrupt();
     terminal.resembles("story/08-esc-in-a-command-of-ones-own");

@@ -1087,14 +1087,15 @@ fn an_idle_session_takes_no_time() {
         // User and system time, in ticks of 10 ms.
         (fields[10], fields[11])
     };
-    let drawn = terminal.bytes().len();
-    let before = spent();
-    std::thread::sleep(Duration::from_millis(1_500));
-    assert_eq!(spent(), before);
-    assert_eq!(
-        terminal.bytes().len(),
-        drawn,
-        "something is drawn while nothing happens"
+    // On a busy machine it may still be at work when its frame has come.
+    let mut seen = (0..3).map(|_| {
+        let (drawn, before) = (terminal.bytes().len(), spent());
+        std::thread::sleep(Duration::from_millis(1_500));
+        [(drawn, before), (terminal.bytes().len(), spent())]
+    });
+    assert!(
+        seen.any(|[before, after]| before == after),
+        "it works or draws while nothing happens"
     );
 }
 

@@ -4,7 +4,6 @@ use crate::common::agent::Bench;
 use crate::common::pty::{Session, Typed};
 use crate::{leave, server};
 use codelet_testkit::server::{End, Gate, Reply, Server, block_on};
-use std::time::{Duration, Instant};
 
 fn open(replies: impl IntoIterator<Item = Reply>) -> (Bench, Server, Typed) {
     let (bench, server) = (Bench::new(), server(replies));
@@ -104,7 +103,6 @@ fn ctrl_c_twice_and_ctrl_d_leave() {
     let (_bench, server, mut typed) = open([Reply::text("An answer.").gated(&gate)]);
     typed.say("A question.");
     block_on(gate.reached());
-    let began = Instant::now();
     typed.interrupt();
     typed.wait("kept: ");
     typed.rest();
@@ -112,7 +110,6 @@ fn ctrl_c_twice_and_ctrl_d_leave() {
     typed.wait("Press Ctrl-C again to quit.");
     typed.interrupt();
     assert_eq!(typed.end(), 0);
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
 }
 

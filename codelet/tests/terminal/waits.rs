@@ -4,11 +4,12 @@ use crate::common::agent::Bench;
 use crate::common::ended;
 use crate::common::pty::{Piped, Session, Terminal};
 use crate::{SIZE, leave};
+use codelet_testkit::MachineClock;
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire, block_on};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A server that refuses the first requests for its models, since it is loading.
 fn loading(requests: usize) -> Server {
@@ -57,10 +58,10 @@ fn ctrl_c_ends_the_wait_of_a_prompt_at_once() {
         let started = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = started.spawn().unwrap();
         block_on(server.until(|record| record.others.len() > asked));
-        let began = Instant::now();
+        let clock = MachineClock::start();
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+        assert!(clock.elapsed() < Duration::from_secs(2), "{:?}", clock.elapsed());
         ended(&output, 130);
     }
 }

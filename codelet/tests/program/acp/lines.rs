@@ -87,15 +87,11 @@ fn who_closes_the_pipe_ends_everything() {
     let pid = loop {
         let written = std::fs::read_to_string(bench.work.join("pid")).unwrap_or_default();
         if written.ends_with('\n') {
-            break written.trim().to_owned();
+            break written.trim().parse().unwrap();
         }
         assert!(began.elapsed() < PATIENCE);
-        std::thread::yield_now();
+        codelet_testkit::wait_a_moment();
     };
     editor.leave();
-    let began = Instant::now();
-    while std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|state| !state.contains(") Z ")) {
-        assert!(began.elapsed() < PATIENCE, "the command lives on");
-        std::thread::yield_now();
-    }
+    crate::common::pty::wait_for_end_of(pid);
 }

@@ -184,10 +184,7 @@ fn a_server_of_the_editors_is_used_and_ended() {
     let again = editor.say(&id, "Go on.");
     assert_eq!(code(&editor.answered(again)), -32002);
     editor.leave();
-    for pid in pids {
-        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{state}");
-    }
+    pids.into_iter().for_each(crate::common::pty::wait_for_end_of);
 }
 
 #[test]
