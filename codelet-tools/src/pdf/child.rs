@@ -25,7 +25,7 @@ const PAGE: char = '\u{c}';
 /// The argument of this program for which it calls [`serve`].
 pub const COMMAND: &str = "pdf-text";
 
-/// Extracts the text of the PDF on standard input, and prints it for [`extract`]. The arguments are three numbers: the
+/// Extracts the text of the PDF on standard input, and prints it for `Read`. The arguments are three numbers: the
 /// first page, the most pages, and the bytes after which no page follows. Returns false if it cannot be read; then it
 /// prints why.
 pub fn serve(arguments: &[OsString]) -> bool {
