@@ -95,7 +95,8 @@ pub(crate) struct Candidate {
 }
 
 impl RemovableOutputs {
-    /// Adds the next message, at index `at` in the view; `clock` is the price that a token in the prefix has paid so far. Returns the estimated tokens that became removable.
+    /// Adds the next message, at index `at` in the view; `clock` is the price that a token in the prefix has paid so
+    /// far. Returns the estimated tokens that became removable.
     pub fn append(&mut self, message: &Message, (number, at): (u32, u32), shelter: Shelter, clock: f64) -> Tokens {
         let before = self.removable;
         self.steps += u64::from(message.calls().next().is_some());
