@@ -3,7 +3,8 @@
 //! A token in the cached prefix costs the read price at every step: its *rent*. An edit removes `removed` tokens, and
 //! everything retained after the first changed place, the *tail*, must be written to the cache again, which costs the
 //! write price minus the read price per token, once. The number of steps that a session still has is unknown, so an
-//! edit is made when the rent paid so far for removable tokens reaches the edit's price, which needs no forecast.
+//! edit is made when the rent paid so far for removable tokens reaches one and a half times the edit's price, which
+//! needs no forecast.
 //! `docs/economics.md` has the mathematics on one page.
 
 use crate::budget::price::{self, PriceCard};

@@ -146,7 +146,7 @@ impl CompactionConfig {
     /// | [`Reason::Asked`] | the user requests it |
     /// | [`Reason::Full`] | the next request's occupancy exceeds [`limit`](Self::limit) or [`CompactAt::Share`] |
     /// | [`Reason::Wished`] | the model requests it, and it was [granted](crate::conversation::Conversation::wished) |
-    /// | [`Reason::Price`] | effective tokens exceed the threshold, or the rent has reached the edit's cost |
+    /// | [`Reason::Price`] | effective tokens exceed the threshold, or the rent makes an edit due |
     /// | [`Reason::Cold`] | the cache has expired and something can be removed, so that the edit is free |
     ///
     /// If several apply, the first in this order is the reason: a provider's refusal is certain, the user's request
@@ -179,7 +179,7 @@ pub struct Pressure {
     pub effective: Tokens,
     /// Tokens that an edit could remove.
     pub removable: Tokens,
-    /// True if the rent of removable tokens has reached the cost of removing them.
+    /// True if the rent of removable tokens has reached that at which an edit is due.
     pub is_rent_due: bool,
     /// True if the cache has expired.
     pub is_cold: bool,

@@ -101,7 +101,8 @@ fn break_even_and_batch_size_are_as_written() {
 }
 
 /// Under steady growth the policy comes to the batch of the formula without knowing the growth, for edits that are due at
-/// one and a half times their cost: within a fifth, because it acts between steps, and moves its mark first. Where the best batch is smaller than the floor between two edits allows,
+/// one and a half times their cost: within a fifth, because it acts between steps, and moves its mark first. Where the
+/// best batch is smaller than the floor between two edits allows,
 /// the floor decides.
 #[test]
 fn under_steady_growth_the_policy_reaches_the_batch_size_of_the_formula() {
