@@ -6,8 +6,8 @@ use crate::git;
 use crate::path::{self, pieces};
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
-use std::collections::VecDeque;
-use std::ffi::OsStr;
+use std::collections::{HashSet, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -196,27 +196,31 @@ impl Owned {
         self.settings.iter().chain(&self.dotted)
     }
 
-    fn is_parted(&self, folder: &Path) -> bool {
-        let mut within = self.kept().chain(&self.home);
-        within.any(|kept| kept.starts_with(folder)) || self.kept().any(|kept| folder.starts_with(kept))
-    }
-
     fn collect(&self, path: &Path, found: &mut Vec<PathBuf>) {
         if self.kept().any(|kept| path.starts_with(kept)) {
             return;
         }
-        if !self.is_parted(path) {
+        let mut protected = self.kept().chain(&self.home).filter(|kept| kept.starts_with(path)).peekable();
+        if protected.peek().is_none() {
             found.push(path.to_owned());
             return;
         }
+        // A temporary folder that holds the home can have thousands of entries: only these are compared with all paths.
+        let parted: HashSet<OsString> = protected
+            .filter_map(|kept| Some(kept.strip_prefix(path).ok()?.iter().next()?.to_owned()))
+            .collect();
         let is_home = self.home.as_deref() == Some(path);
         for entry in path.read_dir().into_iter().flatten().flatten() {
             // A link would permit its target. Files that git obeys are watched instead, as in every repository.
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
             let name = entry.file_name();
             let is_kept = is_home && name.as_bytes().starts_with(b".") && name != ".git";
-            if !is_link && !is_kept {
-                self.collect(&entry.path(), found);
+            if is_link || is_kept {
+                continue;
+            }
+            match parted.contains(&name) {
+                true => self.collect(&entry.path(), found),
+                false => found.push(entry.path()),
             }
         }
     }
@@ -457,7 +461,6 @@ mod tests {
         let notes = home.join("notes");
         let owned = Owned::new(&notes, Some(&home), &settings);
         assert_eq!(owned.owner(&notes.join(".hidden/a")), None);
-        assert!(!owned.is_parted(&notes));
         assert_eq!(owned.writable(), [notes]);
         let config = home.join(".config");
         let owned = Owned::new(&config, Some(&home), &settings);
@@ -465,7 +468,6 @@ mod tests {
         assert_eq!(owned.owner(&config.join("codelet/new.toml")), Some(Owner::Codelet));
         assert_eq!(names(owned.writable(), &config), ["nvim"]);
         let owned = Owned::new(&settings[0], Some(&home), &settings);
-        assert!(owned.is_parted(&settings[0]));
         assert_eq!(owned.writable(), [] as [PathBuf; 0]);
     }
 

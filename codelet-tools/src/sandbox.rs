@@ -32,6 +32,7 @@
 #[cfg(target_os = "linux")]
 mod readers;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -40,7 +41,7 @@ use std::sync::LazyLock;
 pub struct Sandbox {
     /// Writable folders and files, including everything below them, by paths without links: a path that has become a
     /// link since permits nothing.
-    writable: Vec<PathBuf>,
+    writable: BTreeSet<PathBuf>,
     /// For read-only commands, the files readable besides the system's programs; `None` if all files of the user are
     /// readable.
     looks_at: Option<LookedAt>,
@@ -192,9 +193,8 @@ impl Sandbox {
 
     /// Returns whether this path, which has no links, can be changed from within.
     pub(crate) fn writes(&self, place: &Path) -> bool {
-        let devices = HARMLESS.map(harmless);
-        let mut writable = self.writable.iter().chain(&devices);
-        writable.any(|writable| place.starts_with(writable))
+        let is_device = || HARMLESS.iter().any(|name| place.starts_with(harmless(name)));
+        place.ancestors().any(|folder| self.writable.contains(folder)) || is_device()
     }
 
     /// Returns whether something below this path can be changed from within.
@@ -377,11 +377,11 @@ mod linux {
 
     /// Rules that grant this access, reduced to what applies to the file's type. A path that is gone, or has become a
     /// link, which may lead anywhere, grants nothing.
-    fn rules(
-        paths: &[PathBuf],
+    fn rules<'a>(
+        paths: impl IntoIterator<Item = &'a PathBuf>,
         access: BitFlags<AccessFs>,
     ) -> impl Iterator<Item = Result<PathBeneath<OwnedFd>, RulesetError>> {
-        let held = paths.iter().filter_map(|path| files::hold(path).ok());
+        let held = paths.into_iter().filter_map(|path| files::hold(path).ok());
         held.map(move |held| {
             let is_folder = rustix::fs::fstat(&held).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir());
             let access = match is_folder {
