@@ -2,10 +2,11 @@
 
 use super::played::{LARGEST, LARGEST_FILED, ages, course};
 use super::{Course, Edit, Report};
-use crate::policy::{Policy, Settings};
+use crate::policy::Policy;
 use crate::prompt::Prompt;
 use crate::run::{Broken, Cause, Dollars, Edited, Run, Step};
 use crate::session::Session;
+use crate::settings::Settings;
 use codelet_context::breaks::{self, Break};
 use codelet_context::conversation::Conversation;
 use codelet_context::inspect::{self, Inspection};

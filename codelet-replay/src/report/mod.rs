@@ -21,8 +21,9 @@ pub use live::{Earlier, Live, Told};
 pub use played::played;
 
 use crate::check::Check;
-use crate::policy::{Policy, Settings};
+use crate::policy::Policy;
 use crate::run::Run;
+use crate::settings::Settings;
 use crate::totals::Total;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
