@@ -110,8 +110,9 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
     use super::*;
-    use crate::process::{self, Program};
+    use crate::process;
     use crate::sandbox::{Sandbox, Sandboxing};
+    use crate::spawn::Program;
     use std::path::Path;
     use std::time::Duration;
 
