@@ -377,6 +377,8 @@ impl<'a> Work<'a> {
             last: room::last_cap(outputs, budget, output, is_seen),
             is_seen,
             calls: steps,
+            standing: division.map(|division| division.standing),
+            files: division.and_then(|division| division.files),
         };
         self.apply_strategies(&mut drafts, kept.start);
         let (hits, bytes) = draft::drop_free_thinking(&mut drafts, &mut self.archive);
@@ -387,7 +389,7 @@ impl<'a> Work<'a> {
                 bytes_saved: bytes as i64,
             },
         );
-        room::shorten(&mut drafts, budget, limits, division, &mut self.archive);
+        room::shorten(&mut drafts, budget, limits, &mut self.archive);
         self.cut = division.and_then(|division| division.cut);
         let floor = budget.saturating_sub(room::overhead(&drafts, &self.options.ending()));
         let summary = division.map_or(self.least_summary(budget), |division| division.summary);
@@ -397,7 +399,7 @@ impl<'a> Work<'a> {
         }
         // Still too large: keep only the last step, and fold the oldest prompts.
         let mut drafts = self.last_step(last, budget);
-        room::shorten(&mut drafts, budget, limits, division, &mut self.archive);
+        room::shorten(&mut drafts, budget, limits, &mut self.archive);
         let floor = budget.saturating_sub(self.told_beside_prompts(&drafts, budget));
         let mut fold = match room::squeeze(&mut drafts, floor, &mut self.archive) {
             true => None,

@@ -27,6 +27,7 @@ mod queue;
 pub(crate) mod quoting;
 mod samples;
 mod weights;
+mod whole;
 mod word;
 
 pub(crate) use block::{Block, Speaker};

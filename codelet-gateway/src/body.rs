@@ -1,10 +1,11 @@
 //! Bodies on their way: how much of one is read, and how what was read goes on with its rest.
 
 use crate::headers;
-use crate::server::{Answer, Broken};
 use bytes::{Bytes, BytesMut};
-use http::{Response, StatusCode};
-use http_body_util::BodyExt;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Frame, Incoming};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -28,6 +29,11 @@ const MOST_REFUSAL: usize = 1 << 20;
 const REFUSAL: Duration = Duration::from_secs(2);
 /// The head of an answer waits for the first bytes of its body for so long.
 const BEGINNING: Duration = Duration::from_millis(100);
+
+/// An error within a body.
+pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
+/// A body of an answer.
+pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Broken>>;
 
 /// The status and message of a request that is answered here.
 pub(crate) type Refused = (StatusCode, &'static str);
@@ -245,4 +251,20 @@ pub(crate) async fn refused(mut answer: reqwest::Response) -> Passed {
     let _ = timeout(REFUSAL, read).await;
     let begun = begun.freeze();
     Passed::Refused(Refusal { answer, begun, fault })
+}
+
+/// A body that is this text.
+pub(crate) fn full(text: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, Broken> {
+    Full::new(text.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// An error of the gateway's own, in a form that clients of all interfaces read.
+pub(crate) fn error(status: StatusCode, words: &str) -> Answer {
+    let body = serde_json::json!({"type": "error", "error": {"type": "codelet_gateway", "code": status.as_u16(), "message": words}});
+    let mut answer = Response::new(full(body.to_string()));
+    *answer.status_mut() = status;
+    answer
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
 }

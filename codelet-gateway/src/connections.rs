@@ -1,6 +1,6 @@
 //! Connections through which nothing goes: where there is no room for another one, the one that was longest idle is closed.
 
-use crate::server::Answer;
+use crate::body::Answer;
 use http_body_util::BodyExt;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,11 +1,11 @@
 //! A request on its way to its provider: edited where it is a conversation, and in any case sent.
 
 use crate::answer::{Heard, Listener};
-use crate::body::{self, Begun, Passed, Read};
+use crate::body::{self, Answer, Begun, Passed, Read, error};
 use crate::edit::{Asked, Edited, Facts};
 use crate::ledger::Row;
 use crate::provider::Provider;
-use crate::server::{Answer, Shared, error};
+use crate::shared::Shared;
 use crate::upstream::Upstream;
 use crate::{Api, headers};
 use bytes::Bytes;

@@ -1,24 +1,19 @@
 //! The server: who may ask, what is answered here, and what goes on.
 
-use crate::body::{self, Refused};
+use crate::body::{Answer, ROOM_STEP, Refused, error, full};
 use crate::connections::{Connection, Idle};
-use crate::edit::Edit;
 use crate::headers::TOKEN;
-use crate::ledger::Ledger;
 use crate::page;
 use crate::pass;
-use crate::provider::Provider;
+use crate::shared::{Options, Shared};
 use crate::threads::Threads;
 use crate::totals::Totals;
-use crate::upstream::Upstream;
 use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY, UPGRADE,
 };
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -42,50 +37,11 @@ const MOST_BUFFERED: usize = 16 << 10;
 const HEAD: Duration = Duration::from_secs(30);
 /// The time that a connection has to close, before another one is closed.
 const CLOSING: Duration = Duration::from_millis(50);
-/// An error within a body.
-pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
-/// A body of an answer.
-pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Broken>>;
-
-/// The parts of a gateway.
-pub struct Options {
-    /// The address for requests of Anthropic's interface.
-    pub anthropic: Upstream,
-    /// The address for OpenAI's interfaces, and for all requests that nothing tells apart.
-    pub openai: Upstream,
-    /// The address for Gemini's interface.
-    pub gemini: Upstream,
-    /// The editor, which makes requests smaller.
-    pub editor: Arc<dyn Edit>,
-    /// Edits are made and told, and what the agent has sent goes on.
-    pub is_dry_run: bool,
-    /// The books.
-    pub ledger: Ledger,
-    /// The token that clients must show; required if other machines can connect.
-    pub token: Option<String>,
-}
-
 /// A server that listens.
 pub struct Gateway {
     listener: TcpListener,
     shared: Arc<Shared>,
     most_connections: usize,
-}
-
-/// State shared by all connections.
-pub(crate) struct Shared {
-    pub options: Options,
-    pub address: SocketAddr,
-    /// Tells it from other gateways that a request may come through.
-    pub number: String,
-    /// A secret that other users of this machine do not know; removed text is read back only with it.
-    secret: String,
-    /// Room for bodies until they are answered, in [`body::ROOM_STEP`]s.
-    pub room: Semaphore,
-    /// Turns to edit: as many at once as there are cores, since what waits for a core would seem to take long.
-    pub turns: Semaphore,
-    /// The threads that edit.
-    pub threads: Threads,
 }
 
 impl Gateway {
@@ -108,7 +64,7 @@ impl Gateway {
                 address,
                 number: format!("{:016x}", RandomState::new().hash_one(1)),
                 secret: secret(),
-                room: Semaphore::new(MOST_OPEN / body::ROOM_STEP),
+                room: Semaphore::new(MOST_OPEN / ROOM_STEP),
                 turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),
                 threads: Threads::default(),
             }),
@@ -123,7 +79,7 @@ impl Gateway {
 
     /// Sets the memory for requests that are not answered yet, in bytes, to less than the usual 1 GB.
     pub fn with_room(self, bytes: usize) -> Self {
-        let less = MOST_OPEN.saturating_sub(bytes) / body::ROOM_STEP;
+        let less = MOST_OPEN.saturating_sub(bytes) / ROOM_STEP;
         self.shared.room.forget_permits(less);
         self
     }
@@ -266,15 +222,6 @@ async fn whole_answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> An
 }
 
 impl Shared {
-    /// The provider that a request is for.
-    pub fn upstream(&self, provider: Provider) -> &Upstream {
-        match provider {
-            Provider::Anthropic => &self.options.anthropic,
-            Provider::Openai => &self.options.openai,
-            Provider::Gemini => &self.options.gemini,
-        }
-    }
-
     /// The path of a request that may be made, without the token that it may begin with.
     fn admit(&self, request: &mut Request<Incoming>) -> Result<PathAndQuery, Refused> {
         let uri = request.uri();
@@ -377,19 +324,4 @@ fn secret() -> String {
 /// Compares without telling by the time where the two differ.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
-}
-
-pub(crate) fn full(text: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, Broken> {
-    Full::new(text.into()).map_err(|never| match never {}).boxed_unsync()
-}
-
-/// An error of the gateway's own, in a form that clients of all interfaces read.
-pub(crate) fn error(status: StatusCode, words: &str) -> Answer {
-    let body = serde_json::json!({"type": "error", "error": {"type": "codelet_gateway", "code": status.as_u16(), "message": words}});
-    let mut answer = Response::new(full(body.to_string()));
-    *answer.status_mut() = status;
-    answer
-        .headers_mut()
-        .insert(CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
-    answer
 }

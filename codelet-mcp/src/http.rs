@@ -1,11 +1,12 @@
 //! A remote server, reached by streamable HTTP.
 
+use crate::address::{address, told, trusting};
 use crate::login;
 use crate::pipe::LONGEST;
 use crate::redirect::{self, Following};
 use crate::text::{Secrets, one_line};
 use crate::{Options, Reach, Server, Trouble};
-use codelet_network::{Network, NetworkError};
+use codelet_network::Network;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Client, StatusCode, Url};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -60,35 +61,11 @@ pub(crate) async fn open(server: &Server, options: &Options, secrets: &Secrets) 
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-/// Parses the URL of a server.
-pub(crate) fn address(url: &str) -> Result<Url, Trouble> {
-    let unusable = |what: String| Trouble::Unreachable(what);
-    let address = Url::parse(url).map_err(|error| unusable(format!("its address is not a URL: {error}")))?;
-    match matches!(address.scheme(), "http" | "https") && address.has_host() {
-        true => Ok(address),
-        false => Err(unusable("its address must start with https:// or http://".to_owned())),
-    }
-}
-
 fn retry() -> FixedInterval {
     let mut retry = FixedInterval::default();
     retry.max_times = Some(AGAIN);
     retry.duration = PAUSE;
     retry
-}
-
-fn told(error: &NetworkError) -> Trouble {
-    Trouble::Unreachable(one_line(&error.to_string(), 300))
-}
-
-/// The network, with these certificates trusted in addition to the usual ones.
-pub(crate) fn trusting(network: &Network, authorities: &str) -> Result<Network, Trouble> {
-    let mut network = network.clone();
-    if !authorities.is_empty() {
-        let trust = network.trust.and("its `ca` cannot be used", authorities);
-        network.trust = trust.map_err(|error| told(&error))?;
-    }
-    Ok(network)
 }
 
 /// Creates the client for this server.

@@ -23,6 +23,7 @@
 //! assert!(connected.offers.tools().is_empty() && connected.notices.is_empty());
 //! ```
 
+mod address;
 mod answer;
 mod changes;
 mod check;

@@ -1,31 +1,14 @@
-//! Request URLs and authentication headers.
+//! Addresses of servers: their parts, and what of them is safe to show.
 
-use crate::choice::ConnectError;
-use crate::host::Host;
-use crate::secret::Secret;
-use crate::vendor::Wire;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use codelet_network::is_own_machine;
 use codelet_text::secret::is_secret_in_query;
 use percent_encoding::percent_decode_str;
-use rig_core::http_client::{HeaderMap, HeaderValue};
 use rig_reqwest::reqwest::Url;
-
-/// URL endings that users may have copied from a page of documentation.
-const ENDINGS: &[&[&str]] = &[
-    &["chat", "completions"],
-    &["responses"],
-    &["messages"],
-    &["models"],
-    &["completions"],
-];
 
 /// The hint for an address without a protocol.
 const SCHEME: &str = "expected http://HOST or https://HOST";
-
-/// The version of the Messages API in use.
-const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// Returns an address that is safe to show: without user and password, and without the query and fragment, which may
 /// contain a key.
@@ -87,57 +70,22 @@ pub fn is_in_the_clear(address: &str) -> bool {
 }
 
 /// Parses a configured address into the URL and its path segments.
-pub(crate) fn given(text: &str) -> Result<(Url, Vec<String>), ConnectError> {
+///
+/// # Errors
+/// If it is invalid; the sentence does not repeat it.
+pub(crate) fn given(text: &str) -> Result<(Url, Vec<String>), String> {
     let mut url = Url::parse(text.trim()).map_err(|error| match text.contains("://") {
-        true => wrong(text, &error.to_string()),
-        false => wrong(text, SCHEME),
+        true => error.to_string(),
+        false => SCHEME.to_owned(),
     })?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(wrong(text, SCHEME));
+        return Err(SCHEME.to_owned());
     }
     url.set_fragment(None);
     let segments = url.path_segments().into_iter().flatten();
     let path = segments.filter(|segment| !segment.is_empty()).map(str::to_owned);
     let path = path.collect();
     Ok((url, path))
-}
-
-/// Creates the error for an invalid address.
-pub(crate) fn wrong(text: &str, why: &str) -> ConnectError {
-    // What is no address may be a key in the wrong place.
-    let url = match text.contains("://") {
-        true => format!(" {}", shown(text)),
-        false => String::new(),
-    };
-    ConnectError::BaseUrl {
-        url,
-        why: why.to_owned(),
-    }
-}
-
-/// Returns the base URL of a server: as configured, without an ending for a specific resource, and with the version
-/// with which the wire's paths begin.
-pub(crate) fn base(text: &str, wire: Wire) -> Result<Url, ConnectError> {
-    let (mut url, mut path) = given(text)?;
-    if let Some(ending) = ENDINGS.iter().find(|ending| {
-        path.iter()
-            .rev()
-            .zip(ending.iter().rev())
-            .filter(|(a, b)| a == *b)
-            .count()
-            == ending.len()
-    }) {
-        path.truncate(path.len() - ending.len());
-    }
-    let is_versioned = path.last().is_some_and(|last| is_version(last));
-    match wire {
-        Wire::Anthropic if !is_versioned => path.push("v1".to_owned()),
-        Wire::Responses | Wire::Chat if path.is_empty() => path.push("v1".to_owned()),
-        Wire::Gemini if !is_versioned => path.push("v1beta".to_owned()),
-        _ => {}
-    }
-    url.set_path(&path.join("/"));
-    Ok(url)
 }
 
 /// Returns whether a path segment is a version: `v1`, `v1beta`, `v4`.
@@ -156,81 +104,9 @@ pub(crate) fn below(base: &Url, path: &[&str]) -> Url {
     url
 }
 
-/// Returns the URL of the streaming endpoint.
-pub(crate) fn endpoint(base: &Url, wire: Wire, model: &str) -> Url {
-    match wire {
-        Wire::Anthropic => below(base, &["messages"]),
-        Wire::Responses => below(base, &["responses"]),
-        Wire::Chat => below(base, &["chat", "completions"]),
-        Wire::Gemini => {
-            let model = model.strip_prefix("models/").unwrap_or(model);
-            let mut url = below(base, &["models", &format!("{model}:streamGenerateContent")]);
-            url.query_pairs_mut().append_pair("alt", "sse");
-            url
-        }
-    }
-}
-
-/// The beta header that makes Anthropic accept a setting for thinking blocks whose prefix has changed ("Fix a thinking
-/// block bound to a different conversation", platform.claude.com, November 2026: also on Amazon Bedrock and Google
-/// Cloud).
-pub(crate) const DROPS_THINKING: &str = "thinking-binding-controls-2026-08-01";
-
-/// Returns the headers of every request; `None` if the key contains characters that a header cannot carry. A token is
-/// sent as `Bearer` on every wire.
-pub(crate) fn headers(
-    host: Option<Host>,
-    wire: Wire,
-    key: Option<&Secret>,
-    is_token: bool,
-    drops_thinking: bool,
-) -> Option<HeaderMap> {
-    let mut headers = HeaderMap::new();
-    headers.insert("content-type", HeaderValue::from_static("application/json"));
-    let accepted = match host.is_some_and(|host| host.frames_events(wire)) {
-        true => "application/vnd.amazon.eventstream",
-        false => "text/event-stream",
-    };
-    headers.insert("accept", HeaderValue::from_static(accepted));
-    if wire == Wire::Anthropic && host.is_none() {
-        headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
-    }
-    // Bedrock expects it in the body instead.
-    if drops_thinking && host != Some(Host::Bedrock) {
-        headers.insert("anthropic-beta", HeaderValue::from_static(DROPS_THINKING));
-    }
-    if let Some(key) = key {
-        let (name, value) = match wire {
-            _ if host == Some(Host::Azure) && !is_token => ("api-key", key.expose().to_owned()),
-            _ if host.is_some() => ("authorization", format!("Bearer {}", key.expose())),
-            Wire::Anthropic if !is_token => ("x-api-key", key.expose().to_owned()),
-            Wire::Gemini if !is_token => ("x-goog-api-key", key.expose().to_owned()),
-            _ => ("authorization", format!("Bearer {}", key.expose())),
-        };
-        let mut value = HeaderValue::from_str(&value).ok()?;
-        value.set_sensitive(true);
-        headers.insert(name, value);
-    }
-    Some(headers)
-}
-
-/// Returns the headers of a form.
-pub(crate) fn form_headers() -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    let form = HeaderValue::from_static("application/x-www-form-urlencoded");
-    headers.insert("content-type", form);
-    headers.insert("accept", HeaderValue::from_static("application/json"));
-    headers
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    fn at(given: &str, wire: Wire) -> String {
-        endpoint(&base(given, wire).unwrap(), wire, "m").to_string()
-    }
 
     #[test]
     fn an_address_is_shown_without_what_lets_somebody_in() {
@@ -263,79 +139,6 @@ mod tests {
             ("gate.example", false),
         ] {
             assert_eq!(is_in_the_clear(address), is, "{address}");
-        }
-    }
-
-    #[test]
-    fn an_address_leads_to_the_same_place_however_it_is_written() {
-        for (wire, given, expected) in [
-            (Wire::Anthropic, "https://h", "https://h/v1/messages"),
-            (Wire::Anthropic, "https://h/", "https://h/v1/messages"),
-            (Wire::Anthropic, "https://h/v1/", "https://h/v1/messages"),
-            (Wire::Anthropic, "https://h/v1/messages", "https://h/v1/messages"),
-            (
-                Wire::Anthropic,
-                "https://h/anthropic",
-                "https://h/anthropic/v1/messages",
-            ),
-            (
-                Wire::Chat,
-                "http://127.0.0.1:8080",
-                "http://127.0.0.1:8080/v1/chat/completions",
-            ),
-            (
-                Wire::Chat,
-                "http://127.0.0.1:8080/v1//",
-                "http://127.0.0.1:8080/v1/chat/completions",
-            ),
-            (
-                Wire::Chat,
-                "https://h/v1/chat/completions/",
-                "https://h/v1/chat/completions",
-            ),
-            (
-                Wire::Chat,
-                "https://h/api/coding/paas/v4",
-                "https://h/api/coding/paas/v4/chat/completions",
-            ),
-            (
-                Wire::Chat,
-                "https://h/openai?api-version=9",
-                "https://h/openai/chat/completions?api-version=9",
-            ),
-            (Wire::Responses, "https://h/v1", "https://h/v1/responses"),
-            (
-                Wire::Gemini,
-                "https://h",
-                "https://h/v1beta/models/m:streamGenerateContent?alt=sse",
-            ),
-            (
-                Wire::Gemini,
-                "https://h/v1beta/",
-                "https://h/v1beta/models/m:streamGenerateContent?alt=sse",
-            ),
-        ] {
-            assert_eq!(at(given, wire), expected, "{given}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_address_is_told_without_its_password() {
-        for given in ["h:8080", "ftp://h", "http://", "", "/v1", "user:secret@h"] {
-            let error = base(given, Wire::Chat).unwrap_err().to_string();
-            assert!(!error.contains("secret"), "{error}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_address_makes_it_panic(given in "(https?://)?[a-z0-9.:/@?#%é\\[\\]-]{0,40}") {
-            for wire in [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini] {
-                if let Ok(base) = base(&given, wire) {
-                    let _ = endpoint(&base, wire, &given);
-                    let _ = is_own_machine(&base);
-                }
-            }
         }
     }
 }

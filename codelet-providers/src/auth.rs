@@ -3,7 +3,7 @@
 
 use crate::host::aws::{AwsSource, Scope, Signed};
 use crate::host::google::AccessTokens;
-use crate::network::Line;
+use crate::network::Connection;
 use crate::secret::Secret;
 use crate::wait::{self, Received};
 use bytes::Bytes;
@@ -28,58 +28,6 @@ pub(crate) enum Auth {
     Google(Arc<AccessTokens>),
 }
 
-impl Line {
-    /// Returns the line with authentication for this request. The added credentials are redacted like a key.
-    ///
-    /// # Errors
-    /// If the keys no longer exist, or the token server refuses.
-    pub(crate) async fn authorized(&self, method: &str, body: &[Bytes]) -> Result<Line, ModelError> {
-        let mut line = self.clone();
-        match &self.auth {
-            Auth::Headers => {}
-            Auth::Aws { source, region } => {
-                let refused = |said| ModelError::Credentials { said };
-                let keys = source.keys().map_err(refused)?;
-                let request = Signed {
-                    method,
-                    url: &self.url,
-                    headers: &[("content-type", "application/json")],
-                    body,
-                };
-                let scope = Scope {
-                    region,
-                    service: SERVICE,
-                    at: SystemTime::now(),
-                };
-                line.headers.extend(request.headers(&keys, &scope).map_err(refused)?);
-                line.secrets = line.secrets.with([Some(&keys.secret), keys.session.as_ref()]);
-                // The secret key itself is never sent, so no reply can repeat it.
-                line.key = keys.session;
-            }
-            Auth::Google(tokens) => {
-                let token = tokens.token().await?;
-                let value = bearer(&token).ok_or_else(|| ModelError::Garbled {
-                    said: "the token contains characters that no header can carry".to_owned(),
-                })?;
-                line.headers.insert("authorization", value);
-                if let Some(Ok(project)) = tokens.billed().map(HeaderValue::from_str) {
-                    line.headers.insert("x-goog-user-project", project);
-                }
-                line.secrets = line.secrets.with([Some(&token)]);
-                line.key = Some(token);
-            }
-        }
-        Ok(line)
-    }
-
-    /// Handles an error: a rejected token is not used again.
-    pub(crate) async fn heed(&self, error: &ModelError) {
-        if let (Auth::Google(tokens), ModelError::Credentials { .. }, Some(token)) = (&self.auth, error, &self.key) {
-            tokens.forget(token).await;
-        }
-    }
-}
-
 /// Words in AWS errors, and the advice for them.
 const ADVICE: &[(&str, &str)] = &[
     (
@@ -93,6 +41,62 @@ const ADVICE: &[(&str, &str)] = &[
 ];
 
 impl Auth {
+    /// Adds authentication for one request to its connection. The added credentials are redacted like a key.
+    ///
+    /// # Errors
+    /// If the keys no longer exist, or the token server refuses.
+    pub(crate) async fn authorize(
+        &self,
+        connection: &mut Connection,
+        method: &str,
+        body: &[Bytes],
+    ) -> Result<(), ModelError> {
+        match self {
+            Auth::Headers => {}
+            Auth::Aws { source, region } => {
+                let refused = |said| ModelError::Credentials { said };
+                let keys = source.keys().map_err(refused)?;
+                let request = Signed {
+                    method,
+                    url: &connection.url,
+                    headers: &[("content-type", "application/json")],
+                    body,
+                };
+                let scope = Scope {
+                    region,
+                    service: SERVICE,
+                    at: SystemTime::now(),
+                };
+                connection
+                    .headers
+                    .extend(request.headers(&keys, &scope).map_err(refused)?);
+                connection.secrets = connection.secrets.with([Some(&keys.secret), keys.session.as_ref()]);
+                // The secret key itself is never sent, so no reply can repeat it.
+                connection.key = keys.session;
+            }
+            Auth::Google(tokens) => {
+                let token = tokens.token().await?;
+                let value = bearer(&token).ok_or_else(|| ModelError::Garbled {
+                    said: "the token contains characters that no header can carry".to_owned(),
+                })?;
+                connection.headers.insert("authorization", value);
+                if let Some(Ok(project)) = tokens.billed().map(HeaderValue::from_str) {
+                    connection.headers.insert("x-goog-user-project", project);
+                }
+                connection.secrets = connection.secrets.with([Some(&token)]);
+                connection.key = Some(token);
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles an error: a rejected token is not used again.
+    pub(crate) async fn heed(&self, error: &ModelError, key: Option<&Secret>) {
+        if let (Auth::Google(tokens), ModelError::Credentials { .. }, Some(token)) = (self, error, key) {
+            tokens.forget(token).await;
+        }
+    }
+
     /// Adds advice to an error if the vendor's message contains none.
     pub(crate) fn explain(&self, error: ModelError, received: &Received) -> ModelError {
         let Auth::Aws { .. } = self else {
@@ -133,7 +137,7 @@ fn advised(said: String, skew: Option<i64>) -> String {
 }
 
 /// Returns the header value for a token; `None` if it contains characters that a header cannot carry.
-pub(crate) fn bearer(key: &Secret) -> Option<HeaderValue> {
+fn bearer(key: &Secret) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).ok()?;
     value.set_sensitive(true);
     Some(value)

@@ -1,22 +1,27 @@
 //! The choice of a model, its endpoint and its options.
 
-use crate::address;
+use crate::address::{below, shown};
 use crate::auth::Auth;
-use crate::body::{self, ModelId, Settings, Thinking};
+use crate::body::drops_thinking;
 use crate::cache_control::Lifetime;
 use crate::catalogue::{self, Known, Thinks};
+use crate::headers::headers;
 use crate::host::google::AccessTokens;
 use crate::host::{Host, Site, names};
-use crate::network::{self, Line, TimeLimits};
+use crate::line::{Line, READING};
+use crate::network::{self, Connection, TimeLimits};
 use crate::provider::Provider;
 use crate::secret::{Secret, Secrets};
-use crate::vendor::{self, Vendor, Wire};
-use crate::window;
+use crate::settings::{ModelId, Settings, Thinking};
+use crate::vendor::{self, Vendor};
+use crate::window::{self, Loading};
+use crate::wire::Wire;
 use codelet_agent::model::{Model, ModelError, Profile, SAFE_OUTPUT, SAFE_WINDOW};
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_context::tokens::Tokens;
 use codelet_network::{Network, Proxy, is_own_machine};
 use codelet_text::near;
+use rig_core::http_client::HeaderMap;
 use rig_reqwest::reqwest::Url;
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,19 +116,6 @@ pub enum ConnectError {
     },
 }
 
-/// A server that is not ready yet, for example because it is still loading its model.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Loading {
-    /// Its address, without a path.
-    pub server: String,
-    /// Its message.
-    pub said: String,
-    /// The number of attempts.
-    pub asked: u32,
-    /// The maximum remaining wait.
-    pub left: Duration,
-}
-
 /// Prepares a model for use. Nothing is requested from the provider, unless the context window is unknown here and the
 /// server may report it. A server that is not ready is waited for, up to 20 seconds.
 ///
@@ -197,16 +189,15 @@ pub async fn connect_telling(
 ///
 /// Clouds that list their models elsewhere get an empty request to the model instead, which they reject free of charge.
 pub async fn reach(choice: &Choice) -> Result<Result<(), ModelError>, ConnectError> {
-    let Endpoint { vendor, base, line, .. } = endpoint(choice)?;
+    let Endpoint {
+        vendor, base, mut line, ..
+    } = endpoint(choice)?;
     if matches!(vendor.host, Some(Host::Bedrock | Host::Vertex)) {
         return Ok(line.knock().await);
     }
-    let limit = line.limits.connect;
-    let list = Line {
-        url: address::below(&base, &["models"]),
-        ..line
-    };
-    Ok(list.get(limit).await.map(|_| ()))
+    line.connection.url = below(&base, &["models"]);
+    let limit = line.connection.limits.connect;
+    Ok(line.get(limit).await.map(|_| ()))
 }
 
 /// The endpoint of a model.
@@ -241,13 +232,15 @@ fn endpoint(choice: &Choice) -> Result<Endpoint<'_>, ConnectError> {
     };
     let (base, url) = match vendor.host {
         None => {
-            let base = address::base(choice.base_url.as_deref().unwrap_or(vendor.base_url), wire)?;
-            let url = address::endpoint(&base, wire, name);
+            let given = choice.base_url.as_deref().unwrap_or(vendor.base_url);
+            let base = wire.base(given).map_err(|why| wrong(given, why))?;
+            let url = wire.endpoint(&base, name);
             (base, url)
         }
         Some(host) => {
             let own = || host.address(&choice.site).map_err(unset);
-            let base = host.base(&choice.base_url.clone().map_or_else(own, Ok)?)?;
+            let given = choice.base_url.clone().map_or_else(own, Ok)?;
+            let base = host.base(&given).map_err(|why| wrong(&given, why))?;
             let url = host.endpoint(&base, wire, name, &choice.site).map_err(unset)?;
             (base, url)
         }
@@ -257,27 +250,29 @@ fn endpoint(choice: &Choice) -> Result<Endpoint<'_>, ConnectError> {
     let limits = choice.limits.unwrap_or(usual);
     let (client, proxy) = network::client(&choice.network, &base, limits).map_err(unusable)?;
     let (maker, model) = family(vendor, name);
-    let drops_thinking = body::drops_thinking(maker, wire, &model);
-    let headers = address::headers(vendor.host, wire, key.as_ref(), choice.is_token, drops_thinking);
+    let drops_thinking = drops_thinking(maker, wire, &model);
+    let headers = headers(vendor.host, wire, key.as_ref(), choice.is_token, drops_thinking);
     let line = Line {
-        client,
-        url,
-        secrets: Secrets::of(
-            key.as_ref(),
-            std::iter::once(&base).chain(proxy.as_ref().map(Proxy::url)),
-        ),
-        proxy,
-        headers: headers.ok_or(ConnectError::BadKey { vendor: vendor.name })?,
         auth: match key {
             None => auth(vendor, choice, limits)?,
             Some(_) => Auth::Headers,
         },
+        connection: Connection {
+            client,
+            url,
+            secrets: Secrets::of(
+                key.as_ref(),
+                std::iter::once(&base).chain(proxy.as_ref().map(Proxy::url)),
+            ),
+            proxy,
+            headers: headers.ok_or(ConnectError::BadKey { vendor: vendor.name })?,
+            key,
+            limits,
+        },
         frames_events: vendor.host.is_some_and(|host| host.frames_events(wire)),
-        key,
         key_source: choice.key_source.clone(),
-        limits,
         per_token: match choice.limits {
-            None if is_local => network::READING,
+            None if is_local => READING,
             _ => Duration::ZERO,
         },
     };
@@ -289,6 +284,16 @@ fn endpoint(choice: &Choice) -> Result<Endpoint<'_>, ConnectError> {
         is_given,
         line,
     })
+}
+
+/// Creates the error for an invalid address.
+fn wrong(text: &str, why: String) -> ConnectError {
+    // What is no address may be a key in the wrong place.
+    let url = match text.contains("://") {
+        true => format!(" {}", shown(text)),
+        false => String::new(),
+    };
+    ConnectError::BaseUrl { url, why }
 }
 
 fn unusable(why: String) -> ConnectError {
@@ -314,20 +319,19 @@ fn auth(vendor: &Vendor, choice: &Choice, limits: TimeLimits) -> Result<Auth, Co
             let (client, proxy) = network::client(&choice.network, &url, limits).map_err(unusable)?;
             let hidden: Vec<Secret> = credentials.secrets().iter().map(|text| Secret::new(text)).collect();
             let proxies = proxy.as_ref().map(Proxy::url);
-            let line = Line {
+            let connection = Connection {
                 client,
                 secrets: Secrets::of(None, std::iter::once(&url).chain(proxies)).with(hidden.iter().map(Some)),
                 url,
                 proxy,
-                headers: address::form_headers(),
-                auth: Auth::Headers,
-                frames_events: false,
+                headers: HeaderMap::new(),
                 key: None,
-                key_source: None,
                 limits,
-                per_token: Duration::ZERO,
             };
-            Ok(Auth::Google(Arc::new(AccessTokens::new(credentials.clone(), line))))
+            Ok(Auth::Google(Arc::new(AccessTokens::new(
+                credentials.clone(),
+                connection,
+            ))))
         }
         _ => Ok(Auth::Headers),
     }
@@ -479,5 +483,23 @@ fn thinks(known: Option<&Known>, vendor: &str, wire: Wire, wanted: &Thinking) ->
         (None, Wire::Gemini, Thinking::Effort(_)) => Thinks::Level,
         (None, Wire::Gemini, Thinking::Budget(_)) => Thinks::Budget,
         (None, ..) => Thinks::Effort,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_address_is_told_without_its_password() {
+        for given in ["h:8080", "ftp://h", "http://", "", "/v1", "user:secret@h"] {
+            let choice = Choice {
+                model: "m".to_owned(),
+                base_url: Some(given.to_owned()),
+                ..Choice::default()
+            };
+            let error = endpoint(&choice).err().unwrap().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
     }
 }

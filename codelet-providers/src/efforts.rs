@@ -13,9 +13,9 @@
 //! - DeepSeek: api-docs.deepseek.com/guides/thinking_mode. `low` and `medium` are treated as `high`, `xhigh` as `max`.
 //! - OpenRouter: openrouter.ai/docs/guides/best-practices/reasoning-tokens. It translates for the model's provider.
 
-use crate::body::{Settings, Thinking};
 use crate::catalogue::Thinks;
-use crate::vendor::Wire;
+use crate::settings::{Settings, Thinking};
+use crate::wire::Wire;
 use codelet_agent::effort::{CacheAfter, Effort};
 use codelet_context::tokens::Tokens;
 

@@ -191,7 +191,7 @@ pub(crate) fn reasoned(reason: &str, words: Option<&str>) -> String {
 mod tests {
     use super::*;
     use crate::provider::new;
-    use crate::vendor::Wire;
+    use crate::wire::Wire;
     use codelet_context::message::Part;
     use codelet_testkit::server;
     use codelet_transcript::Maker;

@@ -16,9 +16,8 @@ pub(crate) mod events;
 pub mod google;
 pub(crate) mod names;
 
-use crate::address::{below, given, is_version, wrong};
-use crate::choice::ConnectError;
-use crate::vendor::Wire;
+use crate::address::{below, given, is_version};
+use crate::wire::Wire;
 use rig_reqwest::reqwest::Url;
 use serde_json::{Map, Value};
 
@@ -123,16 +122,19 @@ impl Host {
     }
 
     /// Returns the base URL: as configured, with the common beginning of all paths.
-    pub(crate) fn base(self, text: &str) -> Result<Url, ConnectError> {
+    ///
+    /// # Errors
+    /// If the text is no address of the cloud; the sentence does not repeat it.
+    pub(crate) fn base(self, text: &str) -> Result<Url, String> {
         let (mut url, path) = given(text)?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let whole: Vec<&str> = match (self, path.as_slice()) {
             (Host::Azure, path) if path.contains(&"deployments") => {
-                return Err(wrong(
-                    text,
+                return Err(
                     "it is the address of one deployment in the dated API: use the resource's address, such as \
-                     https://RESOURCE.openai.azure.com, and the deployment's name as the model",
-                ));
+                     https://RESOURCE.openai.azure.com, and the deployment's name as the model"
+                        .to_owned(),
+                );
             }
             (Host::Azure, []) => vec!["openai", "v1"],
             (Host::Azure, [path @ .., "openai"]) => [path, &["openai", "v1"]].concat(),

@@ -3,7 +3,7 @@
 use crate::error_kind::{NoHeaders, Refusal, classify};
 use crate::secret::Secrets;
 use crate::usage::{AnthropicUsage, Inclusive};
-use crate::vendor::Wire;
+use crate::wire::Wire;
 pub use codelet_agent::model::Billed;
 use codelet_agent::model::ModelError;
 use codelet_context::tokens::Tokens;

@@ -1,16 +1,17 @@
 //! A model behind a provider: one request, one response stream, no retries.
 
 use crate::answer;
-use crate::body::Settings;
 use crate::error_kind::{NoHeaders, Refusal, classify};
 use crate::frames::{Frames, Trouble, Whole, anthropic, chat, gemini, responses};
-use crate::network::{Line, Stream, StreamItem};
+
+use crate::line::{Line, Stream, StreamItem};
 use crate::scrubber::{Kept, Scrubber};
 use crate::sent_steps::SentSteps;
+use crate::settings::Settings;
 use crate::stream_end::{Habits, StreamEnds};
 use crate::surrogate_pairs::SurrogatePairs;
 use crate::suspects;
-use crate::vendor::Wire;
+use crate::wire::Wire;
 use bytes::Bytes;
 use codelet_agent::effort::{CacheAfter, Effort};
 use codelet_agent::model::{Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop};
@@ -40,7 +41,7 @@ impl Model for Provider {
     }
 
     fn silence(&self, prompt: Tokens) -> Option<Silence> {
-        let limits = self.line.reading(prompt).limits;
+        let limits = self.line.reading(prompt).connection.limits;
         Some(Silence {
             first: limits.first_byte,
             between: limits.idle,
@@ -90,10 +91,10 @@ impl Model for Provider {
             frames: new(self.settings.wire),
             ready: VecDeque::new(),
             halves: SurrogatePairs::default(),
-            scrubber: Scrubber::new(self.line.key.as_ref()),
+            scrubber: Scrubber::new(self.line.connection.key.as_ref()),
             kept: self.kept.clone(),
             sent: self.sent.clone(),
-            ends: StreamEnds::new(self.habits.clone(), self.line.limits.idle),
+            ends: StreamEnds::new(self.habits.clone(), self.line.connection.limits.idle),
             had_begun: false,
             is_over: false,
         };
@@ -160,11 +161,12 @@ impl Exchange {
             let bytes = body.iter().map(Bytes::len).sum();
             let line = self.line.reading(estimate_bytes(bytes));
             self.line = line.authorized("POST", &body).await?;
-            self.scrubber = Scrubber::new(self.line.key.as_ref());
+            self.scrubber = Scrubber::new(self.line.connection.key.as_ref());
             match self.line.post(body).await {
                 Ok(stream) => self.stream = Some(stream),
                 Err(error) => {
-                    self.line.heed(&error).await;
+                    let key = self.line.connection.key.as_ref();
+                    self.line.auth.heed(&error, key).await;
                     return Err(self.blame(error));
                 }
             }
@@ -200,11 +202,11 @@ impl Exchange {
             // An incomplete frame at the end of a stream that was cut off.
             Err(Trouble::Garbled(_)) if is_last => self.end(None),
             Err(Trouble::Garbled(said)) => Err(ModelError::Garbled {
-                said: self.line.scrub(&said),
+                said: self.line.connection.scrub(&said),
             }),
             Err(Trouble::Failed(reason)) => Err(ModelError::Busy {
                 retry_after: None,
-                said: format!("its answer broke off ({})", self.line.scrub(&reason)),
+                said: format!("its answer broke off ({})", self.line.connection.scrub(&reason)),
             }),
             Err(Trouble::Reported(body)) => {
                 let refusal = Refusal {
@@ -212,7 +214,7 @@ impl Exchange {
                     headers: &NoHeaders,
                     body: &body,
                 };
-                Err(self.blame(classify(&refusal, &self.line.secrets)))
+                Err(self.blame(classify(&refusal, &self.line.connection.secrets)))
             }
         }
     }

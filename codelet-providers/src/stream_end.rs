@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::frames::Frames;
     use crate::provider::new;
-    use crate::vendor::Wire;
+    use crate::wire::Wire;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 

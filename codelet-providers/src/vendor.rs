@@ -1,20 +1,7 @@
 //! Vendors: base URLs, wires and key variables.
 
-use crate::address;
 use crate::host::Host;
-
-/// The format of requests and replies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Wire {
-    /// Anthropic's Messages.
-    Anthropic,
-    /// OpenAI's Responses.
-    Responses,
-    /// OpenAI's Chat Completions, which most others speak too.
-    Chat,
-    /// Gemini's `streamGenerateContent`.
-    Gemini,
-}
+use crate::wire::Wire;
 
 /// A vendor, or a kind of server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,7 +108,7 @@ impl Vendor {
         if let Some(host) = self.host {
             return host.is_at(address);
         }
-        let base = |address| address::base(address, self.wire).ok();
+        let base = |address| self.wire.base(address).ok();
         base(address).is_some_and(|given| Some(given) == base(self.base_url))
     }
 }

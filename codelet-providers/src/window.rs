@@ -1,8 +1,7 @@
 //! The context window of a model, as its server reports it.
 
 use crate::address::below;
-use crate::choice::Loading;
-use crate::network::Line;
+use crate::line::Line;
 use crate::vendor::Vendor;
 use codelet_agent::model::ModelError;
 use codelet_context::tokens::Tokens;
@@ -38,6 +37,19 @@ const NAMES: [&str; 7] = [
 /// The plausible range of a context window, in tokens.
 const SANE: std::ops::RangeInclusive<Tokens> = 256..=100_000_000;
 
+/// A server that is not ready yet, for example because it is still loading its model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loading {
+    /// Its address, without a path.
+    pub server: String,
+    /// Its message.
+    pub said: String,
+    /// The number of attempts.
+    pub asked: u32,
+    /// The maximum remaining wait.
+    pub left: Duration,
+}
+
 /// Asks the server for the context window of a model; `None` if it reports none or does not respond. A server that is
 /// loading is waited for, and `told` is called once a second.
 pub(crate) async fn ask(
@@ -51,7 +63,8 @@ pub(crate) async fn ask(
         "ollama" => base.join("/api/ps").ok()?,
         _ => below(base, &["models"]),
     };
-    let list = Line { url, ..line.clone() };
+    let mut list = line.clone();
+    list.connection.url = url;
     let deadline = Instant::now() + LOADING;
     let mut next_word = Instant::now();
     for asked in 1.. {

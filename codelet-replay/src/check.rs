@@ -12,10 +12,10 @@
 
 use crate::cache::{Cache, Rules};
 use crate::cut;
-use crate::policy::Settings;
 use crate::prompt::Prompt;
 use crate::run::Dollars;
 use crate::session::Session;
+use crate::settings::Settings;
 use codelet_context::message::{Message, Part, Role};
 use codelet_context::price::{self, Lifetime, PriceCard, Rates};
 use codelet_context::tokens::Tokens;

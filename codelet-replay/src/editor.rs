@@ -1,7 +1,7 @@
 //! The edits of a policy between two requests, and the compaction that all policies share.
 
-use crate::policy::Settings;
 use crate::session::Session;
+use crate::settings::Settings;
 use codelet_context::conversation::{Conversation, Due, Report};
 use codelet_context::message::Message;
 use codelet_context::policy::{CompactionConfig, Reason};

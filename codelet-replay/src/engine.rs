@@ -1,8 +1,8 @@
 //! The engine's own presets, run by the engine: it decides, compacts and edits as in a live session.
 
 use crate::editor::{Editor, Moment};
-use crate::policy::Settings;
 use crate::session::Session;
+use crate::settings::Settings;
 use codelet_context::conversation::{Conversation, Due, Report, Signals};
 use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::Message;

@@ -41,6 +41,7 @@ mod reference;
 pub mod report;
 pub mod run;
 pub mod session;
+mod settings;
 mod sketch;
 mod stats;
 pub mod totals;

@@ -1,8 +1,9 @@
 //! Options as callers in other languages pass them: policies and prices by name.
 
 use crate::json;
-use crate::policy::{Policy, Settings};
+use crate::policy::Policy;
 use crate::session::Session;
+use crate::settings::Settings;
 use crate::totals::Played;
 use codelet_context::price;
 use codelet_context::tokens::Tokens;

@@ -2,11 +2,11 @@
 
 use crate::cache::{Cache, Rules};
 use crate::editor::{Editor, Moment, Unedited};
-use crate::policy::{Policy, Settings};
+use crate::policy::Policy;
 use crate::prompt::{Change, Prompt};
-use crate::reference::References;
 use crate::run::{Broken, Cause, Dollars, Edited, Refused, Run, Step};
 use crate::session::Session;
+use crate::settings::Settings;
 use codelet_context::conversation::Report;
 use codelet_context::message::{Message, Part};
 use codelet_context::tokens::Tokens;
@@ -41,7 +41,7 @@ fn play_one<'a>(session: &'a Session, policy: Policy, settings: &Settings, unedi
     let mut editor = policy.editor(session, settings, unedited);
     let mut cache = Cache::new(Rules::of(&settings.card));
     let mut prompt = Prompt::new(session.fixed);
-    let mut memory = Memory::new(&session.references);
+    let mut memory = Memory::new(session);
     let mut steps = Vec::with_capacity(session.requests.len());
     let (mut said, mut now, mut left, mut sent) = (0, 0, 0, 0);
     let times = session.times();
@@ -157,7 +157,7 @@ fn marks(prompt: &Prompt, edge: Option<usize>, common: usize) -> Vec<usize> {
 
 /// The items that the request shows, and content that was read again.
 struct Memory<'a> {
-    references: &'a References,
+    session: &'a Session,
     /// For each item, the number of messages in the prompt that hold it.
     counts: Vec<u32>,
     /// The last request at which a source was read again.
@@ -172,10 +172,10 @@ struct Look {
 }
 
 impl<'a> Memory<'a> {
-    fn new(references: &'a References) -> Self {
+    fn new(session: &'a Session) -> Self {
         Memory {
-            references,
-            counts: vec![0; references.item_count()],
+            session,
+            counts: vec![0; session.references.item_count()],
             fetched: HashMap::new(),
         }
     }
@@ -188,7 +188,7 @@ impl<'a> Memory<'a> {
 
     fn count(&mut self, message: &Arc<Message>, is_come: bool) {
         let counts = &mut self.counts;
-        self.references.for_each(message, |item| {
+        self.session.references.for_each(message, |item| {
             let count = &mut counts[item as usize];
             *count = if is_come { *count + 1 } else { count.saturating_sub(1) };
         });
@@ -198,7 +198,7 @@ impl<'a> Memory<'a> {
     fn look(&mut self, request: usize, prompt: Tokens, settings: &Settings) -> Look {
         let mut look = Look::default();
         let mut again = 0;
-        for reference in &self.references.by_request[request] {
+        for reference in &self.session.references.by_request[request] {
             look.referred += reference.weight;
             if self.counts[reference.item as usize] > 0 {
                 look.shown += reference.weight;
@@ -207,7 +207,9 @@ impl<'a> Memory<'a> {
             let is_there = |&at: &usize| request - at <= STAYS;
             if self.fetched.get(&reference.source).is_none_or(|at| !is_there(at)) {
                 self.fetched.insert(reference.source, request);
-                again += reference.tokens;
+                let (message, part) = reference.source;
+                let source = self.session.messages[message as usize].parts.get(part as usize);
+                again += source.map_or(0, |part| self.session.weigh(part));
             }
         }
         if again > 0 {

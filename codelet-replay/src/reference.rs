@@ -6,11 +6,10 @@
 //! the parameters of a call counts three times, one in text or thinking once.
 
 use crate::names;
-use crate::session::Session;
 use codelet_context::message::{Message, Part, Role};
-use codelet_context::tokens::Tokens;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Items in a larger share of the messages are vocabulary.
@@ -28,8 +27,6 @@ pub struct Reference {
     pub(crate) weight: u32,
     /// The last place where it occurred before: message and part.
     pub(crate) source: (u32, u32),
-    /// The size of that part, in tokens.
-    pub(crate) tokens: Tokens,
 }
 
 /// The references of a conversation, and the messages that hold what they refer to.
@@ -48,11 +45,12 @@ pub struct References {
 type Said = Vec<(u64, u32, bool)>;
 
 impl References {
-    pub(crate) fn of(session: &Session) -> Self {
-        let said: Vec<Said> = session.messages.iter().map(|message| names_of(message)).collect();
+    /// Finds the references of a conversation, given the messages of each reply.
+    pub(crate) fn of(messages: &[Arc<Message>], replies: impl Iterator<Item = Range<usize>>) -> Self {
+        let said: Vec<Said> = messages.iter().map(|message| names_of(message)).collect();
         let mut in_messages: HashMap<u64, u32> = HashMap::new();
         let mut in_system: HashSet<u64> = HashSet::new();
-        for (message, said) in session.messages.iter().zip(&said) {
+        for (message, said) in messages.iter().zip(&said) {
             let distinct: HashSet<u64> = said.iter().map(|&(name, ..)| name).collect();
             if message.role == Role::System {
                 in_system.extend(&distinct);
@@ -61,7 +59,7 @@ impl References {
                 .into_iter()
                 .for_each(|name| *in_messages.entry(name).or_default() += 1);
         }
-        let limit = match session.messages.len() {
+        let limit = match messages.len() {
             count if count < FEW => u32::MAX,
             count => (count as f64 * COMMON) as u32,
         };
@@ -70,14 +68,14 @@ impl References {
         let mut found = References::default();
         let mut last: HashMap<u64, (u32, u32)> = HashMap::new();
         let mut known = 0;
-        for request in &session.requests {
-            for (index, said) in said.iter().enumerate().take(request.reply.start).skip(known) {
+        for reply in replies {
+            for (index, said) in said.iter().enumerate().take(reply.start).skip(known) {
                 last.extend(said.iter().map(|&(name, part, _)| (name, (index as u32, part))));
             }
-            known = request.reply.start;
+            known = reply.start;
             let mut weights: HashMap<u64, u32> = HashMap::new();
             let mut order = Vec::new();
-            for &(name, _, in_call) in said[request.reply.clone()].iter().flatten() {
+            for &(name, _, in_call) in said[reply].iter().flatten() {
                 if !last.contains_key(&name) || is_vocabulary(&name) {
                     continue;
                 }
@@ -91,18 +89,16 @@ impl References {
             let references = order.into_iter().map(|name| {
                 let next = found.numbers.len() as u32;
                 let (message, part) = last[&name];
-                let part_tokens = session.messages[message as usize].parts.get(part as usize);
                 Reference {
                     item: *found.numbers.entry(name).or_insert(next),
                     weight: weights[&name],
                     source: (message, part),
-                    tokens: part_tokens.map_or(0, |part| session.weigh(part)),
                 }
             });
             let references = references.collect();
             found.by_request.push(references);
         }
-        for (index, (message, said)) in session.messages.iter().zip(&said).enumerate() {
+        for (index, (message, said)) in messages.iter().zip(&said).enumerate() {
             found.by_place.insert(Arc::as_ptr(message) as usize, index as u32);
             found.by_message.push(found.numbered(said));
         }

@@ -169,7 +169,8 @@ impl Session {
         }
         self.ignore_false_bills();
         self.calibrate();
-        self.references = References::of(&self);
+        let replies = self.requests.iter().map(|request| request.reply.clone());
+        self.references = References::of(&self.messages, replies);
         self
     }
 

@@ -2,9 +2,10 @@
 
 use crate::check::Check;
 use crate::play::play_all;
-use crate::policy::{Policy, Settings};
+use crate::policy::Policy;
 use crate::run::Sums;
 use crate::session::Session;
+use crate::settings::Settings;
 use crate::sketch::{self, Sketch};
 use crate::stats::{quantile, ratio_interval};
 use std::collections::{BTreeMap, HashMap};

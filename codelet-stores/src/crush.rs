@@ -3,8 +3,7 @@
 //! Source: `internal/db/migrations` and `internal/message` of charmbracelet/crush at 37f36e9, August 2026.
 
 use crate::json::Json;
-use crate::store::{Conversation, Kind};
-use crate::tables::{self, column, each, number, some_text, text};
+use crate::tables::{self, Conversation, Kind, column, each, number, some_text, text};
 use crate::{Session, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 

@@ -5,8 +5,7 @@
 //! and 2026.
 
 use crate::json::Json;
-use crate::store::{Conversation, Kind};
-use crate::tables::{self, column, each, number, some_text, text};
+use crate::tables::{self, Conversation, Kind, column, each, number, some_text, text};
 use crate::{Session, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 

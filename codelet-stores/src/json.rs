@@ -1,7 +1,7 @@
 //! Builds JSON from database cells that hold JSON themselves: the cells are validated and copied, not re-encoded.
 
 use crate::StoreError;
-use crate::store::MAX_BYTES;
+use crate::tables::MAX_BYTES;
 use serde::de::IgnoredAny;
 
 #[derive(Default)]

@@ -6,8 +6,7 @@
 //! content is the same.
 
 use crate::Session;
-use crate::store::{Conversation, Kind};
-use crate::tables::{self, bytes, number, some_text};
+use crate::tables::{self, Conversation, Kind, bytes, number, some_text};
 use rusqlite::{Connection, OptionalExtension};
 
 pub(crate) const KIND: Kind = Kind {

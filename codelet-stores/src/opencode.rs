@@ -5,8 +5,7 @@
 //! 2026.
 
 use crate::json::Json;
-use crate::store::{Conversation, Kind};
-use crate::tables::{self, bytes, column, each, number, some_text, text};
+use crate::tables::{self, Conversation, Kind, bytes, column, each, number, some_text, text};
 use crate::{Session, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;

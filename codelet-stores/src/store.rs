@@ -1,32 +1,13 @@
 //! A database with sessions, open for reading; its tables identify the agent.
 
 use crate::open::{self, Opened};
+use crate::tables::{self, Kind};
 use crate::{Session, StoreError};
-use crate::{crush, goose, kiro, opencode, tables, zed};
+use crate::{crush, goose, kiro, opencode, zed};
 use rusqlite::Connection;
 use rusqlite::ffi::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// The maximum size of one conversation, in bytes.
-pub const MAX_BYTES: usize = 1 << 30;
-/// The maximum number of sessions in one database.
-pub const MAX_SESSIONS: usize = 100_000;
-
-/// An agent's tables, and how they are read.
-pub struct Kind {
-    /// The name of the format that its conversations are returned in.
-    pub agent: &'static str,
-    /// The tables and columns that identify it.
-    pub tables: &'static [(&'static str, &'static [&'static str])],
-    /// Lists its sessions, in any order.
-    pub sessions: fn(&Connection) -> Result<Vec<Session>, StoreError>,
-    /// Reads one conversation; `None` if there is none with this id.
-    pub conversation: fn(&Connection, &str) -> Conversation,
-}
-
-/// The bytes of a conversation, if it exists.
-pub type Conversation = Result<Option<Vec<u8>>, StoreError>;
 
 /// The supported databases. To add one: a module with its `KIND`, and a row here.
 const KINDS: &[&Kind] = &[

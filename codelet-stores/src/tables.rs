@@ -1,10 +1,29 @@
 //! Reads a database: whether tables and columns exist, and its cells as text.
 
-use crate::store::MAX_SESSIONS;
 use crate::{Session, StoreError};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row};
 use std::borrow::Cow;
+
+/// The maximum size of one conversation, in bytes.
+pub const MAX_BYTES: usize = 1 << 30;
+/// The maximum number of sessions in one database.
+const MAX_SESSIONS: usize = 100_000;
+
+/// An agent's tables, and how they are read.
+pub struct Kind {
+    /// The name of the format that its conversations are returned in.
+    pub agent: &'static str,
+    /// The tables and columns that identify it.
+    pub tables: &'static [(&'static str, &'static [&'static str])],
+    /// Lists its sessions, in any order.
+    pub sessions: fn(&Connection) -> Result<Vec<Session>, StoreError>,
+    /// Reads one conversation; `None` if there is none with this id.
+    pub conversation: fn(&Connection, &str) -> Conversation,
+}
+
+/// The bytes of a conversation, if it exists.
+pub type Conversation = Result<Option<Vec<u8>>, StoreError>;
 
 /// Returns whether there is a table with these columns. Views and virtual tables do not count.
 pub(crate) fn has(connection: &Connection, table: &str, columns: &[&str]) -> bool {

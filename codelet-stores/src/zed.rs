@@ -3,8 +3,7 @@
 //!
 //! Source: `crates/agent/src/db.rs` of zed-industries/zed, threads of version 0.3.0 and older ones, 2026.
 
-use crate::store::{Conversation, Kind, MAX_BYTES};
-use crate::tables::{self, bytes, column, number, some_text, text};
+use crate::tables::{self, Conversation, Kind, MAX_BYTES, bytes, column, number, some_text, text};
 use crate::{Session, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use ruzstd::decoding::StreamingDecoder;

@@ -1,9 +1,8 @@
 //! Startup: the terminal is taken, keys are handled and input is queued before the session is ready.
 
 use crate::answers;
-use crate::chat::Left;
 use crate::command::{self, Name, Said};
-use crate::front::{Activity, Front, Wish};
+use crate::front::{Activity, Front, Left, Wish};
 use crate::render::look::Role;
 use codelet_agent::interrupt::Interrupt;
 use std::pin::Pin;

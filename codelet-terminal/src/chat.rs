@@ -10,7 +10,7 @@ use crate::beginning::at_once;
 use crate::command::{self, Name, Said};
 use crate::complete::{self, Arguments};
 use crate::effort;
-use crate::front::{Activity, Front, Standing, Wish};
+use crate::front::{Activity, Front, Left, Standing, Wish};
 use crate::render::figures::{count, dollars};
 use crate::render::look::Role;
 use crate::render::tool::OWN_ID;
@@ -125,17 +125,6 @@ pub enum Missed {
     Refused,
     /// A shell command of the user failed.
     Failed,
-}
-
-/// The way in which a session was left.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Left {
-    /// Its user has left.
-    Left,
-    /// The terminal is gone or a signal arrived: the exit status.
-    Gone(u8),
-    /// The output could not be written, for a reason other than a closed reader.
-    Unwritable(std::io::ErrorKind),
 }
 
 /// A session with its front end.

@@ -1,7 +1,6 @@
 //! The interface between a session and its front end: the user's wishes in one direction, output in the other.
 
 use crate::backlog::Backlog;
-use crate::chat::Left;
 use crate::complete::Arguments;
 use crate::decision::Decision;
 use crate::render::look::Look;
@@ -25,6 +24,17 @@ pub enum Wish {
     Interrupt,
     /// Leave, in this way.
     Leave(Left),
+}
+
+/// The way in which a session was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    /// Its user has left.
+    Left,
+    /// The terminal is gone or a signal arrived: the exit status.
+    Gone(u8),
+    /// The output could not be written, for a reason other than a closed reader.
+    Unwritable(std::io::ErrorKind),
 }
 
 /// The current activity.

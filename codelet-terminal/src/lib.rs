@@ -49,9 +49,10 @@ pub mod screen;
 pub mod signals;
 pub mod tty;
 
-pub use chat::{Attach, Attached, Connect, Export, Left, Lived, Missed, ModelLookup, Reach, ReadFile, shown};
+pub use chat::{Attach, Attached, Connect, Export, Lived, Missed, ModelLookup, Reach, ReadFile, shown};
 pub use earlier::Earlier;
 pub use editor::Past;
+pub use front::Left;
 pub use live::{Edit, Outfit};
 pub use notify::Notify;
 

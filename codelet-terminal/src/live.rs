@@ -4,10 +4,9 @@ pub(crate) mod remote;
 
 use crate::answers;
 use crate::backlog::Backlog;
-use crate::chat::Left;
 use crate::editor::Past;
 use crate::finished::Finished;
-use crate::front::{Activity, Standing, Wish};
+use crate::front::{Activity, Left, Standing, Wish};
 use crate::keys::{self, Key, Keys, PendingKey, Typed};
 use crate::layout;
 use crate::notify::{Attention, Notify};

@@ -1,9 +1,9 @@
 //! The front end without cursor control: lines in, lines out. For pipes, logs, screen readers and dumb terminals.
 
 use crate::answers;
-use crate::chat::{Left, only_looks};
+use crate::chat::only_looks;
 use crate::command::{self, Name, Said};
-use crate::front::{Activity, Front, Standing, Wish};
+use crate::front::{Activity, Front, Left, Standing, Wish};
 use crate::lines::{LONGEST, Lines, ROOM, Read, weight};
 use crate::questions;
 use crate::render::Renderer;

@@ -2,7 +2,7 @@
 //! tree, or a submodule. The `.git` file that leads there was written by whoever created the folder and may name any
 //! place, so it is trusted only if the repository refers back to the tree.
 
-use crate::git::{entries, text};
+use crate::repository::{entries, text};
 use std::path::{Path, PathBuf};
 
 /// Paths outside the workspace that commands may write to in order to commit.

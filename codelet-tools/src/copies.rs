@@ -2,9 +2,10 @@
 
 use crate::diff;
 use crate::files::{self, Standing as Stood};
-use crate::seen::Look;
+use crate::path::Paths;
+use crate::secrets::Secrets;
+use crate::seen::{Look, Seen};
 use crate::text;
-use crate::tool_context::ToolContext;
 use codelet_agent::journal::{Change, ChangedFile, Mark, Restore, Restored, Standing};
 use codelet_text::short::{clip, on_one_line};
 use std::collections::{BTreeMap, HashSet};
@@ -288,6 +289,85 @@ impl Copies {
         }
         done
     }
+
+    /// The files that the tools have changed since this mark and that differ from their version then.
+    fn due(&self, to: Mark) -> Vec<Due> {
+        // Cloned, so that reading the files does not block the records.
+        let net: Vec<(PathBuf, Version, Version)> = {
+            let records = self.records();
+            let net = records.net(to.0, usize::MAX).into_iter();
+            net.map(|(path, (first, last))| (path.to_owned(), first.clone(), last.clone()))
+                .collect()
+        };
+        let due = net.into_iter();
+        due.filter_map(|(path, first, last)| Due::of(&path, (&first, &last)))
+            .collect()
+    }
+
+    /// A preview of restoring files.
+    pub(crate) fn restores(&self, to: Mark, paths: &Paths, secrets: &Secrets) -> Vec<Restore> {
+        let restore = |due: Due| Restore {
+            name: paths.show(&due.path),
+            diff: due.difference(paths, secrets),
+            change: due.change,
+            standing: due.standing,
+        };
+        self.due(to).into_iter().map(restore).collect()
+    }
+
+    /// Restores files.
+    pub(crate) fn restore(&self, to: Mark, overwrite: bool, paths: &Paths, seen: &Seen) -> Vec<Restored> {
+        let _writing = self.writing();
+        let made: Vec<PathBuf> = {
+            let records = self.records();
+            records
+                .changes(to.0, usize::MAX)
+                .filter_map(|entry| entry.made.clone())
+                .collect()
+        };
+        let due = self.due(to);
+        let deleted: Vec<PathBuf> = due
+            .iter()
+            .filter(|due| due.change == Change::Deleted)
+            .map(|due| due.path.clone())
+            .collect();
+        let restored = |due: Due| {
+            let done = match &due.standing {
+                Standing::Lost(why) => Err(why.clone()),
+                Standing::ChangedSince if !overwrite => Err("somebody else has changed it since".to_owned()),
+                _ => due.put_back(self),
+            };
+            if done.is_ok()
+                && let Version::File { look, .. } = due.target
+            {
+                seen.note_restored(&due.path, look);
+            }
+            Restored {
+                name: paths.show(&due.path),
+                change: due.change,
+                done,
+            }
+        };
+        let restored = due.into_iter().map(restored).collect();
+        // Folders created for files are removed if they are empty now.
+        for path in &deleted {
+            made.iter().for_each(|made| files::remove_empty(path, made));
+        }
+        restored
+    }
+
+    /// The files that differ between two marks.
+    pub(crate) fn changed(&self, from: Mark, to: Mark, paths: &Paths) -> Vec<ChangedFile> {
+        let records = self.records();
+        let net = records.net(from.0, to.0).into_iter();
+        let net = net.filter(|(_, (first, last))| !first.is_like(last));
+        net.map(|(path, (first, last))| ChangedFile {
+            name: paths.show(path),
+            change: change(first, last),
+            lines: lines(first, last),
+        })
+        .collect()
+    }
 }
 
 /// A file that is about to be replaced.
@@ -404,6 +484,19 @@ impl Due {
         })
     }
 
+    fn difference(&self, paths: &Paths, secrets: &Secrets) -> String {
+        let (Some(now), Some(target)) = (self.now.version(), self.target.bytes()) else {
+            return String::new();
+        };
+        let now = now.bytes().unwrap_or_default();
+        if [now, target].iter().any(|bytes| text::binary_kind(bytes).is_some()) {
+            return diff::remark("It is not text");
+        }
+        let (now, target) = (text::decode(now).text, text::decode(target).text);
+        let told = diff::unified(&paths.show(&self.path), &now, &target, secrets);
+        secrets.hide(&told).into_owned()
+    }
+
     /// Restores the file.
     fn put_back(&self, copies: &Copies) -> Result<(), String> {
         let before = self.now.version().ok_or("it cannot be read")?;
@@ -436,108 +529,6 @@ impl Due {
             }),
             _ => Err("it cannot be put back".to_owned()),
         }
-    }
-}
-
-impl ToolContext {
-    /// Writes a file and keeps a copy of the old one.
-    ///
-    /// # Errors
-    /// Those of [`files::put`].
-    pub(crate) fn put(&self, path: &Path, bytes: &[u8], old: Option<Old<'_>>) -> Result<(), String> {
-        self.copies.put(path, bytes, old)
-    }
-
-    /// The files that the tools have changed since this mark and that differ from their version then.
-    fn due(&self, to: Mark) -> Vec<Due> {
-        // Cloned, so that reading the files does not block the records.
-        let net: Vec<(PathBuf, Version, Version)> = {
-            let records = self.copies.records();
-            let net = records.net(to.0, usize::MAX).into_iter();
-            net.map(|(path, (first, last))| (path.to_owned(), first.clone(), last.clone()))
-                .collect()
-        };
-        let due = net.into_iter();
-        due.filter_map(|(path, first, last)| Due::of(&path, (&first, &last)))
-            .collect()
-    }
-
-    /// A preview of restoring files.
-    pub(crate) fn restores(&self, to: Mark) -> Vec<Restore> {
-        let restore = |due: Due| Restore {
-            name: self.paths.show(&due.path),
-            diff: self.difference(&due),
-            change: due.change,
-            standing: due.standing,
-        };
-        self.due(to).into_iter().map(restore).collect()
-    }
-
-    fn difference(&self, due: &Due) -> String {
-        let (Some(now), Some(target)) = (due.now.version(), due.target.bytes()) else {
-            return String::new();
-        };
-        let now = now.bytes().unwrap_or_default();
-        if [now, target].iter().any(|bytes| text::binary_kind(bytes).is_some()) {
-            return diff::remark("It is not text");
-        }
-        let (now, target) = (text::decode(now).text, text::decode(target).text);
-        let told = diff::unified(&self.paths.show(&due.path), &now, &target, &self.secrets());
-        self.secrets().hide(&told).into_owned()
-    }
-
-    /// Restores files.
-    pub(crate) fn restore(&self, to: Mark, overwrite: bool) -> Vec<Restored> {
-        let _writing = self.copies.writing();
-        let made: Vec<PathBuf> = {
-            let records = self.copies.records();
-            records
-                .changes(to.0, usize::MAX)
-                .filter_map(|entry| entry.made.clone())
-                .collect()
-        };
-        let due = self.due(to);
-        let deleted: Vec<PathBuf> = due
-            .iter()
-            .filter(|due| due.change == Change::Deleted)
-            .map(|due| due.path.clone())
-            .collect();
-        let restored = |due: Due| {
-            let done = match &due.standing {
-                Standing::Lost(why) => Err(why.clone()),
-                Standing::ChangedSince if !overwrite => Err("somebody else has changed it since".to_owned()),
-                _ => due.put_back(&self.copies),
-            };
-            if done.is_ok()
-                && let Version::File { look, .. } = due.target
-            {
-                self.seen.note_restored(&due.path, look);
-            }
-            Restored {
-                name: self.paths.show(&due.path),
-                change: due.change,
-                done,
-            }
-        };
-        let restored = due.into_iter().map(restored).collect();
-        // Folders created for files are removed if they are empty now.
-        for path in &deleted {
-            made.iter().for_each(|made| files::remove_empty(path, made));
-        }
-        restored
-    }
-
-    /// The files that differ between two marks.
-    pub(crate) fn changed(&self, from: Mark, to: Mark) -> Vec<ChangedFile> {
-        let records = self.copies.records();
-        let net = records.net(from.0, to.0).into_iter();
-        let net = net.filter(|(_, (first, last))| !first.is_like(last));
-        net.map(|(path, (first, last))| ChangedFile {
-            name: self.paths.show(path),
-            change: change(first, last),
-            lines: lines(first, last),
-        })
-        .collect()
     }
 }
 

@@ -181,7 +181,7 @@ fn edit(context: &ToolContext, path: &Path, asked: &EditRequest) -> Result<Strin
         standing: &whole.standing,
         bytes: Some(&whole.bytes),
     };
-    context.put(path, &done.bytes, Some(replaced))?;
+    context.copies.put(path, &done.bytes, Some(replaced))?;
     if is_known {
         context.seen.note(path, Look::at(&done.bytes));
     }

@@ -5,8 +5,9 @@ mod uncommitted;
 
 use crate::Reach;
 use crate::files;
-use crate::git::{self, Answer, Git, Repository};
+use crate::git::{Answer, Git};
 use crate::ignored::Ignored;
+use crate::repository::{Repository, is_gits};
 use crate::secrets::SecretSource;
 use crate::text;
 use codelet_agent::commit::{Committable, Made};
@@ -81,7 +82,7 @@ impl Surroundings for World {
 
     fn is_gits(&self, path: &Path) -> bool {
         // Working trees may be inside a bare repository's folder; otherwise all their files would be hidden.
-        git::is_gits(path) && !git::is_gits(&self.root.join("AGENTS.md"))
+        is_gits(path) && !is_gits(&self.root.join("AGENTS.md"))
     }
 
     fn is_ignored(&self, folder: &Path) -> bool {
@@ -275,7 +276,7 @@ impl World {
 
 /// The root of the repository that a folder belongs to.
 pub fn root(directory: &Path) -> Option<PathBuf> {
-    crate::git::root(directory)
+    crate::repository::root(directory)
 }
 
 /// Formats the branch and changed files from the output of `git status --porcelain=v1 --branch -z`.

@@ -8,28 +8,22 @@
 //! where it can write nothing and has no network access.
 
 use crate::committed::Committed;
-use crate::files;
-use crate::gitlinks;
-use crate::obeyed::Obeyed;
-use crate::process::{self, End, Program};
+use crate::process::{self, End};
+use crate::repository::{POINTER, Repository, entries, text};
 use crate::sandbox::Sandbox;
 use crate::scratch::Scratch;
+use crate::spawn::Program;
 use crate::tool_context::{ToolContext, program_folders};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, PipeReader, Read};
+use std::io::{self, PipeReader};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes of a git output that are read.
 const ANSWER: usize = 256 * 1024;
-/// Longest file that points to another one, in bytes.
-const POINTER: u64 = 8192;
-/// Limits on the entries examined in one of git's folders, on the folders searched for submodules, and on the settings
-/// that are copied.
-pub(crate) const ENTRIES: usize = 1024;
-const FOLDERS: usize = 1024;
+/// The maximum number of settings that are copied.
 const VALUES: usize = 64;
 /// Repository settings that are copied if their values are harmless: the comparison of files, and the upstreams of
 /// branches.
@@ -48,85 +42,7 @@ const DATA: [&str; 7] = [
     "info/sparse-checkout",
 ];
 
-/// The file that leads from a git folder to the one with its settings and hooks, which git uses even if the first has
-/// some too.
-pub(crate) const COMMON: &str = "commondir";
-
-/// The root of the repository that contains a folder.
-pub(crate) fn root(directory: &Path) -> Option<PathBuf> {
-    directory
-        .ancestors()
-        .find(|folder| folder.join(".git").symlink_metadata().is_ok())
-        .map(Path::to_owned)
-}
-
-/// Returns whether a resolved path is git's own: a file or folder named `.git` or anything below it, or in a folder
-/// that git would take for a repository by its contents, with or without this path.
-pub(crate) fn is_gits(path: &Path) -> bool {
-    // Some file systems ignore case.
-    let is_named = |name: &OsStr| name.eq_ignore_ascii_case(".git");
-    let is_repository = |folder: &Path| {
-        // Otherwise a repository could be assembled file by file, starting with its settings.
-        let own = path.strip_prefix(folder).ok().and_then(|below| below.iter().next());
-        let is_own = |name: &str| own.is_some_and(|own| own.eq_ignore_ascii_case(name));
-        let has = |name: &str| is_own(name) || folder.join(name).symlink_metadata().is_ok();
-        let is_begun = (is_own("HEAD") || is_own("commondir")) && has("config");
-        // The target of another folder's `commondir` needs no `HEAD`.
-        is_begun || has("HEAD") && has("commondir") || has("objects") && has("refs")
-    };
-    path.iter().any(is_named) || path.ancestors().skip(1).any(is_repository)
-}
-
-/// A repository on disk.
-pub(crate) struct Repository {
-    root: PathBuf,
-    /// The folder of this working tree: `HEAD`, the index.
-    own: PathBuf,
-    /// The folder shared by all working trees.
-    common: PathBuf,
-}
-
 impl Repository {
-    /// Finds the repository that a folder belongs to.
-    pub(crate) fn of(directory: &Path) -> Option<Repository> {
-        let root = root(directory)?;
-        let dot = root.join(".git");
-        let own = match dot.is_dir() {
-            true => dot,
-            false => root.join(text(&dot)?.strip_prefix("gitdir:")?.trim()),
-        };
-        let common = text(&own.join(COMMON)).map_or_else(
-            || own.clone(),
-            |common| {
-                let led = own.join(common.trim());
-                // Resolved, as it is shown to people.
-                led.canonicalize().unwrap_or(led)
-            },
-        );
-        Some(Repository { root, own, common })
-    }
-
-    /// The root of its working tree.
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// The folder shared by all its working trees.
-    pub(crate) fn common(&self) -> &Path {
-        &self.common
-    }
-
-    /// Returns whether this working tree's own folder contains this name.
-    pub(crate) fn has_of_its_own(&self, name: &str) -> bool {
-        self.own.join(name).symlink_metadata().is_ok()
-    }
-
-    /// The file with this repository's uncommitted ignore patterns.
-    pub(crate) fn excludes(&self) -> Option<PathBuf> {
-        // The repository may be reached through a link; the file itself may not.
-        Some(self.common.join("info").canonicalize().ok()?.join("exclude"))
-    }
-
     /// Returns whether its contents may be shown: it is in its working tree, or it refers back to that tree. Files that
     /// come with a folder may name any place, and so another repository of the user.
     pub(crate) fn is_of_its_tree(&self) -> bool {
@@ -148,76 +64,6 @@ impl Repository {
             .chain([self.own.join("index"), self.own.join("HEAD")])
             .filter_map(|path| real(&path));
         (is_within || !Committed::of(&root, None).writable.is_empty()) && data.all(|path| holds(&path))
-    }
-
-    /// The branch in `HEAD`, or the commit if there is none; `None` if `HEAD` does not say.
-    pub(crate) fn branch(&self) -> Option<String> {
-        let head = text(&self.own.join("HEAD"))?;
-        let head = head.trim();
-        match head.strip_prefix("ref:") {
-            // With reftable, `HEAD` is in a table; the file only satisfies older versions of git.
-            Some(name) if name.trim() == "refs/heads/.invalid" => None,
-            Some(name) => Some(name.trim().trim_start_matches("refs/heads/").to_owned()),
-            None => (head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit()))
-                .then(|| format!("HEAD (no branch) at {}", &head[..12])),
-        }
-    }
-
-    /// Records the files that make git start programs: settings and hooks, including those of submodules and other
-    /// working trees.
-    pub(crate) fn note_obeyed(&self, obeyed: &mut Obeyed) {
-        obeyed.note_repository(&self.own);
-        obeyed.note_repository(&self.common);
-        obeyed.note(self.own.join(COMMON));
-        let mut waiting = vec![self.own.join("modules"), self.common.join("modules")];
-        waiting.extend(obeyed.note_trees(&self.common));
-        let mut count = 0;
-        // A submodule's name, and so its folder, may have several components.
-        while let Some(folder) = waiting.pop() {
-            let inner = if folder.join("HEAD").symlink_metadata().is_ok() {
-                obeyed.note_repository(&folder);
-                obeyed.note_submodule(&folder);
-                let trees = obeyed.note_trees(&folder);
-                [vec![folder.join("modules")], trees].concat()
-            } else {
-                obeyed.within(&folder, |path| path.is_dir())
-            };
-            count += inner.len();
-            if count > FOLDERS {
-                // Recording the folder reports at least that there are now too many.
-                obeyed.note(folder);
-                break;
-            }
-            waiting.extend(inner);
-        }
-        let pointer = self.root.join(".git");
-        if !pointer.is_dir() {
-            obeyed.note(pointer);
-        }
-        self.note_inner(obeyed);
-    }
-
-    /// Records the same for submodules whose repository is inside their tree, and for their submodules: git enters each
-    /// of them on any status of the whole repository.
-    fn note_inner(&self, obeyed: &mut Obeyed) {
-        let mut waiting = vec![(self.root.clone(), self.own.clone())];
-        let mut count = 0;
-        while let Some((root, own)) = waiting.pop() {
-            for tree in gitlinks::of(&own.join("index")).map(|path| root.join(path)) {
-                let inner = tree.join(".git");
-                if !inner.is_dir() {
-                    continue;
-                }
-                count += 1;
-                if count > FOLDERS {
-                    // Recording the tree reports at least that there are now too many.
-                    return obeyed.note(root);
-                }
-                obeyed.note_repository(&inner);
-                obeyed.note(inner.join(COMMON));
-                waiting.push((tree, inner));
-            }
-        }
     }
 }
 
@@ -502,87 +348,11 @@ fn values(answer: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Reads a small file of git.
-pub(crate) fn text(path: &Path) -> Option<String> {
-    let (file, _) = files::open(&path.canonicalize().ok()?).ok()?;
-    let mut text = String::new();
-    file.take(POINTER).read_to_string(&mut text).ok()?;
-    Some(text)
-}
-
-/// Lists a folder, up to [`ENTRIES`] entries.
-pub(crate) fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    entries.take(ENTRIES).filter_map(|entry| Some(entry.ok()?.path()))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-
-    #[test]
-    fn what_is_gits_own_is_known_by_its_name_and_by_what_is_in_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let base = folder.path().canonicalize().unwrap();
-        for name in [
-            ".git/config",
-            ".git",
-            "sub/.GIT/hooks/pre-commit",
-            ".git/worktrees/x/config.worktree",
-        ] {
-            assert!(is_gits(&base.join(name)), "{name}");
-        }
-        for name in [".gitignore", ".github/x.yml", "a.git/config", "HEAD", "config"] {
-            assert!(!is_gits(&base.join(name)), "{name}");
-        }
-        std::fs::create_dir_all(base.join("bare/objects")).unwrap();
-        std::fs::write(base.join("bare/HEAD"), "").unwrap();
-        assert!(!is_gits(&base.join("bare/config")));
-        std::fs::create_dir_all(base.join("bare/refs")).unwrap();
-        assert!(is_gits(&base.join("bare/config")) && is_gits(&base.join("bare/hooks/update")));
-        // The target of a `commondir`.
-        for inner in ["common/objects", "common/refs"] {
-            std::fs::create_dir_all(base.join(inner)).unwrap();
-        }
-        assert!(is_gits(&base.join("common/config")) && is_gits(&base.join("common/hooks/update")));
-    }
-
-    #[test]
-    fn no_order_of_files_puts_a_repository_together() {
-        fn orders(names: &[&'static str]) -> Vec<Vec<&'static str>> {
-            if names.is_empty() {
-                return vec![Vec::new()];
-            }
-            let with = |first: &'static str| {
-                let others: Vec<_> = names.iter().copied().filter(|name| *name != first).collect();
-                orders(&others)
-                    .into_iter()
-                    .map(move |order| [vec![first], order].concat())
-            };
-            names.iter().flat_map(|first| with(first)).collect()
-        }
-        for names in [
-            ["HEAD", "config", "objects/a", "refs/a"].as_slice(),
-            &["HEAD", "config", "commondir"],
-        ] {
-            for order in orders(names) {
-                let folder = tempfile::tempdir().unwrap();
-                let base = folder.path().canonicalize().unwrap();
-                let is_refused = order.iter().any(|name| {
-                    let path = base.join(name);
-                    if is_gits(&path) {
-                        return true;
-                    }
-                    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-                    std::fs::write(path, "").unwrap();
-                    false
-                });
-                assert!(is_refused, "{order:?}");
-            }
-        }
-    }
 
     #[test]
     fn no_git_of_the_repository_itself_is_started() {
@@ -673,25 +443,6 @@ mod tests {
             std::fs::write(&file, "[core]\n\tautocrlf = input\n").unwrap();
             assert_eq!(taken(environment), ["input"], "{}", file.display());
             std::fs::remove_file(file).unwrap();
-        }
-    }
-
-    #[test]
-    fn a_head_that_says_anything_else_is_no_branch() {
-        let folder = tempfile::tempdir().unwrap();
-        let git = folder.path().join(".git");
-        std::fs::create_dir(&git).unwrap();
-        let branch = |head: &str| {
-            std::fs::write(git.join("HEAD"), head).unwrap();
-            Repository::of(folder.path()).unwrap().branch()
-        };
-        assert_eq!(branch("ref: refs/heads/a/b\n").as_deref(), Some("a/b"));
-        assert_eq!(
-            branch(&"0a".repeat(20)).as_deref(),
-            Some("HEAD (no branch) at 0a0a0a0a0a0a")
-        );
-        for head in ["", "ä", "zzz", "0a0a", "ref: refs/heads/.invalid\n"] {
-            assert_eq!(branch(head), None, "{head}");
         }
     }
 }

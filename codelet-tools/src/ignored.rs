@@ -5,7 +5,7 @@
 //! are reported.
 
 use crate::files;
-use crate::git;
+use crate::repository::{self, Repository};
 use codelet_text::short::counted;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -47,7 +47,7 @@ impl Ignored {
             patterns_left: MOST_PATTERNS,
             unheeded: Unheeded::default(),
         };
-        let repository = git::root(place);
+        let repository = repository::root(place);
         let above: Vec<&Path> = place.ancestors().skip(1).collect();
         for folder in above.into_iter().rev() {
             let is_in_repository = repository.as_ref().is_none_or(|root| folder.starts_with(root));
@@ -67,7 +67,7 @@ impl Ignored {
         let kinds = [
             of(".ignore", &|| Some(folder.join(".ignore"))),
             of(".gitignore", &|| Some(folder.join(".gitignore"))),
-            of(".git", &|| git::Repository::of(folder)?.excludes()),
+            of(".git", &|| Repository::of(folder)?.excludes()),
         ];
         if kinds.iter().any(|kind| !kind.is_empty()) {
             let folder = folder.to_owned();

@@ -62,6 +62,7 @@ mod reaper;
 mod recall;
 mod removed;
 mod replace;
+mod repository;
 mod run_blocking;
 pub mod sandbox;
 pub mod scratch;
@@ -255,17 +256,21 @@ impl journal::Journal for Reach {
     }
 
     fn changed(&self, from: journal::Mark, to: journal::Mark) -> Vec<journal::ChangedFile> {
-        self.0.changed(from, to)
+        self.0.copies.changed(from, to, &self.0.paths)
     }
 
     fn restores(&self, to: journal::Mark) -> BoxFuture<'static, Vec<journal::Restore>> {
         let context = Arc::clone(&self.0);
-        Box::pin(run_blocking::blocking(move || context.restores(to)))
+        Box::pin(run_blocking::blocking(move || {
+            context.copies.restores(to, &context.paths, &context.secrets())
+        }))
     }
 
     fn restore(&self, to: journal::Mark, overwrite: bool) -> BoxFuture<'static, Vec<journal::Restored>> {
         let context = Arc::clone(&self.0);
-        Box::pin(run_blocking::blocking(move || context.restore(to, overwrite)))
+        Box::pin(run_blocking::blocking(move || {
+            context.copies.restore(to, overwrite, &context.paths, &context.seen)
+        }))
     }
 
     fn forget_looks(&self) {

@@ -2,7 +2,8 @@
 
 use crate::committed;
 use crate::files::{self, Stamp};
-use crate::git::{COMMON, ENTRIES, Repository, entries, text};
+use crate::gitlinks;
+use crate::repository::{COMMON, ENTRIES, Repository, entries, text};
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
 use std::collections::BTreeMap;
@@ -11,6 +12,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+
+/// The maximum number of folders searched for submodules.
+const FOLDERS: usize = 1024;
 
 /// A snapshot of obeyed files: each file, and its target if it is a link.
 #[derive(Default)]
@@ -32,7 +36,7 @@ impl Obeyed {
         let mut obeyed = Obeyed::default();
         obeyed.note_orders(root);
         if let Some(repository) = Repository::of(root) {
-            repository.note_obeyed(&mut obeyed);
+            obeyed.note_git(&repository);
         }
         obeyed
     }
@@ -52,8 +56,65 @@ impl Obeyed {
             .collect()
     }
 
+    /// Records the files of a repository that make git start programs: settings and hooks, including those of submodules and other
+    /// working trees.
+    fn note_git(&mut self, repository: &Repository) {
+        self.note_repository(&repository.own);
+        self.note_repository(&repository.common);
+        self.note(repository.own.join(COMMON));
+        let mut waiting = vec![repository.own.join("modules"), repository.common.join("modules")];
+        waiting.extend(self.note_trees(&repository.common));
+        let mut count = 0;
+        // A submodule's name, and so its folder, may have several components.
+        while let Some(folder) = waiting.pop() {
+            let inner = if folder.join("HEAD").symlink_metadata().is_ok() {
+                self.note_repository(&folder);
+                self.note_submodule(&folder);
+                let trees = self.note_trees(&folder);
+                [vec![folder.join("modules")], trees].concat()
+            } else {
+                self.within(&folder, |path| path.is_dir())
+            };
+            count += inner.len();
+            if count > FOLDERS {
+                // Recording the folder reports at least that there are now too many.
+                self.note(folder);
+                break;
+            }
+            waiting.extend(inner);
+        }
+        let pointer = repository.root.join(".git");
+        if !pointer.is_dir() {
+            self.note(pointer);
+        }
+        self.note_inner(repository);
+    }
+
+    /// Records the same for submodules whose repository is inside their tree, and for their submodules: git enters each
+    /// of them on any status of the whole repository.
+    fn note_inner(&mut self, repository: &Repository) {
+        let mut waiting = vec![(repository.root.clone(), repository.own.clone())];
+        let mut count = 0;
+        while let Some((root, own)) = waiting.pop() {
+            for tree in gitlinks::of(&own.join("index")).map(|path| root.join(path)) {
+                let inner = tree.join(".git");
+                if !inner.is_dir() {
+                    continue;
+                }
+                count += 1;
+                if count > FOLDERS {
+                    // Recording the tree reports at least that there are now too many.
+                    return self.note(root);
+                }
+                self.note_repository(&inner);
+                self.note(inner.join(COMMON));
+                waiting.push((tree, inner));
+            }
+        }
+    }
+
     /// Records the files in a repository's folder that git obeys.
-    pub(crate) fn note_repository(&mut self, folder: &Path) {
+    fn note_repository(&mut self, folder: &Path) {
         self.note(folder.join("config"));
         self.note(folder.join("config.worktree"));
         // A rebase or cherry-pick in progress does not matter; one that will run a program does.
@@ -74,7 +135,7 @@ impl Obeyed {
 
     /// Records the files that lead from a submodule's tree to its repository, and from there to its settings. Git
     /// follows them on any status of the whole repository.
-    pub(crate) fn note_submodule(&mut self, folder: &Path) {
+    fn note_submodule(&mut self, folder: &Path) {
         self.note(folder.join(COMMON));
         let dot = committed::tree_of(folder).map(|tree| tree.join(".git"));
         // A `.git` folder in the tree is a repository by itself.
@@ -84,7 +145,7 @@ impl Obeyed {
     }
 
     /// Records the files of a repository's further working trees; returns the folders where their submodules may be.
-    pub(crate) fn note_trees(&mut self, common: &Path) -> Vec<PathBuf> {
+    fn note_trees(&mut self, common: &Path) -> Vec<PathBuf> {
         let trees = self.within(&common.join("worktrees"), |path| path.is_dir());
         for tree in &trees {
             self.note_repository(tree);
@@ -98,7 +159,7 @@ impl Obeyed {
     }
 
     /// Records the state of a path, if it exists.
-    pub(crate) fn note(&mut self, path: PathBuf) {
+    fn note(&mut self, path: PathBuf) {
         if let Ok(metadata) = path.symlink_metadata() {
             // A folder changes with each file added to it.
             let target = path.metadata().ok().filter(|target| !target.is_dir());
@@ -112,7 +173,7 @@ impl Obeyed {
     }
 
     /// Lists a folder. If it has too many entries, records the folder itself: files could be hidden in it.
-    pub(crate) fn within(&mut self, folder: &Path, is_meant: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    fn within(&mut self, folder: &Path, is_meant: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
         let mut count = 0;
         let all = entries(folder).inspect(|_| count += 1);
         let meant = all.filter(|path| is_meant(path)).collect();

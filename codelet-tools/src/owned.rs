@@ -2,8 +2,8 @@
 //! contains the user's home, the files there that shells and other programs obey.
 
 use crate::committed::Committed;
-use crate::git;
 use crate::path::{self, pieces};
+use crate::repository::{entries, is_gits};
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
 use std::collections::{HashSet, VecDeque};
@@ -143,7 +143,7 @@ impl Owned {
     }
 
     fn by_name(&self, path: &Path) -> Option<Owner> {
-        if git::is_gits(path) {
+        if is_gits(path) {
             Some(Owner::Git)
         } else if self.settings.iter().any(|settings| path.starts_with(settings)) {
             Some(Owner::Codelet)
@@ -159,10 +159,10 @@ impl Owned {
         let below = |path: &Path| path::below(self.roots(), path).to_string_lossy().into_owned();
         orders::obeys(&below(path)).or_else(|| {
             // Links deeper down are not searched.
-            let top: Vec<PathBuf> = self.roots().flat_map(|root| git::entries(root)).collect();
+            let top: Vec<PathBuf> = self.roots().flat_map(|root| entries(root)).collect();
             let is_dotted = |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
             let folders = top.iter().filter(is_dotted).filter(|path| !path.is_symlink());
-            let within = folders.flat_map(|folder| git::entries(folder));
+            let within = folders.flat_map(|folder| entries(folder));
             let mut links = top.iter().cloned().chain(within).filter(|path| path.is_symlink());
             links.find_map(|link| {
                 let owner = orders::obeys(&below(&link))?;
@@ -268,11 +268,11 @@ pub(crate) fn on_the_way(path: &Path) -> Vec<PathBuf> {
 /// The targets of a home's dot files, and of the links in its folders where programs look for settings.
 pub(crate) fn dotted_targets(home: &Path) -> Vec<PathBuf> {
     let is_dotted = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
-    let dotted: Vec<PathBuf> = git::entries(home).filter(is_dotted).collect();
+    let dotted: Vec<PathBuf> = entries(home).filter(is_dotted).collect();
     let within = [".config", ".ssh", ".gnupg"].map(|name| home.join(name));
     let links = dotted
         .into_iter()
-        .chain(within.iter().flat_map(|folder| git::entries(folder)));
+        .chain(within.iter().flat_map(|folder| entries(folder)));
     links
         .filter(|path| path.is_symlink())
         .flat_map(|link| on_the_way(&link))

@@ -4,13 +4,11 @@
 use crate::process_tree::{Adoption, MARK, Member, ProcessTree};
 use crate::reaper;
 use crate::sandbox::{Sandbox, Sandboxing, hand_on_nothing};
-use crate::spawn::Start;
+use crate::spawn::{Program, Start, Unstarted};
 use crate::starter;
-use command_fds::FdMapping;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-use std::ffi::OsString;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
@@ -29,40 +27,6 @@ const AFTERWARDS: Duration = Duration::from_millis(300);
 /// Grace period between SIGTERM and SIGKILL after a timeout, and after the user interrupts.
 const PATIENCE: Duration = Duration::from_secs(2);
 const IMPATIENCE: Duration = Duration::from_millis(25);
-
-/// A program to run.
-pub(crate) struct Program {
-    pub program: OsString,
-    pub arguments: Vec<OsString>,
-    pub directory: PathBuf,
-    /// A descriptor of that folder, if it must not be another one that has taken its name.
-    pub held: Option<OwnedFd>,
-    /// The whole environment.
-    pub environment: Vec<(OsString, OsString)>,
-    /// Its stdin; empty if `None`.
-    pub input: Option<OwnedFd>,
-    /// Its stderr; the same pipe as stdout if `None`.
-    pub errors: Option<OwnedFd>,
-    /// Descriptors that it gets besides the standard streams. It gets no others.
-    pub handed: Vec<FdMapping>,
-    pub sandbox: Option<Sandbox>,
-    pub timeout: Duration,
-}
-
-/// Reasons why a program was not started.
-#[derive(Debug)]
-pub(crate) enum Unstarted {
-    /// The sandbox in which it was to run cannot be set up; says what is missing.
-    NoSandbox(String),
-    /// The system refused.
-    Refused(io::Error),
-}
-
-impl From<io::Error> for Unstarted {
-    fn from(error: io::Error) -> Self {
-        Unstarted::Refused(error)
-    }
-}
 
 /// The way a program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,7 +75,9 @@ pub(crate) fn run(
     let flags = fcntl_getfl(&output).map_err(io::Error::from)? | OFlags::NONBLOCK;
     fcntl_setfl(&output, flags).map_err(io::Error::from)?;
     let deadline = began + program.timeout;
-    let (family, sandboxing) = ProcessTree::begin(&mark, || start(program, mark.clone(), ours))?;
+    let (family, sandboxing) = ProcessTree::begin(&mark, || {
+        start(program, mark.clone(), ours).inspect(|(leader, _)| reaper::mark(*leader))
+    })?;
     let pid = family.leader;
     let mut buffer = vec![0; PIECE];
     let mut is_open = true;
@@ -142,7 +108,7 @@ pub(crate) fn run(
     let status = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG)
         .ok()
         .flatten();
-    let left = family.left();
+    let left = reaper::left(&family);
     let end = end.unwrap_or_else(|| {
         let status = status.as_ref();
         let killed = status.and_then(|status| status.terminating_signal()).map(End::Killed);

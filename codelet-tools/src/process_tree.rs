@@ -4,9 +4,8 @@
 //! the *thread* that started a program ends, which here happens at once (the [sandbox](crate::sandbox) applies to a
 //! thread), and the program's own children do not inherit it.
 
-use crate::process::Unstarted;
-use crate::reaper;
 use crate::sandbox::Sandboxing;
+use crate::spawn::Unstarted;
 use rustix::process::{Pid, Signal};
 #[cfg(not(target_os = "linux"))]
 use std::path::PathBuf;
@@ -103,20 +102,10 @@ impl ProcessTree {
         // Locked during the start: `end_all` either finds the command or comes before it.
         let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
         let (leader, sandboxing) = start()?;
-        reaper::mark(leader);
         let family = Arc::new(ProcessTree::of(leader, mark));
         live.retain(|family| family.strong_count() > 0);
         live.push(Arc::downgrade(&family));
         Ok((family, sandboxing))
-    }
-
-    /// Returns the remaining processes after the leader has been waited for, and reaps those that have ended.
-    pub(crate) fn left(&self) -> Vec<Member> {
-        if self.is_gone() {
-            return Vec::new();
-        }
-        reaper::bury();
-        self.members()
     }
 
     /// Sends a signal to all members. Returns how many it found besides the leader's group.
@@ -172,7 +161,7 @@ impl ProcessTree {
     }
 
     /// Checking the group is cheap, so there is no shortcut.
-    fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         false
     }
 
@@ -243,7 +232,7 @@ mod linux {
         /// Returns whether certainly no member is left, which is cheaper than listing them (that reads every process of
         /// the machine). While this process is a subreaper, a process that loses its parent becomes its child, so every
         /// remaining member is a child started since, or descends from one.
-        pub(super) fn is_gone(&self) -> bool {
+        pub(crate) fn is_gone(&self) -> bool {
             if !matches!(process::child_subreaper(), Ok(Some(_))) {
                 return false;
             }
@@ -389,7 +378,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::process::{FinishedProcess, Program, run};
+    use crate::process::{FinishedProcess, run};
+    use crate::spawn::Program;
     use std::process::Command;
     use std::time::Instant;
 

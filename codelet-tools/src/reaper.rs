@@ -3,11 +3,23 @@
 //!
 //! Children that this process started directly (a server, an editor) are waited for by their owner and not touched.
 
+use crate::process_tree::{Member, ProcessTree};
 #[cfg(not(target_os = "linux"))]
 use rustix::process::Pid;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{bury, look, mark};
+use linux::bury;
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{look, mark};
+
+/// Returns the remaining processes of a command after its leader has been waited for, and reaps those that have ended.
+pub(crate) fn left(family: &ProcessTree) -> Vec<Member> {
+    if family.is_gone() {
+        return Vec::new();
+    }
+    bury();
+    family.members()
+}
 
 /// This system has no adoption.
 #[cfg(not(target_os = "linux"))]
@@ -17,7 +29,7 @@ pub(crate) fn mark(_leader: Pid) {}
 pub(crate) fn look() {}
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn bury() {}
+fn bury() {}
 
 #[cfg(target_os = "linux")]
 mod linux {

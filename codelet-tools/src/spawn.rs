@@ -4,9 +4,48 @@
 //! of the two writes are copied first. So programs are started with `posix_spawn` where a thread can have its own
 //! working directory, which `posix_spawn` has no other way to set.
 
-use crate::process::Program;
+use crate::sandbox::Sandbox;
+use command_fds::FdMapping;
 use rustix::process::Pid;
+use std::ffi::OsString;
 use std::io::{self, PipeWriter};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A program to run.
+pub(crate) struct Program {
+    pub program: OsString,
+    pub arguments: Vec<OsString>,
+    pub directory: PathBuf,
+    /// A descriptor of that folder, if it must not be another one that has taken its name.
+    pub held: Option<OwnedFd>,
+    /// The whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Its stdin; empty if `None`.
+    pub input: Option<OwnedFd>,
+    /// Its stderr; the same pipe as stdout if `None`.
+    pub errors: Option<OwnedFd>,
+    /// Descriptors that it gets besides the standard streams. It gets no others.
+    pub handed: Vec<FdMapping>,
+    pub sandbox: Option<Sandbox>,
+    pub timeout: Duration,
+}
+
+/// Reasons why a program was not started.
+#[derive(Debug)]
+pub(crate) enum Unstarted {
+    /// The sandbox in which it was to run cannot be set up; says what is missing.
+    NoSandbox(String),
+    /// The system refused.
+    Refused(io::Error),
+}
+
+impl From<io::Error> for Unstarted {
+    fn from(error: io::Error) -> Self {
+        Unstarted::Refused(error)
+    }
+}
 
 /// A program that is about to be started by the thread that created this.
 pub(crate) struct Start {
@@ -75,8 +114,7 @@ impl Start {
 
 #[cfg(target_os = "linux")]
 mod without_copy {
-    use super::Start;
-    use crate::process::Program;
+    use super::{Program, Start};
     use nix::sched::{CloneFlags, unshare};
     use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
     use nix::sys::signal::{SigSet, Signal};

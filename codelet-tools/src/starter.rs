@@ -6,9 +6,8 @@
 //! command first creates that of the next one, which thereby has the filter and the privileges of its kind of sandbox,
 //! and none of this command's file rules.
 
-use crate::process::Unstarted;
 use crate::sandbox::Calls;
-use crate::spawn;
+use crate::spawn::{self, Unstarted};
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
@@ -111,8 +110,9 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
     use super::*;
-    use crate::process::{self, Program};
+    use crate::process;
     use crate::sandbox::{Sandbox, Sandboxing};
+    use crate::spawn::Program;
     use std::path::Path;
     use std::time::Duration;
 

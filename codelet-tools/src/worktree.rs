@@ -5,9 +5,10 @@
 //! write only to the repository and that folder.
 
 use crate::Options;
-use crate::git::{Git, Repository};
+use crate::git::Git;
 use crate::process::End;
 use crate::real_git::RealGit;
+use crate::repository::Repository;
 use crate::sandbox::Sandbox;
 use crate::tool_context::ToolContext;
 use codelet_agent::permission::Permission;

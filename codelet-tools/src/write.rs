@@ -117,7 +117,7 @@ fn write(context: &ToolContext, Place { path, .. }: &Place, content: &str) -> Re
     let shown = context.paths.show(path);
     let lines = counted(count_lines(content.as_bytes()), "line");
     if path.symlink_metadata().is_err() {
-        context.put(path, content.as_bytes(), None)?;
+        context.copies.put(path, content.as_bytes(), None)?;
         context.seen.note(path, Look::at(content.as_bytes()));
         return Ok(format!("Created {shown} ({lines})"));
     }
@@ -160,7 +160,7 @@ fn write(context: &ToolContext, Place { path, .. }: &Place, content: &str) -> Re
         standing: &standing,
         bytes: old.as_deref(),
     };
-    context.put(path, &new, Some(replaced))?;
+    context.copies.put(path, &new, Some(replaced))?;
     context.seen.note(path, Look::at(&new));
     let before = match &old {
         Some(old) => format!(

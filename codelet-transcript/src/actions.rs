@@ -116,7 +116,7 @@ impl Does {
             Does::Whole(kind) => on(ActionKind::Change, parameters).changing(kind),
             Does::Editor => edit(parameters),
             Does::Command => run(parameters)
-                .or_else(|| program::action(parameter(parameters, "input")?.as_str()?))
+                .or_else(|| of_program(parameter(parameters, "input")?.as_str()?))
                 .unwrap_or_else(|| of(ActionKind::Command)),
             Does::Search => of(ActionKind::Search),
             Does::Todo => of(ActionKind::Todo),
@@ -360,5 +360,29 @@ fn line_of(words: &[Value]) -> Option<String> {
     match words.as_slice() {
         [_, "-c" | "-lc", line] if matches!(shell, "bash" | "sh" | "zsh" | "dash") => Some((*line).to_owned()),
         words => Some(words.iter().map(|word| shell::word(word)).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+/// Returns the action of a program, from the calls that can be read in it; `None` if there are none.
+fn of_program(program: &str) -> Option<Action> {
+    let actions: Vec<Action> = program::calls(program)
+        .iter()
+        .map(|(tool, parameters)| action(tool, parameters))
+        .collect();
+    let lines = actions.iter().filter_map(|action| action.command.as_deref());
+    let lines: Vec<&str> = lines.collect();
+    let changed = || actions.iter().flat_map(|action| action.changed().iter().cloned());
+    if !lines.is_empty() {
+        let mut all = Action::command(&lines.join("\n"));
+        all.paths = changed().collect();
+        return Some(all);
+    }
+    match actions.iter().any(|action| action.kind == ActionKind::Change) {
+        true => Some(Action {
+            kind: ActionKind::Change,
+            paths: changed().collect(),
+            ..Action::default()
+        }),
+        false => actions.into_iter().find(|action| action.kind != ActionKind::Other),
     }
 }

@@ -6,7 +6,8 @@ use crate::extra::{Fields, is_usual, kept, kept_in, mark_apart, text_with, think
 use crate::format::Format;
 use crate::node::Node;
 use crate::request;
-use crate::source::{Misfit, Step};
+use crate::skim::Step;
+use crate::source::Misfit;
 use crate::{arguments, attachment, objects, origin, success};
 use codelet_context::message::{Extra, Image, Message, Nature, Opaque, Origin, Part, Role, Text, ToolResult};
 use serde_json::{Map, Value};

@@ -5,7 +5,8 @@ use crate::anthropic;
 use crate::document::Document;
 use crate::error::ReadError;
 use crate::format::Format;
-use crate::source::{Misfit, Source, Step};
+use crate::skim::Step;
+use crate::source::{Misfit, Source};
 use codelet_context::message::{Extra, Message, Origin, Part};
 use serde_json::{Map, Value};
 

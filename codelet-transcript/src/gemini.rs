@@ -12,7 +12,8 @@ use crate::extra::{
 use crate::format::Format;
 use crate::node::Node;
 use crate::request;
-use crate::source::{Misfit, Step};
+use crate::skim::Step;
+use crate::source::Misfit;
 use crate::{arguments, attachment};
 use codelet_context::exchange::Calls;
 use codelet_context::message::{Image, Message, Part, Role, Text, ToolCall, ToolResult};

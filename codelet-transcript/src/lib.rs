@@ -97,6 +97,7 @@ mod openai;
 mod opencode;
 mod opencode2;
 mod openhands;
+mod opening;
 pub mod origin;
 mod otel;
 mod pi;

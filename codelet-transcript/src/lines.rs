@@ -107,7 +107,7 @@ impl<'a> Lines<'a> {
     fn given(&mut self, entry: Entry) -> Entry {
         self.has_entry = true;
         self.problem = None;
-        self.notes.given(&entry);
+        self.notes.given(&entry.fields, entry.bytes);
         entry
     }
 

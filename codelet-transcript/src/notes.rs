@@ -1,8 +1,8 @@
 //! Collects anomalies in the entries of a recording, and the share of the content that was understood.
 
 use crate::Warning;
-use crate::lines::Entry;
 use crate::share::{self, Share};
+use crate::take::Fields;
 
 #[derive(Default)]
 pub(crate) struct Notes {
@@ -21,12 +21,12 @@ impl Notes {
         }
     }
 
-    /// Records the entry that is being read.
-    pub(crate) fn given(&mut self, entry: &Entry) {
-        self.newest = entry.bytes;
-        self.speaks = share::speaks(&entry.fields);
+    /// Records the entry that is being read, and its length.
+    pub(crate) fn given(&mut self, fields: &Fields, bytes: usize) {
+        self.newest = bytes;
+        self.speaks = share::speaks(fields);
         if self.speaks {
-            self.share.all += entry.bytes;
+            self.share.all += bytes;
         }
     }
 

@@ -4,15 +4,22 @@
 //! of the result, as for the response object of a Gemini function; the JSON around them is kept and written back around
 //! them, byte for byte. An object that cannot be restored exactly stays plain text.
 
-use crate::extra::{kept, marked};
-use crate::gemini::answer;
+use crate::extra::{is_note, kept, marked, text_with};
 use crate::node::Node;
 use crate::skim::Skim;
 use crate::source;
-use codelet_context::message::{Origin, Part, ToolResult};
+use codelet_context::message::{Extra, Origin, Part, Text, ToolResult};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::fmt::Write;
+
+/// On a text: its field; for the JSON of the other fields, the first of them.
+const FIELD: &str = "codelet.field";
+/// On a text: it is the JSON of the fields that are not separate texts.
+const OTHERS: &str = "codelet.others";
+
+/// Fields that hold a tool's text, most likely first.
+pub(crate) const TEXTS: [&str; 7] = ["output", "result", "error", "content", "llmContent", "stdout", "text"];
 
 /// On a result: the JSON before, between and after its texts, and whether they escape all non-ASCII characters.
 const FRAME: &str = "codelet.frame";
@@ -55,11 +62,11 @@ pub(crate) fn take_apart(result: &mut ToolResult, object: &Map<String, Value>, i
     }
     let texts = names.iter().zip(texts());
     let mut output: Vec<Part> = texts
-        .map(|(name, text)| Part::Text(answer::of_field(text.to_owned(), name)))
+        .map(|(name, text)| Part::Text(of_field(text.to_owned(), name)))
         .collect();
-    let mut others = object.clone();
-    others.retain(|name, _| !names.contains(name));
-    output.extend(answer::others_text(&answer::others(&others)).map(Part::Text));
+    let mut rest = object.clone();
+    rest.retain(|name, _| !names.contains(name));
+    output.extend(others_text(&others(&rest)).map(Part::Text));
     result.output = output;
     result.extra = marked(std::mem::take(&mut result.extra), FRAME, frame);
 }
@@ -68,7 +75,7 @@ pub(crate) fn take_apart(result: &mut ToolResult, object: &Map<String, Value>, i
 fn frame(raw: &str, object: &Map<String, Value>) -> Option<(Value, Vec<String>)> {
     let fields = Skim::new(raw.as_bytes()).members();
     let literals = fields.filter_map(|(name, value)| Some((name, object.get(name)?.as_str()?, value.string()?)));
-    let taken: Vec<(&str, &str, &str)> = literals.filter(|(name, text, _)| answer::is_text(name, text)).collect();
+    let taken: Vec<(&str, &str, &str)> = literals.filter(|(name, text, _)| is_text(name, text)).collect();
     let mut seen = HashSet::new();
     // Of duplicate fields, only one is read.
     if taken.is_empty() || !taken.iter().all(|(name, ..)| seen.insert(*name)) {
@@ -119,15 +126,15 @@ pub(crate) fn whole(result: &ToolResult) -> Option<String> {
     let list = |name: &str| Some(frame.get(name)?.as_array()?.iter().filter_map(Value::as_str));
     let (mut pieces, names) = (list("pieces")?, list("names")?);
     let says_more = result.error.as_ref().is_some_and(|error| !error.is_blank());
-    let is_field = |part: &Part| matches!(part, Part::Text(text) if answer::field(text).is_some());
+    let is_field = |part: &Part| matches!(part, Part::Text(text) if field(text).is_some());
     if says_more || !result.output.iter().all(is_field) {
         return None;
     }
     // Fields that are not separate texts are part of the frame.
-    let mut texts = result.texts().filter(|text| !answer::is_others(text));
+    let mut texts = result.texts().filter(|text| !is_others(text));
     let mut out = String::from(pieces.next()?);
     for name in names {
-        let text = texts.next().filter(|text| answer::field(text) == Some(name))?;
+        let text = texts.next().filter(|text| field(text) == Some(name))?;
         out.push_str(&escaped(text.body.as_str(), escapes));
         out.push_str(pieces.next()?);
     }
@@ -146,4 +153,47 @@ pub(crate) fn node<'a>(result: &ToolResult, block: &'static str) -> Option<Node<
         true => whole,
         false => Node::List(vec![Node::Object(vec![("type", Node::str(block)), ("text", whole)])]),
     })
+}
+
+/// Returns the fields that are not separate texts as one text; `None` if there are none.
+pub(crate) fn others_text(others: &Map<String, Value>) -> Option<Text> {
+    let name = others.keys().next()?;
+    let json = serde_json::to_string(others).expect("every key is a string");
+    let text = of_field(json, name);
+    Some(Text {
+        extra: marked(text.extra.clone(), OTHERS, true),
+        ..text
+    })
+}
+
+/// Returns whether a text was made by [`others_text`].
+pub(crate) fn is_others(text: &Text) -> bool {
+    text.extra.get(OTHERS).is_some()
+}
+
+/// Returns whether a field is text that stands on its own: a one-line name or number needs its field name.
+pub(crate) fn is_text(name: &str, text: &str) -> bool {
+    !text.trim().is_empty() && (TEXTS.contains(&name) || name == "stderr" || text.contains('\n'))
+}
+
+/// Returns the non-empty fields that were not taken.
+pub(crate) fn others(fields: &Map<String, Value>) -> Map<String, Value> {
+    let says = |value: &Value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    let fields = fields.iter().filter(|(name, value)| !is_note(name) && says(value));
+    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+pub(crate) fn of_field(text: String, name: &str) -> Text {
+    text_with(text, marked(Extra::default(), FIELD, name))
+}
+
+/// Returns the field that a text comes from.
+pub(crate) fn field(text: &Text) -> Option<&str> {
+    text.extra.get(FIELD)?.as_str()
 }

@@ -8,7 +8,8 @@ use crate::extra::{
 use crate::format::Format;
 use crate::node::Node;
 use crate::request;
-use crate::source::{Misfit, Step};
+use crate::skim::Step;
+use crate::source::Misfit;
 use crate::{arguments, attachment, objects};
 use codelet_context::message::{Extra, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value};

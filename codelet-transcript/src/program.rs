@@ -4,7 +4,7 @@
 
 use crate::source;
 use codelet_context::exchange::Calls;
-use codelet_context::message::{Action, ActionKind, Message, Part, ToolResult};
+use codelet_context::message::{Action, Message, Part, ToolResult};
 use literal::{Cursor, Scope};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -18,35 +18,11 @@ const WAITS: &str = "wait";
 /// The prefix with which a program calls tools.
 const TOOLS: &str = "tools.";
 
-/// Returns the action of a program, from the calls that can be read in it; `None` if there are none.
-pub(crate) fn action(program: &str) -> Option<Action> {
-    if !program.contains(TOOLS) {
-        return None;
-    }
-    let actions: Vec<Action> = calls(program)
-        .iter()
-        .map(|(tool, parameters)| crate::actions::action(tool, parameters))
-        .collect();
-    let lines = actions.iter().filter_map(|action| action.command.as_deref());
-    let lines: Vec<&str> = lines.collect();
-    let changed = || actions.iter().flat_map(|action| action.changed().iter().cloned());
-    if !lines.is_empty() {
-        let mut all = Action::command(&lines.join("\n"));
-        all.paths = changed().collect();
-        return Some(all);
-    }
-    match actions.iter().any(|action| action.kind == ActionKind::Change) {
-        true => Some(Action {
-            kind: ActionKind::Change,
-            paths: changed().collect(),
-            ..Action::default()
-        }),
-        false => actions.into_iter().find(|action| action.kind != ActionKind::Other),
-    }
-}
-
 /// Returns the tool calls in a program, with the parameters that can be read.
-fn calls(program: &str) -> Vec<(String, Map<String, Value>)> {
+pub(crate) fn calls(program: &str) -> Vec<(String, Map<String, Value>)> {
+    if !program.contains(TOOLS) {
+        return Vec::new();
+    }
     let mut scope = Scope::default();
     let mut cursor = Cursor::new(program);
     let mut found = Vec::new();
@@ -153,12 +129,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::actions::action;
     use crate::{Format, read};
     use serde_json::json;
 
     #[track_caller]
     fn check(program: &str, command: Option<&str>, paths: &[&str]) {
-        let action = action(program).unwrap_or_default();
+        let input = Map::from_iter([("input".to_owned(), Value::from(program))]);
+        let action = action(RUNS, &input);
         let changed: Vec<&str> = action.changed().iter().map(|path| &**path).collect();
         assert_eq!(
             (action.command.as_deref(), changed.as_slice()),

@@ -1,7 +1,14 @@
 //! Scans JSON without parsing it into values: which keys there are, where a value begins. Never recurses, never fails;
 //! in broken JSON it finds less.
 
-use crate::source::Step;
+/// One step of the path to a place within a document.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// Into an object.
+    Key(&'static str),
+    /// Into a list.
+    Index(usize),
+}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Skim<'a> {

@@ -2,19 +2,10 @@
 
 use crate::document::Warning;
 use crate::error::ReadError;
-use crate::skim::Skim;
+use crate::skim::{Skim, Step};
 use codelet_text::json::{has_more_values, replace_halves};
 use serde_json::Value;
 use std::borrow::Cow;
-
-/// One step of the path to a place within a document.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
-    /// Into an object.
-    Key(&'static str),
-    /// Into a list.
-    Index(usize),
-}
 
 /// A value that does not fit the format at its place.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use self::called::called;
 use crate::actions::action;
 use crate::extra::marked;
 use crate::harness::is_block;
-use crate::observations::Opening;
+use crate::opening::Opening;
 use codelet_context::body::Body;
 use codelet_context::message::{Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use serde_json::{Map, Value};
@@ -38,6 +38,20 @@ pub(crate) fn start(text: &str) -> Option<usize> {
     let labelled = || text.lines().rfind(|line| line.starts_with(ACTION));
     let line = fenced(text).or_else(|| tagged(text)).or_else(labelled)?;
     Some(line.as_ptr() as usize - text.as_ptr() as usize)
+}
+
+/// Returns whether a reply without calls holds one action in text, and nothing else that would be run.
+pub(crate) fn is_action(message: &Message) -> bool {
+    message.calls().next().is_none() && start(&words(message)).is_some()
+}
+
+/// The texts of a message, each on lines of its own.
+pub(crate) fn words(message: &Message) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.body.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the line that opens the only fenced block, if it can be run.

@@ -11,7 +11,8 @@
 //! prompt.
 
 use crate::harness::{complains, is_block, is_event, is_fragment, is_frame, is_interruption, is_opening};
-use crate::{observations, text_tool_calls};
+use crate::observations::{self, inject, own_texts, texts};
+use crate::text_tool_calls::{self, is_action, words};
 use codelet_context::compact::{Frame, frame};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 
@@ -140,17 +141,6 @@ fn mark_endings(messages: &mut [Message]) -> bool {
     found
 }
 
-fn texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
-    message.parts.iter_mut().filter_map(|part| match part {
-        Part::Text(text) => Some(text),
-        _ => None,
-    })
-}
-
-pub(crate) fn own_texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
-    texts(message).filter(|text| text.origin == Origin::Own)
-}
-
 fn mark_blocks(messages: &mut [Message]) {
     let is_known = |text: &str| is_block(text) || is_fragment(text);
     let is_it = |part: &Part| matches!(part, Part::Text(text) if is_known(text.body.as_str()));
@@ -219,10 +209,6 @@ fn is_acknowledgement(message: &Message) -> bool {
         && !is_action(message)
 }
 
-pub(crate) fn inject(text: &mut Text) {
-    text.origin = Origin::Injected;
-}
-
 /// Marks complaints of harnesses about replies that they cannot parse.
 fn mark_complaints(messages: &mut [Message]) {
     let says = |part: &Part| matches!(part, Part::Text(text) if !text.body.as_str().trim().is_empty());
@@ -242,17 +228,4 @@ fn mark_each(messages: &mut [Message], is_it: impl Fn(&str) -> bool) {
         .flat_map(own_texts)
         .filter(|text| is_it(text.body.as_str()))
         .for_each(inject);
-}
-
-/// Returns whether a reply without calls holds one action in text, and nothing else that would be run.
-pub(crate) fn is_action(message: &Message) -> bool {
-    message.calls().next().is_none() && text_tool_calls::start(&words(message)).is_some()
-}
-
-fn words(message: &Message) -> String {
-    let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.body.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }

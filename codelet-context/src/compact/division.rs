@@ -1,8 +1,8 @@
 //! The division of a budget if the usual shares do not work: if standing texts exceed their share, or if no model has
 //! seen the newest prompt yet.
 
+use super::Work;
 use super::room::{self, share};
-use super::{Work, told};
 use crate::compact::draft::{self, Draft, PartClass};
 use crate::message::Role;
 use crate::message::tokens::Tokens;
@@ -157,7 +157,7 @@ impl Demand<'_> {
         let others = self.drafts.iter().filter(|draft| !draft.is_answered);
         let prompts = draft::weights(others, PartClass::Prompts);
         let prompt_cap = room::prompt_cap(prompts.clone(), budget);
-        let told = share(budget, told::SUMMARY_SHARE).max(self.work.listed());
+        let told = share(budget, room::SUMMARY_SHARE).max(self.work.listed());
         Rest {
             system: self.system(),
             answered: self.answered(),

@@ -1,6 +1,5 @@
 //! Fits the kept messages into their part of the budget.
 
-use super::division::Division;
 use crate::compact::draft::{self, Draft, PartClass};
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, PART_TOKENS, Tokens};
@@ -38,6 +37,8 @@ pub const STANDING_SHARE: f64 = 0.5;
 pub const FILES_SHARE: f64 = 0.3;
 /// The share of a budget that prompts, except the one being answered, may take before the huge ones are shortened.
 pub const PROMPTS_SHARE: f64 = 0.17;
+/// The minimum share of a budget for the summary, before kept content gives way.
+pub const SUMMARY_SHARE: f64 = 0.05;
 /// A prompt with fewer tokens, or less than the budget divided by `HUGE_PART`, is not huge: it is folded if not even
 /// prompts fit.
 const HUGE_PROMPT: Tokens = 500;
@@ -144,16 +145,14 @@ pub struct Limits {
     pub is_seen: bool,
     /// The share of the budget for the parameters of all calls.
     pub calls: f64,
+    /// The maximum weight of each standing text, if not its share.
+    pub standing: Option<Tokens>,
+    /// The room for all images and files of the user, if not their share.
+    pub files: Option<Tokens>,
 }
 
-/// Shortens parts that exceed their share of the budget. `division` overrides the usual shares.
-pub fn shorten(
-    drafts: &mut [Draft],
-    budget: Tokens,
-    limits: Limits,
-    division: Option<Division>,
-    archive: &mut Archive,
-) {
+/// Shortens parts that exceed their share of the budget.
+pub fn shorten(drafts: &mut [Draft], budget: Tokens, limits: Limits, archive: &mut Archive) {
     Reach::Earlier.shorten_outputs(drafts, limits.output, archive);
     match limits.is_seen {
         true => Reach::Free.shorten_outputs(drafts, limits.last, archive),
@@ -166,12 +165,11 @@ pub fn shorten(
     };
     fairly(drafts, PartClass::Calls, limits.calls, archive);
     fairly(drafts, PartClass::Answers, ANSWERS_SHARE, archive);
-    match division {
-        Some(division) => Reach::Free.shorten(drafts, PartClass::Standing, division.standing, archive),
+    match limits.standing {
+        Some(cap) => Reach::Free.shorten(drafts, PartClass::Standing, cap, archive),
         None => fairly(drafts, PartClass::Standing, STANDING_SHARE, archive),
     }
-    let files = division.and_then(|division| division.files);
-    files_give_way(drafts, files.unwrap_or(share(budget, FILES_SHARE)), archive);
+    files_give_way(drafts, limits.files.unwrap_or(share(budget, FILES_SHARE)), archive);
     let others = drafts.iter().filter(|draft| !draft.is_answered);
     let cap = prompt_cap(draft::weights(others, PartClass::Prompts), budget);
     Reach::Free.shorten(drafts, PartClass::Prompts, cap, archive);

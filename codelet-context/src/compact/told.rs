@@ -18,8 +18,6 @@ use crate::text::hash::{self, QuickMap};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// The minimum share of a budget for the summary, before kept content gives way.
-pub(super) const SUMMARY_SHARE: f64 = 0.05;
 /// Half this many bytes are too few for a summary next to folded prompts.
 const LEAST: usize = 480;
 /// Without a budget, the summary gets this share of the summarised content, and at most this many bytes.
@@ -281,7 +279,7 @@ impl<'a> Work<'a> {
     /// The tokens of the summary and the ending if prompts must be folded: the to-do list and the pins, and the usual
     /// share of a budget if that is large enough for a summary.
     pub(super) fn told_beside_prompts(&self, drafts: &[Draft], budget: Tokens) -> Tokens {
-        let summary = room::share(budget, SUMMARY_SHARE);
+        let summary = room::share(budget, room::SUMMARY_SHARE);
         let least = tokens::estimate_bytes(LEAST) / 2;
         let told = self
             .listed()
@@ -304,7 +302,7 @@ impl<'a> Work<'a> {
     /// The minimum tokens of the summary before kept content gives way: more if there are notes.
     pub(super) fn least_summary(&self, budget: Tokens) -> Tokens {
         let notes = tokens::estimate_bytes(self.notes_bytes());
-        room::share(budget, SUMMARY_SHARE).max(notes.min(budget / 4))
+        room::share(budget, room::SUMMARY_SHARE).max(notes.min(budget / 4))
     }
 
     /// The bytes that a summary needs for its notes, which get at most half of it.

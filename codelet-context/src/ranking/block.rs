@@ -2,6 +2,8 @@
 
 use super::cut;
 use super::kind::{self, CallKind};
+use super::look::Looks;
+use super::word::Lists;
 use crate::message::harness;
 use crate::message::{ActionKind, BlockText, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use crate::text::body::Body;
@@ -58,6 +60,28 @@ pub(crate) struct Block {
     pub text: Body,
     /// Its segments.
     pub segments: Range<u32>,
+}
+
+/// A sentence or a line of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// The byte range in the text of the block.
+    pub start: u32,
+    pub end: u32,
+    /// The end of its words in the list of all words; they begin at the end of those of the previous segment.
+    pub words: u32,
+    /// The bytes of its quoted form; 0 if it is never quoted.
+    pub bytes: u16,
+    /// Its appearance, and the lists that contain its words.
+    pub looks: Looks,
+    pub lists: Lists,
+    /// True if it continues the line of the previous segment.
+    pub joined: bool,
+    /// The share of common words, and the density of code characters.
+    pub prose: f32,
+    pub codeness: f32,
+    /// The score from features of its block alone, with the built-in weights.
+    pub score: f32,
 }
 
 /// A text of a message, before it is cut into segments.

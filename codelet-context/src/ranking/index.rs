@@ -1,6 +1,6 @@
 //! Properties of the blocks and segments of a history that are known as soon as they are appended.
 
-use super::block::{self, Block, Speaker};
+use super::block::{self, Block, Segment, Speaker};
 use super::cut::{self, Piece};
 use super::features;
 use super::kind::{self, CallKind};
@@ -8,7 +8,7 @@ use super::labels;
 use super::line;
 use super::look::{self, Looks, Signs, bit};
 use super::weights::{Score, Weights};
-use super::word::{COMMON, Lists, Words};
+use super::word::{COMMON, Words, make_room};
 use crate::evidence::check;
 use crate::message::exchange::Calls;
 use crate::message::refusal;
@@ -34,28 +34,6 @@ const CODE: usize = 400;
 /// all is mere framing and not quoted.
 const FRAMING_OUTPUTS: u32 = 8;
 const FRAMING_SHARE: u32 = 8;
-
-/// A sentence or a line of a block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
-    /// The byte range in the text of the block.
-    pub start: u32,
-    pub end: u32,
-    /// The end of its words in the list of all words; they begin at the end of those of the previous segment.
-    pub words: u32,
-    /// The bytes of its quoted form; 0 if it is never quoted.
-    pub bytes: u16,
-    /// Its appearance, and the lists that contain its words.
-    pub looks: Looks,
-    pub lists: Lists,
-    /// True if it continues the line of the previous segment.
-    pub joined: bool,
-    /// The share of common words, and the density of code characters.
-    pub prose: f32,
-    pub codeness: f32,
-    /// The score from features of its block alone, with the built-in weights.
-    pub score: f32,
-}
 
 /// A word in a segment: its number and flags for this occurrence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -449,14 +427,6 @@ impl RankingIndex {
     pub fn words_before(&self, segment: u32) -> usize {
         let before = segment.checked_sub(1);
         before.map_or(0, |before| self.segments[before as usize].words as usize)
-    }
-}
-
-/// Reserves space for this many more elements, and at least an eighth of the current length. The default growth doubles
-/// a full list, and these lists make up most of the memory kept for a conversation.
-pub(super) fn make_room<T>(list: &mut Vec<T>, more: usize) {
-    if list.capacity() - list.len() < more {
-        list.reserve_exact(more.max(list.len() / 8));
     }
 }
 

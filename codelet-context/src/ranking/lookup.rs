@@ -1,7 +1,7 @@
 //! What the index tells of blocks and segments.
 
-use super::block::Speaker;
-use super::index::{RankingIndex, Segment};
+use super::block::{Segment, Speaker};
+use super::index::RankingIndex;
 use super::line;
 use super::look::{self, Looks, Signs, bit};
 use super::quoting;

@@ -4,12 +4,13 @@
 //! bytes. The first two only fall as more is selected, so a segment that still leads after its gain is recomputed is
 //! the best one (lazy greedy, Minoux 1978, "Accelerated greedy algorithms for maximizing submodular set functions").
 
-use super::features::{self, Whole};
+use super::features;
 use super::focus::Focus;
 use super::index::{RankingIndex, Word};
 use super::look::bit;
 use super::queue::{self, Queue, Waiting};
 use super::weights::{self, Score, Weights};
+use super::whole::Whole;
 use crate::text::hash::{self, ByHash};
 use std::sync::LazyLock;
 

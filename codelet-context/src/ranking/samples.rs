@@ -1,7 +1,8 @@
 //! The segments of a history as training samples.
 
-use super::features::{self, FEATURES, Sink, Whole};
+use super::features::{self, FEATURES, Sink};
 use super::index::RankingIndex;
+use super::whole::Whole;
 
 /// A segment with its features.
 #[derive(Clone, Debug)]

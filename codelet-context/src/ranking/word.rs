@@ -1,6 +1,5 @@
 //! The words of a history, numbered, with the word lists that contain them.
 
-use super::index::make_room;
 use super::look::Signs;
 use crate::text::hash::{self, ByHash};
 use hashbrown::hash_table::{Entry, HashTable};
@@ -204,6 +203,14 @@ fn alphabetic_end(text: &str, from: usize) -> usize {
 /// Returns whether a character belongs to a script without spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Reserves space for this many more elements, and at least an eighth of the current length. The default growth doubles
+/// a full list, and the lists of a history make up most of the memory kept for a conversation.
+pub(super) fn make_room<T>(list: &mut Vec<T>, more: usize) {
+    if list.capacity() - list.len() < more {
+        list.reserve_exact(more.max(list.len() / 8));
+    }
 }
 
 #[cfg(test)]

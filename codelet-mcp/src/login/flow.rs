@@ -3,7 +3,7 @@
 use super::callback::Callback;
 use super::courier::LoginClient;
 use super::{Login, is_given, needed};
-use crate::http;
+use crate::address::{address, trusting};
 use crate::text::{Secrets, one_line};
 use crate::{Options, Reach, Server};
 use codelet_agent::interrupt::Interrupt;
@@ -58,8 +58,8 @@ pub async fn log_in(
         .logins
         .as_ref()
         .ok_or("there is no folder to save the login in")?;
-    let address = http::address(url).map_err(|trouble| trouble.to_string())?;
-    let network = http::trusting(&options.network, authorities).map_err(|trouble| trouble.to_string())?;
+    let address = address(url).map_err(|trouble| trouble.to_string())?;
+    let network = trusting(&options.network, authorities).map_err(|trouble| trouble.to_string())?;
     let courier = LoginClient::new(network, &address);
     if let Some(why) = courier.refusal(&address) {
         return Err(format!("{why}: a token would be sent unencrypted"));

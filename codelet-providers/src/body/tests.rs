@@ -1,4 +1,6 @@
 use super::*;
+use crate::cache_control::Lifetime;
+use crate::settings::ModelId;
 use codelet_context::message::{Image, ToolCall, ToolResult};
 use proptest::prelude::*;
 

@@ -4,7 +4,7 @@
 //! Formats of the files and of the exchange: google.aip.dev/auth/4110 to 4113, and
 //! developers.google.com/identity/protocols/oauth2/service-account (November 2026).
 
-use crate::network::{Answer, Line};
+use crate::network::{Answer, Connection};
 use crate::secret::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -235,16 +235,16 @@ fn signed(
 /// A cache for the access token, shared by all requests and renewed before it expires.
 pub(crate) struct AccessTokens {
     credentials: GoogleCredentials,
-    line: Line,
+    connection: Connection,
     kept: Mutex<Option<(Secret, Instant)>>,
 }
 
 impl AccessTokens {
-    /// Creates the cache; the first token is requested on demand. `line` leads to the credentials' token server.
-    pub(crate) fn new(credentials: GoogleCredentials, line: Line) -> Self {
+    /// Creates the cache; the first token is requested on demand. `connection` leads to the credentials' token server.
+    pub(crate) fn new(credentials: GoogleCredentials, connection: Connection) -> Self {
         AccessTokens {
             credentials,
-            line,
+            connection,
             kept: Mutex::default(),
         }
     }
@@ -267,7 +267,7 @@ impl AccessTokens {
         }
         let form = self.credentials.form(SystemTime::now());
         let form = form.map_err(|said| ModelError::Credentials { said })?;
-        let (token, lasts) = self.read(self.line.form(form).await?)?;
+        let (token, lasts) = self.read(self.connection.form(form).await?)?;
         if let Some(told) = &self.credentials.told {
             told(&token);
         }
@@ -299,7 +299,7 @@ impl AccessTokens {
         let said = text("error_description")
             .or(text("error"))
             .unwrap_or("no reason was given");
-        let mut said = self.line.scrub(said);
+        let mut said = self.connection.scrub(said);
         said = codelet_text::short::clip(&said, 300).into_owned();
         let status = answer.status;
         Err(match status {

@@ -4,7 +4,7 @@
 //! conversation. Here the name also determines the maker, even of unlisted models, which decides the wire and the
 //! content of requests.
 
-use crate::vendor::Wire;
+use crate::wire::Wire;
 
 /// Makers as prefixes of Bedrock's names, and the vendors that sell the same models directly.
 const MAKERS: &[(&str, &str)] = &[

@@ -1,11 +1,12 @@
 //! The report of a running session: what was sent and billed, request by request, with the engine's own ledger.
 
 use super::played::{LARGEST, LARGEST_FILED, ages, course};
-use super::{Course, Edit, Report};
-use crate::policy::{Policy, Settings};
+use super::{Course, Earlier, Edit, Report};
+use crate::policy::Policy;
 use crate::prompt::Prompt;
 use crate::run::{Broken, Cause, Dollars, Edited, Run, Step};
 use crate::session::Session;
+use crate::settings::Settings;
 use codelet_context::breaks::{self, Break};
 use codelet_context::conversation::Conversation;
 use codelet_context::inspect::{self, Inspection};
@@ -35,15 +36,6 @@ struct Sent {
     step: Step,
     /// Its reply is not part of the conversation.
     is_beside: bool,
-}
-
-/// Usage billed before a session's conversation was cleared.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Earlier {
-    /// Requests.
-    pub requests: u64,
-    /// Their cost, in US dollars.
-    pub dollars: f64,
 }
 
 /// The title, model and prices of a live session.

@@ -11,32 +11,25 @@ mod course;
 mod csv;
 pub(crate) mod html;
 mod live;
+mod page;
 mod played;
 mod policies;
 mod summary;
 mod table;
 mod words;
 
-pub use live::{Earlier, Live, Told};
+pub use live::{Live, Told};
+pub use page::page;
 pub use played::played;
 
 use crate::check::Check;
-use crate::policy::{Policy, Settings};
+use crate::policy::Policy;
 use crate::run::Run;
+use crate::settings::Settings;
 use crate::totals::Total;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use codelet_context::inspect::Inspection;
 use codelet_context::tokens::Tokens;
-use codelet_text::short::clip;
-use html::Html;
-use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
-
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
-/// The maximum number of policies shown: the page would grow without bound.
-const MOST_COURSES: usize = 12;
 
 /// The contents of a page.
 #[derive(Clone, Debug)]
@@ -136,56 +129,11 @@ impl Edit {
     }
 }
 
-/// Returns the page, as HTML. The same report gives the same bytes.
-pub fn page(report: &Report) -> String {
-    let mut html = Html::default();
-    html.raw("<!DOCTYPE html>\n");
-    html.element("html", &[("lang", "en")], |html| {
-        html.element("head", &[], |html| head(html, report));
-        html.element("body", &[], |html| body(html, report));
-    });
-    html.raw("\n");
-    html.finish()
-}
-
-fn head(html: &mut Html, report: &Report) {
-    html.open("meta", &[("charset", "utf-8")]);
-    let digest = |own: &str| STANDARD.encode(Sha256::digest(own.as_bytes()));
-    // Nothing is fetched, and only this script can run: not even code that an escaping bug would let through.
-    let policy = format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        digest(SCRIPT),
-        digest(STYLE)
-    );
-    html.open(
-        "meta",
-        &[("http-equiv", "Content-Security-Policy"), ("content", &policy)],
-    );
-    html.open(
-        "meta",
-        &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")],
-    );
-    html.open("meta", &[("name", "color-scheme"), ("content", "light dark")]);
-    html.open("meta", &[("name", "referrer"), ("content", "no-referrer")]);
-    let title = clip(&report.title, html::LONGEST);
-    html.line("title", &[], &format!("{title} – Codelet report"));
-    html.element("style", &[], |html| html.raw(STYLE));
-}
-
-fn body(html: &mut Html, report: &Report) {
-    let courses = &report.courses[..report.courses.len().min(MOST_COURSES)];
-    let first = report.first.min(courses.len().saturating_sub(1));
-    html.line("a", &[("class", "skip"), ("href", "#main")], "Skip to the figures");
-    chart::patterns(html);
-    html.element("header", &[], |html| summary::banner(html, report));
-    html.element("main", &[("id", "main")], |html| {
-        summary::section(html, report, courses, first);
-        if courses.iter().any(|course| !course.run.steps.is_empty()) {
-            course::section(html, report, courses, first);
-            policies::section(html, report, courses);
-        }
-        contents::section(html, report, courses.get(first));
-    });
-    html.element("footer", &[], |html| summary::footer(html, report, courses));
-    html.element("script", &[], |html| html.raw(SCRIPT));
+/// Usage billed before a session's conversation was cleared.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Earlier {
+    /// Requests.
+    pub requests: u64,
+    /// Their cost, in US dollars.
+    pub dollars: f64,
 }

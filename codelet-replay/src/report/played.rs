@@ -3,9 +3,10 @@
 use super::words::{count, number};
 use super::{Course, Earlier, Edit, Report};
 use crate::check::check;
-use crate::policy::{Policy, Settings};
+use crate::policy::Policy;
 use crate::run::Run;
 use crate::session::Session;
+use crate::settings::Settings;
 use crate::totals::unknown;
 use codelet_context::economics::Preset;
 use codelet_context::inspect;

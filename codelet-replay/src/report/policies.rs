@@ -9,6 +9,9 @@ use super::words::{dollars, number};
 use super::{Course, Report};
 use crate::totals::Total;
 
+/// The maximum number of policies shown: the page would grow without bound.
+pub(super) const MOST_COURSES: usize = 12;
+
 /// Writes the section.
 pub fn section(html: &mut Html, report: &Report, courses: &[Course]) {
     html.element("section", &[("aria-labelledby", "dollars")], |html| {
@@ -186,7 +189,7 @@ fn together(html: &mut Html, sessions: usize, totals: &[Total]) {
         figures("Sessions"),
     ];
     let share = |value: Option<f64>| value.map_or(Cell::none(-1.0), |value| Cell::Figure(format!("{value:.3}"), value));
-    let rows = totals.iter().take(super::MOST_COURSES).map(|total| {
+    let rows = totals.iter().take(MOST_COURSES).map(|total| {
         let (value, interval) = (total.ratio.unwrap_or(0.0), total.interval);
         vec![
             Cell::Own(total.policy.name().to_owned()),

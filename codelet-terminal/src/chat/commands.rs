@@ -1,9 +1,9 @@
 //! The implementation of the session's commands.
 
 use super::looking::{Looking, either, only_looks};
-use super::{Chat, Left, Missed, ModelLookup, Reach};
+use super::{Chat, Missed, ModelLookup, Reach};
 use crate::command::Name;
-use crate::front::{Activity, Front};
+use crate::front::{Activity, Front, Left};
 use crate::render::figures::{self, count, number};
 use crate::render::look::Role;
 use crate::{answers, changes, copied, effort, notes, pins};

@@ -2,10 +2,9 @@
 
 use super::{Live, Outfit};
 use crate::backlog::Backlog;
-use crate::chat::Left;
 use crate::complete::Arguments;
 use crate::decision::Decision;
-use crate::front::{Activity, Front, Standing, Wish};
+use crate::front::{Activity, Front, Left, Standing, Wish};
 use crate::render::look::Look;
 use crate::signals::HUNG_UP;
 use codelet_agent::asking::Question;

@@ -3,7 +3,7 @@
 use super::clean::clean;
 use super::figures::{bytes, number, short};
 use super::look::{Look, Role};
-use super::wrap::{Breaking, Wrap, clip};
+use super::wrap::{Breaking, Wrap, clip, columns};
 use codelet_context::conversation::Removal;
 use codelet_context::todo::{TodoItem, TodoList, TodoState};
 use ratatui::text::{Line, Span};
@@ -101,4 +101,17 @@ pub fn paragraph(text: &str, role: Role, look: &Look) -> Vec<Line<'static>> {
         );
     }
     out
+}
+
+/// Adds a title after a blank line, with a note beside it or below.
+pub(super) fn heading(title: &str, note: &str, look: &Look, out: &mut Vec<Line<'static>>) {
+    out.push(Line::default());
+    let title = Span::styled(clip(title, look.width), look.style(Role::Accent));
+    if columns(&title.content) + 2 + columns(note) <= look.width {
+        let note = Span::styled(format!("  {note}"), look.style(Role::Dim));
+        out.push(Line::from(vec![title, note]));
+    } else {
+        out.push(Line::from(title));
+        out.extend(paragraph(note, Role::Dim, look));
+    }
 }

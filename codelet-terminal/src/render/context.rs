@@ -3,7 +3,7 @@
 
 use super::clean::clean;
 use super::figures::{number, percent};
-use super::items::{first_to_go, largest};
+use super::items::{Scale, first_to_go, largest};
 use super::look::{Look, Role, Styles};
 use super::status::bar;
 use super::wrap::{clip, columns};
@@ -64,29 +64,6 @@ pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &L
     largest(&found, conversation, &fates, scale, look, &mut out);
     first_to_go(&found, conversation, &fates, scale, look, &mut out);
     out
-}
-
-/// Scales estimates to the token counts reported in this session.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
-    estimate: Tokens,
-    real: Tokens,
-}
-
-impl Scale {
-    pub(super) fn new(estimate: Tokens, real: Tokens) -> Self {
-        Scale { estimate, real }
-    }
-
-    pub(super) fn of(self, tokens: Tokens) -> Tokens {
-        match (self.estimate, self.real) {
-            (0, _) | (_, 0) => tokens,
-            (estimate, real) => {
-                let scaled = u128::from(tokens) * u128::from(real) / u128::from(estimate);
-                u64::try_from(scaled).unwrap_or(u64::MAX)
-            }
-        }
-    }
 }
 
 fn head(state: &TokenState, window: Tokens, is_guess: bool, look: &Look) -> Vec<Line<'static>> {
@@ -296,18 +273,6 @@ fn legend(shares: &[Share], free: Tokens, reserved: Tokens, window: Tokens, look
             Line::from(spans)
         })
         .collect()
-}
-
-pub(super) fn heading(title: &str, note: &str, look: &Look, out: &mut Vec<Line<'static>>) {
-    out.push(Line::default());
-    let title = Span::styled(clip(title, look.width), look.style(Role::Accent));
-    if columns(&title.content) + 2 + columns(note) <= look.width {
-        let note = Span::styled(format!("  {note}"), look.style(Role::Dim));
-        out.push(Line::from(vec![title, note]));
-    } else {
-        out.push(Line::from(title));
-        out.extend(super::answers::paragraph(note, Role::Dim, look));
-    }
 }
 
 #[cfg(test)]

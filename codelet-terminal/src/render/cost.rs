@@ -1,6 +1,6 @@
 //! The cost of a session: by kind, the share that the cache saved, and each cache break with its reason.
 
-use super::context::heading;
+use super::answers::heading;
 use super::figures::{count, dollars, number, percent, short};
 use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, columns, fit};

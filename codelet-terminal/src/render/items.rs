@@ -1,8 +1,8 @@
 //! The candidates for removal from the context: the largest items with their age and last use, and what a compaction
 //! would remove.
 
+use super::answers::heading;
 use super::clean::clean;
-use super::context::{Scale, heading};
 use super::figures::{count, number, short};
 use super::look::{Look, Role};
 use super::wrap::{clip, columns};
@@ -19,6 +19,29 @@ use std::sync::Arc;
 const LOOKED_AT: usize = 2_000;
 /// A shorter name would match everywhere.
 const NAME: usize = 4;
+
+/// Scales estimates to the token counts reported in this session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    estimate: Tokens,
+    real: Tokens,
+}
+
+impl Scale {
+    pub(super) fn new(estimate: Tokens, real: Tokens) -> Self {
+        Scale { estimate, real }
+    }
+
+    pub(super) fn of(self, tokens: Tokens) -> Tokens {
+        match (self.estimate, self.real) {
+            (0, _) | (_, 0) => tokens,
+            (estimate, real) => {
+                let scaled = u128::from(tokens) * u128::from(real) / u128::from(estimate);
+                u64::try_from(scaled).unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
 
 /// The index in the history of each message of the view that is unchanged.
 fn places(conversation: &Conversation) -> HashMap<*const Message, usize> {

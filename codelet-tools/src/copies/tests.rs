@@ -60,6 +60,7 @@ fn a_copy_shows_no_byte_of_a_file() {
 fn where_the_disk_is_full_a_file_stays_as_it_is_and_that_is_said() {
     use crate::Options;
     use crate::files::tests::without;
+    use crate::tool_context::ToolContext;
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().canonicalize().unwrap();
     let context = ToolContext::new(Options::new(&base));
@@ -71,15 +72,16 @@ fn where_the_disk_is_full_a_file_stays_as_it_is_and_that_is_said() {
         standing: &old.standing,
         bytes: Some(&old.bytes),
     };
-    context.put(&path, b"two", Some(old)).unwrap();
-    context.put(&new, b"made", None).unwrap();
-    let restored = without(libc::SYS_write, None, libc::ENOSPC, || context.restore(Mark(0), false));
+    context.copies.put(&path, b"two", Some(old)).unwrap();
+    context.copies.put(&new, b"made", None).unwrap();
+    let restore = || context.copies.restore(Mark(0), false, &context.paths, &context.seen);
+    let restored = without(libc::SYS_write, None, libc::ENOSPC, restore);
     let done = |name: &str| restored.iter().find(|it| it.name == name).unwrap().done.clone();
     assert!(done("a").unwrap_err().contains("No space left"));
     assert_eq!(std::fs::read(&path).unwrap(), b"two");
     // Deleting a file needs no disk space.
     assert_eq!((done("new"), new.exists()), (Ok(()), false));
-    let restored = context.restore(Mark(0), false);
+    let restored = restore();
     assert!(restored.len() == 1 && restored[0].done.is_ok(), "{restored:?}");
     assert_eq!(std::fs::read(&path).unwrap(), b"one");
 }

@@ -9,10 +9,11 @@
 use super::{World, asked_of_git, one_line};
 use crate::bash;
 use crate::files;
-use crate::git::{Git, Repository};
+use crate::git::Git;
 use crate::left::Left;
 use crate::process::End;
 use crate::real_git::RealGit;
+use crate::repository::Repository;
 use codelet_agent::commit::{Change, Changed, Committable, Made};
 use codelet_agent::environment::Surroundings as _;
 use codelet_agent::interrupt::Interrupt;

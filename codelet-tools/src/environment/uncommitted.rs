@@ -1,7 +1,8 @@
 //! The uncommitted changes of a working tree.
 
 use super::{TIME, World, one_line};
-use crate::git::{Git, Repository};
+use crate::git::Git;
+use crate::repository::Repository;
 use codelet_agent::environment::{Surroundings as _, Uncommitted};
 use std::ffi::OsStr;
 use std::io::PipeReader;

@@ -2,8 +2,9 @@
 
 use super::{Pages, pages};
 use crate::files;
-use crate::process::{self, End, Program, Unstarted};
+use crate::process::{self, End};
 use crate::sandbox::Sandbox;
+use crate::spawn::{Program, Unstarted};
 use codelet_agent::interrupt::Interrupt;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::OsString;

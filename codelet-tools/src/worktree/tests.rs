@@ -30,7 +30,7 @@ impl Scene {
     }
 
     fn options(&self, directory: &Path) -> Options {
-        let root = crate::git::root(directory).unwrap_or_else(|| directory.to_owned());
+        let root = crate::repository::root(directory).unwrap_or_else(|| directory.to_owned());
         let mut options = Options::new(&root);
         options.directory = directory.to_owned();
         options.temporary = "/nonexistent/tmp".into();

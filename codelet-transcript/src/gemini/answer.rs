@@ -4,24 +4,16 @@
 //! that it is read, shortened and restored line by line like any output; the other fields become one JSON text after
 //! them. Empty fields are not shown: they stay in the result's kept fields.
 
-use crate::extra::{Fields, Kept, is_note, marked, text_with, was_null};
+use crate::extra::{Fields, Kept, is_note, was_null};
 use crate::node::Node;
-use crate::objects;
+use crate::objects::{self, TEXTS, field, is_others, is_text, of_field, others, others_text};
 use crate::status::tells;
 use crate::success::said;
-use codelet_context::message::{Extra, Part, Text, ToolResult};
+use codelet_context::message::{Part, Text, ToolResult};
 use serde_json::{Map, Value};
 
 /// On a result: the field that holds its first text, or empty if that text is the whole object.
 pub(super) const SHOWN: &str = "codelet.shown";
-/// On a text: its field; for the JSON of the other fields, the first of them.
-const FIELD: &str = "codelet.field";
-/// On a text: it is the JSON of the fields that are not separate texts.
-const OTHERS: &str = "codelet.others";
-
-/// Fields that hold a tool's text, most likely first.
-const TEXTS: [&str; 7] = ["output", "result", "error", "content", "llmContent", "stdout", "text"];
-
 /// A response object that was read.
 pub(super) struct Answer {
     /// Its own report of success: an error, or an exit status.
@@ -96,44 +88,6 @@ pub(super) fn read(response: Map<String, Value>) -> Answer {
     }
 }
 
-/// Returns the fields that are not separate texts as one text; `None` if there are none.
-pub(crate) fn others_text(others: &Map<String, Value>) -> Option<Text> {
-    let name = others.keys().next()?;
-    let json = serde_json::to_string(others).expect("every key is a string");
-    let text = of_field(json, name);
-    Some(Text {
-        extra: marked(text.extra.clone(), OTHERS, true),
-        ..text
-    })
-}
-
-/// Returns whether a text was made by [`others_text`].
-pub(crate) fn is_others(text: &Text) -> bool {
-    text.extra.get(OTHERS).is_some()
-}
-
-/// Returns whether a field is text that stands on its own: a one-line name or number needs its field name.
-pub(crate) fn is_text(name: &str, text: &str) -> bool {
-    !text.trim().is_empty() && (TEXTS.contains(&name) || name == "stderr" || text.contains('\n'))
-}
-
-/// Returns the non-empty fields that were not taken.
-pub(crate) fn others(fields: &Map<String, Value>) -> Map<String, Value> {
-    let says = |value: &Value| match value {
-        Value::Null => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
-        Value::Bool(_) | Value::Number(_) => true,
-    };
-    let fields = fields.iter().filter(|(name, value)| !is_note(name) && says(value));
-    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-pub(crate) fn of_field(text: String, name: &str) -> Text {
-    text_with(text, marked(Extra::default(), FIELD, name))
-}
-
 /// Writes the object with the current texts; `kept` are its kept fields, `also` is appended to its first text.
 pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also: Option<&'a str>) -> Node<'a> {
     let usual = usual(said(result));
@@ -188,10 +142,6 @@ pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also
     }
     object.extend(words.map(|words| (first, words)));
     Node::Object(object)
-}
-
-pub(crate) fn field(text: &Text) -> Option<&str> {
-    text.extra.get(FIELD)?.as_str()
 }
 
 /// Returns the whole text of a result whose fields are several texts: they need their field names.

@@ -59,20 +59,6 @@ pub struct Running {
     deadline: Instant,
 }
 
-/// Runs repeated until the model has produced the wanted text.
-pub struct Worded {
-    /// The first run, for checks that do not depend on the text.
-    pub first: Ran,
-    /// The text of the last run is as wanted.
-    pub has_words: bool,
-    /// The end of the last run.
-    last: String,
-    runs: u32,
-}
-
-/// Maximum runs of a model that produces no text.
-const RUNS_FOR_WORDS: u32 = 3;
-
 /// A finished run.
 pub struct Ran {
     /// The printed lines, in order.
@@ -158,48 +144,6 @@ impl Agent {
     ) -> Result<Ran, String> {
         self.start(server, wire, prompt, further, stdin, limit)?.finish()
     }
-
-    /// Runs to the end, in up to three attempts if the model's text is not as wanted but everything else went well:
-    /// a small model may end before it begins. All other checks use the first run.
-    ///
-    /// # Errors
-    /// Same as for [`run`](Self::run).
-    pub fn run_for_words(
-        &self,
-        server: &Server,
-        wire: Wire,
-        further: &[&str],
-        stdin: Option<&Path>,
-        wanted: fn(&Ran) -> bool,
-    ) -> Result<Worded, String> {
-        let run = || self.run(server, wire, super::small::PROMPT, further, stdin, super::small::LIMIT);
-        let first = run()?;
-        let mut worded = Worded {
-            has_words: wanted(&first),
-            last: first.ending(),
-            runs: 1,
-            first,
-        };
-        let mut is_models_own = worded.first.is_models_own();
-        while !worded.has_words && is_models_own && worded.runs < RUNS_FOR_WORDS {
-            let again = run()?;
-            worded.runs += 1;
-            worded.has_words = wanted(&again);
-            worded.last = again.ending();
-            is_models_own = again.is_models_own();
-        }
-        Ok(worded)
-    }
-}
-
-impl Worded {
-    /// The number of runs needed for the text, and the end of the last.
-    pub fn figure(&self) -> String {
-        match self.runs {
-            1 => self.last.clone(),
-            runs => format!("{} (in run {runs})", self.last),
-        }
-    }
 }
 
 impl Running {
@@ -278,7 +222,7 @@ impl Ran {
     }
 
     /// Returns whether everything went well on our side: there is an answer, or only the model failed to give one.
-    fn is_models_own(&self) -> bool {
+    pub fn is_models_own(&self) -> bool {
         let error = self.result()["error"].as_str().unwrap_or_default();
         self.status == Some(0) || (self.status == Some(3) && error.starts_with("the model gave no answer"))
     }

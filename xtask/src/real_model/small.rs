@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Timeout of a run of the agent.
-pub const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(120);
 /// Maximum time that a slot may be busy after its client has disconnected.
 const FREED: Duration = Duration::from_secs(5);
 /// The server's context window: the system prompt and tools fit into a fifth of it, as required for compacting a
@@ -31,7 +31,9 @@ const BRIEF: [&str; 6] = [
 /// Maximum number of starts in order to catch a server while it loads.
 const STARTS: u32 = 4;
 /// The prompt.
-pub const PROMPT: &str = "Say hello.";
+const PROMPT: &str = "Say hello.";
+/// Maximum runs of a model that produces no text.
+const RUNS_FOR_WORDS: u32 = 3;
 
 /// Runs all checks of the tier.
 pub fn run(folder: &Path, agent: &Agent, report: &mut Report) {
@@ -102,7 +104,7 @@ fn loading(folder: &Path, agent: &Agent, arguments: &[&str]) -> Result<(Check, S
 /// Checks two runs with the same beginning: the second is served from the slot's cache.
 fn streams(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, String> {
     let streamed = |ran: &Ran| ran.of("text").count() > 1 && ran.has_answered();
-    let worded = agent.run_for_words(server, wire, &[], None, streamed)?;
+    let worded = run_for_words(agent, server, wire, &[], streamed)?;
     let first = &worded.first;
     let second = agent.run(server, wire, PROMPT, &[], None, LIMIT)?;
     let claim = |what: &str| format!("{}: {what}", wire.name);
@@ -138,7 +140,7 @@ fn too_long(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, St
     std::fs::write(&before, text).map_err(|error| error.to_string())?;
     let before = before.display().to_string();
     let further = ["--window", "128k", "--from", &before];
-    let worded = agent.run_for_words(server, wire, &further, None, Ran::has_answered)?;
+    let worded = run_for_words(agent, server, wire, &further, Ran::has_answered)?;
     let ran = &worded.first;
     let limits: Vec<u64> = ran.of("asking").filter_map(|line| line["limit"].as_u64()).collect();
     let real: u64 = WINDOW.parse().map_err(|_| "the window is no number".to_owned())?;
@@ -198,4 +200,56 @@ fn interrupted(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>,
         was_busy && is_free && ran.status == Some(130),
         figure,
     )])
+}
+
+/// Runs repeated until the model has produced the wanted text.
+struct Worded {
+    /// The first run, for checks that do not depend on the text.
+    first: Ran,
+    /// The text of the last run is as wanted.
+    has_words: bool,
+    /// The end of the last run.
+    last: String,
+    runs: u32,
+}
+
+impl Worded {
+    /// The number of runs needed for the text, and the end of the last.
+    fn figure(&self) -> String {
+        match self.runs {
+            1 => self.last.clone(),
+            runs => format!("{} (in run {runs})", self.last),
+        }
+    }
+}
+
+/// Runs to the end, in up to three attempts if the model's text is not as wanted but everything else went well:
+/// a small model may end before it begins. All other checks use the first run.
+///
+/// # Errors
+/// Same as for [`Agent::run`].
+fn run_for_words(
+    agent: &Agent,
+    server: &Server,
+    wire: Wire,
+    further: &[&str],
+    wanted: fn(&Ran) -> bool,
+) -> Result<Worded, String> {
+    let run = || agent.run(server, wire, PROMPT, further, None, LIMIT);
+    let first = run()?;
+    let mut worded = Worded {
+        has_words: wanted(&first),
+        last: first.ending(),
+        runs: 1,
+        first,
+    };
+    let mut is_models_own = worded.first.is_models_own();
+    while !worded.has_words && is_models_own && worded.runs < RUNS_FOR_WORDS {
+        let again = run()?;
+        worded.runs += 1;
+        worded.has_words = wanted(&again);
+        worded.last = again.ending();
+        is_models_own = again.is_models_own();
+    }
+    Ok(worded)
 }

@@ -2,9 +2,9 @@
 //! method.
 
 use super::engine::{FEATURES, Weights};
-use super::lesson::{Lesson, Lessons};
+use super::lesson::{Lesson, Lessons, Part};
 use super::rows::Rows;
-use super::weights;
+use super::weights::{self, Values};
 
 /// Ridge penalties that are tried. The penalty of a weight is the ridge times the spread of its feature: with one
 /// penalty for all weights rare signs count for nothing, with the square of the spread chance finds its way into them.
@@ -34,19 +34,6 @@ fn preferred(mut values: Values) -> Values {
             .sum::<f64>();
     }
     values
-}
-
-/// The weights of all features.
-pub type Values = [f64; FEATURES.len()];
-
-/// Rows to be fitted.
-pub struct Part<'a> {
-    /// The features.
-    pub rows: &'a Rows,
-    /// The weight of each row.
-    pub weights: Vec<f64>,
-    /// The marked part of that weight.
-    pub marks: Vec<f64>,
 }
 
 /// Weights trained on all lessons.

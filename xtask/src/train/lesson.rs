@@ -1,7 +1,6 @@
 //! Training data: segments of a conversation, each with marks from sources that show what mattered.
 
 use super::engine::FEATURES;
-use super::fit::Part;
 use super::rows::Rows;
 use std::collections::BTreeSet;
 
@@ -37,6 +36,16 @@ pub struct Lesson {
     pub counts: Vec<f64>,
     /// The mark of each row, from 0 to 1, by source.
     pub marks: Vec<(Teacher, Vec<f64>)>,
+}
+
+/// Rows to be fitted.
+pub struct Part<'a> {
+    /// The features.
+    pub rows: &'a Rows,
+    /// The weight of each row.
+    pub weights: Vec<f64>,
+    /// The marked part of that weight.
+    pub marks: Vec<f64>,
 }
 
 impl Lesson {

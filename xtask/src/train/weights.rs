@@ -1,7 +1,6 @@
 //! The file format of the weights.
 
 use super::engine::{FEATURES, Weights};
-use super::fit::Values;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -9,6 +8,9 @@ const HEAD: &str = "\
 # How much each feature of a sentence or line says for quoting it in a summary; those that are not named say nothing.
 # Made by `cargo xtask train` from recorded conversations, never edited by hand; see docs/training.md.
 ";
+
+/// The weights of all features.
+pub type Values = [f64; FEATURES.len()];
 
 /// Rounds to three digits, which exceeds their precision.
 fn rounded(value: f64) -> f64 {

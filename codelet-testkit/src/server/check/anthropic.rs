@@ -1,9 +1,9 @@
 //! The request rules of Anthropic Messages.
 
 use super::{Broken, Sent, is_name, twice, word};
-use crate::server::request::list;
 use crate::server::script::{Reply, Said};
 use crate::server::segment::{Segment, Ttl};
+use crate::server::view::list;
 use crate::server::wire::{Envelope, UNSEEN, Wire, anthropic_block, is_sealed};
 use serde_json::Value;
 

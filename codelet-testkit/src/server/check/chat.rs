@@ -2,7 +2,7 @@
 
 use super::openai::{call, kind, tool};
 use super::{Broken, twice, word};
-use crate::server::request::list;
+use crate::server::view::list;
 use serde_json::Value;
 
 pub(super) fn check(body: &Value, broken: &mut Broken) {

@@ -1,8 +1,8 @@
 //! The request rules of Gemini.
 
 use super::{Broken, Sent, is_name, word};
-use crate::server::request::list;
 use crate::server::script::{Reply, Said};
+use crate::server::view::list;
 use crate::server::wire::{Envelope, UNSEEN, either, gemini_seal, is_sealed};
 use serde_json::{Value, json};
 

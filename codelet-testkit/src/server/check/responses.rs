@@ -2,8 +2,8 @@
 
 use super::openai::{call, tool};
 use super::{Broken, Sent, twice, word};
-use crate::server::request::{list, texts};
 use crate::server::script::{Reply, Said};
+use crate::server::view::{list, texts};
 use crate::server::wire::{Envelope, UNSEEN, is_sealed, responses_item};
 use serde_json::Value;
 

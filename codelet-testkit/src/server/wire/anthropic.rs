@@ -2,8 +2,8 @@
 
 use super::{Dialect, Envelope, Frame, UNSEEN, Wire};
 use crate::server::fault::Trouble;
-use crate::server::request::{Message, Part, Speaker, View, list, string, texts};
 use crate::server::script::{Reply, Said, Stop, fragments};
+use crate::server::view::{Message, Part, Speaker, View, list, string, texts};
 use serde_json::{Value, json};
 
 pub(super) fn view(body: &Value) -> View {

@@ -2,8 +2,8 @@
 
 use super::{Envelope, Frame, Wire};
 use crate::server::fault::Trouble;
-use crate::server::request::{Message, Part, Speaker, View, arguments, list, string, texts};
 use crate::server::script::{Reply, Said, Stop, fragments};
+use crate::server::view::{Message, Part, Speaker, View, arguments, list, string, texts};
 use serde_json::{Value, json};
 
 /// The creation time of every reply, in seconds since 1970, so that replies are the same in each run.

@@ -2,8 +2,8 @@
 
 use super::{Envelope, Frame, UNSEEN, Wire};
 use crate::server::fault::{Refusal, RetryAfter, Trouble};
-use crate::server::request::{Message, Part, Speaker, View, list, string};
 use crate::server::script::{Reply, Said, Stop, fragments};
+use crate::server::view::{Message, Part, Speaker, View, list, string};
 use serde_json::{Value, json};
 
 /// The model in a path, if the method generates content.

@@ -10,8 +10,8 @@ pub(super) use gemini::{either, seal as gemini_seal};
 pub(super) use responses::item as responses_item;
 
 use super::fault::{Refusal, Trouble};
-use super::request::View;
 use super::script::{Billed, Reply, Said};
+use super::view::View;
 use serde_json::Value;
 
 /// A vendor's protocol.

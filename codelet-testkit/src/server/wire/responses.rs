@@ -3,8 +3,8 @@
 use super::chat::{CREATED, INTERNAL, OVERLOADED, TOO_LONG};
 use super::{Dialect, Envelope, Frame, UNSEEN, Wire};
 use crate::server::fault::Trouble;
-use crate::server::request::{Message, Part, Speaker, View, arguments, list, string, texts};
 use crate::server::script::{Reply, Said, Stop, fragments};
+use crate::server::view::{Message, Part, Speaker, View, arguments, list, string, texts};
 use serde_json::{Value, json};
 
 pub(super) fn view(body: &Value) -> View {
