@@ -36,8 +36,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! It sends nothing itself, and does not weigh the price of an edit. `docs/rig.md` says which part to use,
-//! `docs/decisions/0056-rig.md` why it works this way.
+//! It sends nothing itself, and does not weigh the price of an edit. `docs/rig.md` says which part is for whom,
+//! `docs/decisions/0056-rig.md` why.
 
 mod convert;
 mod demoted;

@@ -13,7 +13,7 @@
 //! - `server` (with the feature of that name) imitates a provider on loopback, with pacing, faults and request checks.
 //! - [`mcp`] imitates an MCP server, over pipes and over HTTP, including faults.
 //! - [`Stopwatch`] measures a computation and [`MachineClock`] a wait, excluding other load on the machine.
-//! - [`wait_a_moment`] pauses between two checks of a condition.
+//! - [`wait_a_moment`] stands between two looks at something that is waited for.
 //! - [`corpus()`] finds the recorded conversations, [`fixture`] reads a fixture.
 
 mod bytes;
