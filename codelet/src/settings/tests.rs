@@ -173,9 +173,9 @@ fn what_is_expected_is_told_in_plain_words() {
             "max_cost = \"1\"",
             ":1:12: max_cost: expected an amount in US dollars such as 0.50",
         ),
-        ("max_cost = nan", ":1:12: max_cost: expected a sum"),
-        ("max_cost = inf", ":1:12: max_cost: expected a sum"),
-        ("max_cost = -1.0", ":1:12: max_cost: expected a sum"),
+        ("max_cost = nan", ":1:12: max_cost: expected an amount"),
+        ("max_cost = inf", ":1:12: max_cost: expected an amount"),
+        ("max_cost = -1.0", ":1:12: max_cost: expected an amount"),
         (
             "patience = 1.5",
             ":1:12: patience: expected seconds, a whole number from 1 to 86400 (a day)",
