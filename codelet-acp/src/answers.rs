@@ -155,7 +155,7 @@ impl Seat {
             return Ok(StopReason::EndTurn);
         }
         self.editor
-            .say("The last prompt is sent again; what it had led to is discarded (/undo restores it). Files are not restored.\n\n");
+            .say("The last prompt is sent again; everything after it is discarded (/undo restores it). Files are not restored.\n\n");
         self.carry(None, cancelled).await
     }
 

@@ -103,7 +103,7 @@ impl Teller {
             Event::Thinking(text) => editor.update(SessionUpdate::AgentThoughtChunk(self.chunk(text, "thought"))),
             Event::Void => {
                 self.answers += 1;
-                editor.notice(NoticeSeverity::Warning, "The answer above was broken off; it is asked for again.");
+                editor.notice(NoticeSeverity::Warning, "The answer above was interrupted; it is requested again.");
             }
             Event::Billed { .. } => return Some(Lookup::Usage),
             Event::Waiting { cause, .. } if self.waited != cause => {

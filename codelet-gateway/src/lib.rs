@@ -1,7 +1,7 @@
-//! The engine for every agent: a local server that an agent takes for its provider.
+//! A local server between an agent and its provider, which keeps the agent's conversations small.
 //!
-//! A request brings the whole conversation. [`edit`] makes it smaller where that is due, as a pure function of the conversation; the
-//! server passes everything else through as it comes, and whatever goes wrong, the request goes on as the agent had sent it.
+//! Each request contains the whole conversation. [`edit`] makes it smaller when an edit is due, as a pure function of the conversation.
+//! Everything else passes through unchanged, and if an edit fails, the agent's original request is sent.
 //!
 //! Start with [`Gateway::bind`]; [`Editor`](edit::Editor) can be used alone.
 

@@ -388,7 +388,7 @@ fn meant(model: &str) -> Option<String> {
 fn providers() -> String {
     let names: Vec<&str> = vendor::vendors().map(|vendor| vendor.name).collect();
     let names = names.join(", ");
-    format!("write PROVIDER/NAME with one of {names}, or name another server with `--base-url`")
+    format!("write PROVIDER/NAME with one of {names}")
 }
 
 /// Returns vendor and model as the catalogue names them, for any wire and host.

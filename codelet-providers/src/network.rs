@@ -114,10 +114,10 @@ impl Connection {
                 )
             }
             error if error.is_connect() && is_unheard(error) => {
-                format!("connection refused by {place}: check that the server runs, and its host and port")
+                format!("connection refused by {place}: check host and port, and that the server is running")
             }
             error if error.is_connect() => {
-                format!("could not connect to {place} ({why}): check that the server runs, and its host and port")
+                format!("could not connect to {place} ({why}): check host and port, and that the server is running")
             }
             _ if had_begun => format!("the connection to {place} was lost ({why})"),
             _ => format!("the request to {place} failed ({why})"),

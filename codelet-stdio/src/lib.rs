@@ -1,8 +1,7 @@
-//! Whether standard output was closed when the program was started (`codelet … >&-`).
+//! Detects a standard output that was closed when the program started (`codelet … >&-`).
 //!
-//! Before `main`, Rust's runtime opens `/dev/null` in place of a standard stream that is closed, so that no other file gets
-//! its number. From then on, everything that is written there is lost without an error. So the question is asked earlier,
-//! by a function that the loader runs.
+//! Before `main`, Rust's runtime opens `/dev/null` in place of a closed standard stream, so that no other file gets its
+//! number. Then everything written there is lost without an error. So a function that the loader runs checks earlier.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -254,7 +254,9 @@ impl<F: Front> Chat<F> {
                 let prompts = self.reach.prompts.prompts();
                 let meant = meant.or_else(|| near::nearest(&word, prompts.iter().map(|prompt| &*prompt.command)));
                 let word: String = word.chars().take(40).collect();
-                let meant = meant.map_or("/help lists them".to_owned(), |meant| format!("did you mean /{meant}?"));
+                let meant = meant.map_or("/help lists the commands".to_owned(), |meant| {
+                    format!("did you mean /{meant}?")
+                });
                 self.refuse(Role::Warning, &format!("Unknown command /{word}; {meant}"));
             }
         }

@@ -74,7 +74,7 @@ impl Worktree {
     pub fn enter(options: &Options, name: &str) -> Result<Worktree, String> {
         let context = ToolContext::new(options.clone());
         let directory = context.paths.directory().to_owned();
-        let repository = Repository::of(&directory).ok_or("--worktree needs a git repository, and this is not one")?;
+        let repository = Repository::of(&directory).ok_or("this is not a git repository")?;
         if !repository.is_of_its_tree() {
             return Err("the repository of this folder does not list it as a working tree".to_owned());
         }

@@ -500,7 +500,7 @@ fn foreign(head: &[u8]) -> Option<String> {
         _ => {
             let at = head.iter().position(|&byte| byte == 0)?;
             let line = 1 + head[..at].iter().filter(|&&byte| byte == b'\n').count();
-            return Some(format!("line {line}: byte {at} is zero, expected JSON text"));
+            return Some(format!("is not a text file (line {line}: byte {at} is zero)"));
         }
     };
     Some(kind.to_owned())

@@ -57,7 +57,7 @@ pub async fn model(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)) 
             ),
             codelet_providers::ConnectError::UnknownVendor { .. } => {
                 format!(
-                    "{error} (model, {}; `codelet models --search WORDS` finds models, --base-url uses another server)",
+                    "{error} (model, {}; `codelet models --search WORDS` finds models; for another server, set --base-url)",
                     settings.model.from
                 )
             }

@@ -444,7 +444,7 @@ fn what_cannot_be_reached_is_told_without_the_names_of_our_parts() {
             .to_string()
     };
     assert!(said(&gone).ends_with(&format!(
-        "connection refused by 127.0.0.1:{port}: check that the server runs, and its host and port"
+        "connection refused by 127.0.0.1:{port}: check host and port, and that the server is running"
     )));
     assert!(said(&unknown).ends_with("could not resolve host no-such-host.invalid: check its name and the network"));
     let closed = asked_of("").to_string();

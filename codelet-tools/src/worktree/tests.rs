@@ -135,10 +135,7 @@ fn why_there_can_be_none_is_told() {
     }
     assert!(refused("app", "main").starts_with("branch main is checked out at "));
     fs::create_dir_all(scene.path("plain")).unwrap();
-    assert_eq!(
-        refused("plain", "x"),
-        "--worktree needs a git repository, and this is not one"
-    );
+    assert_eq!(refused("plain", "x"), "this is not a git repository");
     fs::create_dir_all(scene.path("app.worktrees/taken")).unwrap();
     assert!(refused("app", "taken").ends_with("exists and is not a working tree of this repository"));
     fs::create_dir_all(scene.path("empty")).unwrap();
@@ -153,7 +150,7 @@ fn why_there_can_be_none_is_told() {
     assert!(refused("app", "mine").ends_with(&format!("codelet -C {}`", scene.path("mine").display())));
     // For a bare repository, the request comes from one of its trees.
     git(&scene.path("app"), &["clone", "-q", "--bare", ".", "../bare.git"]);
-    assert!(refused("bare.git", "x").contains("needs a git repository"));
+    assert!(refused("bare.git", "x").contains("not a git repository"));
     git(
         &scene.path("bare.git"),
         &["worktree", "add", "-q", "../first", "-b", "first"],

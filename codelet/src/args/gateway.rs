@@ -69,7 +69,7 @@ impl Switch {
 #[derive(Args, Debug)]
 #[command(after_help = GATEWAY_HELP)]
 pub struct Gateway {
-    /// Address and port to listen at
+    /// Address and port to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4114", value_parser = listen)]
     pub listen: SocketAddr,
 

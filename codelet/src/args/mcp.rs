@@ -27,7 +27,7 @@ Exit status: 0 if the server works, 1 if it does not, 2 if the settings are inva
 
 const MCP_LOGIN_HELP: &str = "\
 Prints the address to open, and opens it in a browser if there is a display. Tokens are kept in a file that only you can \
-read, beside your settings, and are sent to that server alone.
+read, beside your settings, and are sent only to that server.
 
 Exit status: 0 if you are logged in, 1 if not, 2 if the settings are wrong or name no such server.";
 

@@ -84,7 +84,7 @@ pub(super) fn vendor() -> impl TypedValueParser<Value = Format> {
 pub(super) fn dollars(text: &str) -> Result<f64, String> {
     match text.trim_start_matches('$').parse::<f64>() {
         Ok(sum) if sum.is_finite() && sum > 0.0 => Ok(sum),
-        _ => Err("expected a sum in US dollars such as 0.50".to_owned()),
+        _ => Err("expected an amount in US dollars such as 0.50".to_owned()),
     }
 }
 

@@ -171,11 +171,11 @@ fn what_is_expected_is_told_in_plain_words() {
         ),
         (
             "max_cost = \"1\"",
-            ":1:12: max_cost: expected a sum in US dollars such as 0.50",
+            ":1:12: max_cost: expected an amount in US dollars such as 0.50",
         ),
-        ("max_cost = nan", ":1:12: max_cost: expected a sum"),
-        ("max_cost = inf", ":1:12: max_cost: expected a sum"),
-        ("max_cost = -1.0", ":1:12: max_cost: expected a sum"),
+        ("max_cost = nan", ":1:12: max_cost: expected an amount"),
+        ("max_cost = inf", ":1:12: max_cost: expected an amount"),
+        ("max_cost = -1.0", ":1:12: max_cost: expected an amount"),
         (
             "patience = 1.5",
             ":1:12: patience: expected seconds, a whole number from 1 to 86400 (a day)",
@@ -195,11 +195,11 @@ fn what_is_expected_is_told_in_plain_words() {
         ("keep_alive = true", ":1:14: keep_alive: expected a whole number"),
         (
             "model = 5",
-            ":1:9: model: expected a text in quotes, not the number `5`",
+            ":1:9: model: expected a string in quotes, not the number `5`",
         ),
-        ("allow = \"*\"", ":1:9: allow: expected a list, not a text"),
+        ("allow = \"*\"", ":1:9: allow: expected a list, not a string"),
         ("keys = 3", ":1:8: keys: expected a table, not the number `3`"),
-        ("keys = \"sk-0123456789\"", ":1:8: keys: expected a table, not a text"),
+        ("keys = \"sk-0123456789\"", ":1:8: keys: expected a table, not a string"),
         (
             "[keys]\nanthropik = \"sk-x\"",
             ":2:1: unknown provider, expected one of anthropic, openai",

@@ -237,7 +237,7 @@ fn plain(message: &str) -> String {
         ("a map", "a table"),
         ("map", "a table"),
         ("sequence", "a list"),
-        ("a string", "a text in quotes"),
+        ("a string", "a string in quotes"),
         ("path string", "a path in quotes"),
         ("a boolean", "true or false"),
         ("struct ", "a table"),
@@ -273,7 +273,7 @@ fn plain(message: &str) -> String {
     };
     let what = match what.split_once(' ') {
         // It may be a misplaced key.
-        Some(("string", _)) => "a text".to_owned(),
+        Some(("string", _)) => "a string".to_owned(),
         Some(("integer" | "float" | "floating", number)) => {
             let number = number
                 .trim_start_matches("point ")
@@ -326,7 +326,7 @@ fn real(value: &toml::Value) -> Option<f64> {
 
 fn max_cost<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     // A limit of `nan` dollars would never be reached.
-    number(from, &"a sum in US dollars such as 0.50", |value| {
+    number(from, &"an amount in US dollars such as 0.50", |value| {
         real(value).filter(|sum| sum.is_finite() && *sum > 0.0)
     })
 }
@@ -399,7 +399,7 @@ fn folder<E: Error>(wrong: &str, name: &str) -> Result<PathBuf, E> {
     let folder = from_home(name).filter(|folder| folder.is_absolute() && !is_wide(folder));
     folder.ok_or_else(|| {
         E::custom(format!(
-            "{wrong} a path that begins with `/` or `~/`, other than your home directory and those above it"
+            "{wrong} a path that begins with `/` or `~/`, but neither your home directory nor one above it"
         ))
     })
 }

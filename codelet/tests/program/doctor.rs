@@ -68,7 +68,7 @@ fn each_problem_says_what_to_do_and_is_in_the_status() {
         {\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"invalid x-api-key 1234567890\"}}";
     for (address, words) in [
         (answering(refusal), "rejected the API key"),
-        ("http://127.0.0.1:1".to_owned(), "check that the server runs"),
+        ("http://127.0.0.1:1".to_owned(), "that the server is running"),
     ] {
         let output = doctor(&bench, &address, &["--json"]);
         ended(&output, 1);
