@@ -200,7 +200,11 @@ impl Owned {
         if self.kept().any(|kept| path.starts_with(kept)) {
             return;
         }
-        let mut protected = self.kept().chain(&self.home).filter(|kept| kept.starts_with(path)).peekable();
+        let mut protected = self
+            .kept()
+            .chain(&self.home)
+            .filter(|kept| kept.starts_with(path))
+            .peekable();
         if protected.peek().is_none() {
             found.push(path.to_owned());
             return;
