@@ -90,6 +90,7 @@ impl Bash {
             "properties": {
                 "command": {"type": "string"},
                 "timeout": {"type": "integer", "description": format!("ms, at most {longest}; {} if not given", context.options.bash_timeout.as_millis())},
+                "stop": {"type": "integer", "description": "a job to end first, with all that its command left running"},
             },
             "required": ["command"],
         });
@@ -309,6 +310,7 @@ impl Tool for Bash {
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let command = arguments::text(parameters, "command")?.to_owned();
         arguments::number(parameters, "timeout")?;
+        arguments::number(parameters, "stop")?;
         elsewhere(parameters)?;
         if command.trim().is_empty() || command.contains('\0') {
             return Err("`command` has to be a command line".to_owned());
@@ -374,8 +376,9 @@ impl Tool for Bash {
             };
             let (answer, mut answered) = oneshot::channel();
             let (context, left, live) = (Arc::clone(&self.context), Arc::clone(&self.left), call.live.clone());
+            let job = arguments::number(call.parameters, "stop").ok().flatten();
             let run = move || {
-                let open = ran((&context, permission), program, &stopped, live, note, &left, answer);
+                let open = ran((&context, permission), program, &stopped, live, note, (&left, job), answer);
                 if let Some(open) = open {
                     discard(open);
                 }
@@ -482,16 +485,18 @@ fn elsewhere(parameters: &Parameters) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the program and sends the answer; returns the pipe if another process still writes to it.
+/// Ends this job of an earlier command if there is one, runs the program and sends the answer; returns the pipe if
+/// another process still writes to it.
 fn ran(
     (context, permission): (&ToolContext, Permission),
     program: Program,
     stop: &PipeReader,
     live: Live,
     note: CwdPipe,
-    left: &Left,
+    (left, job): (&Left, Option<u64>),
     answer: oneshot::Sender<Output>,
 ) -> Option<PipeReader> {
+    let stopped = job.map(|pid| ending::stopped(pid, &left.stop(pid)));
     let timeout = program.timeout;
     let from = program.directory.clone();
     let script = program.arguments.first().cloned().unwrap_or_default();
@@ -545,7 +550,8 @@ fn ran(
     // A command before the last pipe has its own exit status.
     let has_failed = matches!(ended.end, End::Exited(status) if status != 0 || pipe.iter().any(|status| *status != 0));
     let earlier = left.earlier(&ended.left);
-    let mut notes = ending::notes(
+    let mut notes = stopped.unwrap_or_default();
+    notes.push_str(&ending::notes(
         context,
         &ended,
         timeout,
@@ -553,7 +559,7 @@ fn ran(
         moved,
         &pipe,
         &earlier,
-    );
+    ));
     let lack = sandbox
         .filter(|_| has_failed && permission == Permission::Edit)
         .and_then(|sandbox| lack::of(context, &sandbox, &text));

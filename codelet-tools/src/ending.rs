@@ -95,12 +95,11 @@ fn left(ended: &FinishedProcess) -> Option<String> {
         Some(_) => "; further output is lost: redirect it to a file to see it",
         None => "",
     };
-    let it = if left.len() == 1 { "it" } else { "them" };
     let apart = match holds_signals(ended) {
-        true => format!("; later commands, each in a sandbox of its own, cannot end {it}"),
-        false => String::new(),
+        true => "; a later command cannot signal it from its own sandbox, but ends it with the argument `stop`",
+        false => "",
     };
-    (!left.is_empty()).then_some(told + lost + &apart)
+    (!left.is_empty()).then_some(told + lost + apart)
 }
 
 /// Says that a command cannot end jobs of earlier commands, if it may have tried.
@@ -109,9 +108,8 @@ fn out_of_reach(ended: &FinishedProcess, text: &str, earlier: &[Member]) -> Opti
     has_tried.then(|| {
         let runs = if earlier.len() == 1 { "runs" } else { "run" };
         format!(
-            "{} of earlier commands still {runs}: {}; each command has a sandbox of its own and cannot signal another one's \
-             jobs, which end with the session: start and end a job in one command, or start it so that it ends by itself \
-             (timeout 60 …)",
+            "{} of earlier commands still {runs}: {}; each command has its own sandbox and cannot signal another one's jobs: \
+             end one by giving its number as the argument `stop` of a command",
             counted(earlier.len(), "job"),
             named(earlier)
         )
@@ -121,6 +119,14 @@ fn out_of_reach(ended: &FinishedProcess, text: &str, earlier: &[Member]) -> Opti
 /// Returns whether the sandbox certainly blocks signals to processes outside it.
 fn holds_signals(ended: &FinishedProcess) -> bool {
     ended.sandboxing == Some(Sandboxing::Full)
+}
+
+/// Says what was ended before this command, at the request to stop this process.
+pub(crate) fn stopped(pid: u64, ended: &[Member]) -> String {
+    match ended {
+        [] => format!("[{pid} is not a running job of an earlier command; nothing was ended]\n"),
+        ended => format!("[ended before this command: {}]\n", named(ended)),
+    }
 }
 
 fn named(members: &[Member]) -> String {

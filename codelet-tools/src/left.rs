@@ -2,9 +2,11 @@
 
 use crate::obeyed::Obeyed;
 use crate::process_tree::{Member, ProcessTree};
+use crate::reaper;
 use crate::tool_context::ToolContext;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// State that outlives a command.
 #[derive(Default)]
@@ -30,6 +32,24 @@ impl Left {
             is_there
         });
         earlier
+    }
+
+    /// Ends what the earlier command that started this process has left running, and returns what that was; nothing if
+    /// the process is not such a job.
+    pub(crate) fn stop(&self, pid: u64) -> Vec<Member> {
+        /// Time to exit by itself, for example to close a database.
+        const PATIENCE: Duration = Duration::from_secs(2);
+        let is_it = |member: &Member| u64::try_from(member.pid) == Ok(pid);
+        let found = self.families().iter().find_map(|family| {
+            let members = family.members();
+            members.iter().any(is_it).then(|| (Arc::clone(family), members))
+        });
+        found.map_or_else(Vec::new, |(family, members)| {
+            family.end(PATIENCE, || {});
+            // It was this process's own child by now, and seems to run until it is waited for.
+            reaper::left(&family);
+            members
+        })
     }
 
     /// Files that instruct other programs and have changed since the last snapshot, other than by the tools that write

@@ -484,23 +484,30 @@ fn a_command_signals_no_thread_of_this_process_while_it_runs() {
 }
 
 #[test]
-fn that_a_job_of_an_earlier_command_cannot_be_ended_is_said_when_it_is_left_and_when_it_is_tried() {
+fn how_a_job_of_an_earlier_command_is_ended_is_said_when_it_is_left_and_when_a_signal_is_tried() {
     if !is_there() {
         return;
     }
     let trial = Trial::new(Permission::Edit);
     let told = trial.done("Bash", json!({"command": "sleep 1000 > /dev/null 2>&1 & echo $!"}));
     let pid = told.lines().next().unwrap();
-    let left = "cannot end it]\n";
-    assert!(
-        told.contains("later commands, each in a sandbox of its own") && told.ends_with(left),
-        "{told}"
-    );
+    assert!(told.ends_with("ends it with the argument `stop`]\n"), "{told}");
     let told = trial.done("Bash", json!({"command": "echo other"}));
     assert_eq!(told, "other\n");
     let told = trial.done("Bash", json!({"command": format!("kill {pid}; echo tried")}));
-    let note = format!("[1 job of earlier commands still runs: {pid} sleep; each command has a sandbox of its own");
+    let note = format!("[1 job of earlier commands still runs: {pid} sleep; each command has its own sandbox");
     assert!(told.contains("tried\n") && told.contains(&note), "{told}");
+    let job: u64 = pid.parse().unwrap();
+    let line = format!("[ -d /proc/{pid} ] || echo gone");
+    let told = trial.done("Bash", json!({"command": line, "stop": job}));
+    assert_eq!(told, format!("gone\n[ended before this command: {pid} sleep]\n"));
+    let told = trial.done("Bash", json!({"command": "echo again", "stop": job}));
+    let note = format!("[{pid} is not a running job of an earlier command; nothing was ended]\n");
+    assert_eq!(told, format!("again\n{note}"));
+    // Only jobs: not this process, which the command cannot signal either.
+    let own = std::process::id();
+    let told = trial.done("Bash", json!({"command": "echo here", "stop": own}));
+    assert!(told.starts_with("here\n") && told.contains("nothing was ended"), "{told}");
     // A command may end its own jobs, so there is no note.
     let own = "sleep 1000 > /dev/null 2>&1 & { kill $!; wait; } 2> /dev/null; echo ended";
     let own = trial.done("Bash", json!({"command": own}));
