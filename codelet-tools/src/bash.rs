@@ -378,7 +378,15 @@ impl Tool for Bash {
             let (context, left, live) = (Arc::clone(&self.context), Arc::clone(&self.left), call.live.clone());
             let job = arguments::number(call.parameters, "stop").ok().flatten();
             let run = move || {
-                let open = ran((&context, permission), program, &stopped, live, note, (&left, job), answer);
+                let open = ran(
+                    (&context, permission),
+                    program,
+                    &stopped,
+                    live,
+                    note,
+                    (&left, job),
+                    answer,
+                );
                 if let Some(open) = open {
                     discard(open);
                 }

@@ -185,7 +185,7 @@ impl Economy {
     fn shelter(&self) -> Shelter {
         Shelter {
             tokens: SHELTER.min(self.window / SHELTER_SHARE),
-            steps: self.economics.preset.left().map_or(u64::MAX / 4, |_| SHELTER_STEPS),
+            steps: self.edits().then_some(SHELTER_STEPS),
         }
     }
 

@@ -19,8 +19,8 @@ const SMALLEST: Tokens = 64;
 pub(crate) struct Shelter {
     /// Tokens of conversation since the output was printed, or its file last read or changed.
     pub tokens: Tokens,
-    /// Steps since then.
-    pub steps: u64,
+    /// Steps since then; `None` while nothing is removed for its price, and so no shelter has to end.
+    pub steps: Option<u64>,
 }
 
 /// The state of an item.
@@ -183,6 +183,7 @@ impl RemovableOutputs {
 
     /// Ends the shelter of items that have been unused for long enough.
     fn expire(&mut self, shelter: Shelter, clock: f64) {
+        let Some(steps) = shelter.steps else { return };
         let mut later = Vec::new();
         while let Some(&Reverse((due, number))) = self.waiting.peek() {
             if due > self.position {
@@ -194,7 +195,7 @@ impl RemovableOutputs {
             if item.state != State::Sheltered || item.at.is_none() || item.saves == 0 {
                 continue;
             }
-            let ends = (item.used.0 + shelter.tokens, item.used.1 + shelter.steps);
+            let ends = (item.used.0 + shelter.tokens, item.used.1 + steps);
             if ends.0 > position {
                 later.push(Reverse((ends.0, number)));
             } else if ends.1 > self.steps {

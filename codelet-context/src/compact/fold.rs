@@ -126,13 +126,13 @@ impl Said {
         if let ([text], []) = (&words[..], &shown[..])
             && let Some((prompts, quotes)) = earlier(text.as_str())
         {
-            self.prompts += prompts;
+            self.prompts = self.prompts.saturating_add(prompts);
             self.whole.push_str(text.as_str());
             self.whole.push('\n');
             self.texts.extend(quotes.into_iter().map(Body::new));
             return;
         }
-        self.prompts += 1;
+        self.prompts = self.prompts.saturating_add(1);
         self.whole
             .push_str(&format!("## Prompt {}\n", cut::grouped(self.prompts)));
         for text in words.iter().chain(&shown) {

@@ -98,12 +98,19 @@ impl Facts {
                 let line = action.command.as_deref().unwrap_or_default();
                 for check in checks {
                     let own = check.own_success(result);
+                    let is_own = match result.success {
+                        _ if own.is_some() => true,
+                        Some(true) => check.succeeds_with_line,
+                        _ => check.fails_with_line,
+                    };
                     let is_made = || {
                         result
                             .texts()
                             .any(|text| text.body.as_str().lines().any(check::is_commit))
                     };
-                    if check.kind == CheckKind::Commit && own.or(result.success).unwrap_or_else(is_made) {
+                    if check.kind == CheckKind::Commit
+                        && own.or(result.success.filter(|_| is_own)).unwrap_or_else(is_made)
+                    {
                         self.has_commit = true;
                         self.files.iter_mut().for_each(|file| file.is_uncommitted = false);
                         // An earlier git status of the committed files no longer holds.
@@ -115,11 +122,7 @@ impl Facts {
                         kind: check.kind,
                         command: line.into(),
                         success: own.or(result.success),
-                        is_own: match result.success {
-                            _ if own.is_some() => true,
-                            Some(true) => check.succeeds_with_line,
-                            _ => check.fails_with_line,
-                        },
+                        is_own,
                         may_not_have_run: own.is_none() && result.success != Some(true) && !check.surely_runs,
                         place,
                         changes_since: 0,

@@ -313,21 +313,31 @@ impl Record<'_> {
         }
     }
 
-    /// Writes the lines above the quoted segments of a block.
-    fn head(&self, out: &mut String, number: u32, segments: &[u32], called: &mut Option<u32>) {
+    /// Writes the lines above the quoted segments of a block. `called` is the call that was written last, and whether
+    /// its line is still the last one.
+    fn head(&self, out: &mut String, number: u32, segments: &[u32], called: &mut Option<(u32, bool)>) {
         let block = &self.index().blocks[number as usize];
         match (block.speaker, block.call) {
             (Speaker::Tool, call) => {
-                if let Some(call) = call.filter(|call| called.replace(*call) != Some(*call)) {
+                if let Some(call) = call.filter(|call| called.is_none_or(|(last, _)| last != *call)) {
                     out.push_str(&self.call(call));
                     out.push('\n');
+                    *called = Some((call, true));
                 }
                 let hidden = block.segments.len() - segments.len();
-                if hidden >= HIDDEN && out.ends_with('\n') {
-                    out.pop();
-                    out.push_str(&self.handle(number));
-                    out.push('\n');
+                let handle = self.handle(number);
+                let is_below_call = call.is_some() && called.is_some_and(|(_, is_last)| is_last);
+                match hidden >= HIDDEN && !handle.is_empty() {
+                    true if is_below_call => {
+                        out.pop();
+                        out.push_str(&handle);
+                        out.push('\n');
+                    }
+                    // The line above is about something else.
+                    true => out.push_str(&format!("{}{handle}\n", labels::OUTPUT.trim_end())),
+                    false => {}
                 }
+                *called = called.map(|(last, _)| (last, false));
                 out.push_str(if block.failed {
                     labels::FAILED_OUTPUT
                 } else {
@@ -335,7 +345,7 @@ impl Record<'_> {
                 });
             }
             (Speaker::Call, _) => {
-                *called = Some(number);
+                *called = Some((number, true));
                 if segments.first() == Some(&block.segments.start) {
                     let _ = write!(out, "{}{} ", labels::CALL, self.tool(number));
                 } else {

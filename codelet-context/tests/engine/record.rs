@@ -2,7 +2,9 @@
 
 use codelet_context::compact::{Options, Target, compact, compact_with};
 use codelet_context::history::History;
-use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
+use codelet_context::message::{
+    Action, ActionKind, BlockText, Message, Opaque, Origin, Part, Role, Text, ToolCall, ToolResult,
+};
 use codelet_context::refusal::RefusedBy;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -238,6 +240,72 @@ fn a_commit_of_which_neither_a_status_nor_git_tells_leaves_files_uncommitted() {
         made.contains("No edit since the last commit; files changed before it: /w/pool.rs"),
         "{made}"
     );
+}
+
+#[test]
+fn the_status_of_a_line_is_not_that_of_a_commit_within_it() {
+    let state = |line: &str, success: bool, output: &str| {
+        let talk = Talk::default()
+            .asks("Mend the pool.")
+            .edits("/w/pool.rs", "let a = 1;", "let a = 2;");
+        let summary = talk
+            .calls("Bash", &json!({"command": line}), Action::command(line), |result| {
+                (result.success, result.output) = (Some(success), vec![Part::text(output)]);
+            })
+            .works()
+            .summary(3_000);
+        from(&summary, "# State").join("\n")
+    };
+    let refused = state(
+        "git commit -am fix; git log -1",
+        true,
+        "the hook has failed\n3f2a9c1 Before",
+    );
+    assert!(refused.contains("Files changed so far: /w/pool.rs"), "{refused}");
+    let made = state(
+        "git commit -am fix && git push",
+        false,
+        "[main 3f2a9c1] fix\nerror: rejected",
+    );
+    assert!(
+        made.contains("No edit since the last commit; files changed before it: /w/pool.rs"),
+        "{made}"
+    );
+}
+
+#[test]
+fn a_handle_stands_on_no_line_of_another_output() {
+    let output = |kind: &str, text: String| {
+        let value = json!({"type": kind, "text": text});
+        let mut opaque = Opaque::new(kind, value);
+        opaque.words = Some(BlockText::Output(text.into()));
+        Part::Opaque(opaque)
+    };
+    let found = "https://example.org/pool-of-threads".to_owned();
+    let printed: String = (0..600)
+        .map(|n| format!("error[E{n:04}]: pool {n} has {} threads\n", n * 37))
+        .collect();
+    let mut talk = Talk::default().asks("Why does https://example.org/pool-of-threads fail with E0042?");
+    let parts = vec![output("search", found.clone()), output("execution", printed.clone())];
+    talk.messages.push(Message::new(Role::Assistant, parts));
+    let talk = talk.says("error[E0042]: the pool has 1554 threads, as https://example.org/pool-of-threads says.");
+    let history: History = talk.works().messages.into_iter().collect();
+    let done = compact(&history, Target::Budget(2_000));
+    let texts = done.view.messages.iter().flat_map(|message| &message.parts);
+    let summary = texts.filter_map(|part| match part {
+        Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str()),
+        _ => None,
+    });
+    let summary = summary.collect::<Vec<_>>().join("\n");
+    let lines: Vec<&str> = summary.lines().collect();
+    let line = lines.iter().position(|line| line.ends_with(&found)).unwrap();
+    let (mark, next) = (lines[line + 1], lines[line + 2]);
+    let handle = mark
+        .strip_prefix("= [")
+        .and_then(|mark| mark.strip_suffix(']'))
+        .unwrap();
+    assert_eq!(done.view.archive.recall(handle, None), Some(printed.as_str()));
+    assert!(next.contains("error[E"), "{summary}");
 }
 
 #[test]

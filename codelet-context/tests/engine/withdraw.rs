@@ -119,6 +119,24 @@ fn a_compaction_that_is_taken_back_does_not_show_what_was_refused_since() {
 }
 
 #[test]
+fn a_state_from_before_the_refusal_is_restored_without_what_was_refused() {
+    let mut conversation = looked();
+    let earlier = conversation.earlier();
+    conversation.append(Message::user("What is on it?"));
+    let left = conversation.withdraw(&[IN_THE_ANSWER]);
+    conversation.restore(earlier);
+    assert_eq!(conversation.view().messages.len(), 4);
+    assert!(!said(&conversation).contains(PIXELS));
+    assert_eq!(conversation.recall(left[0].handle.as_str(), None), Some(PIXELS));
+    assert_valid(conversation.view());
+    compact_after_work(&mut conversation);
+    assert!(!said(&conversation).contains(PIXELS));
+    conversation.append(says(vec![read("two", "a.png")]));
+    conversation.append(shows("two", PIXELS));
+    assert!(!said(&conversation).contains(PIXELS));
+}
+
+#[test]
 fn the_same_picture_is_not_sent_again_until_another_model_is_asked() {
     let mut conversation = looked();
     conversation.withdraw(&[IN_THE_ANSWER]);

@@ -507,7 +507,10 @@ fn how_a_job_of_an_earlier_command_is_ended_is_said_when_it_is_left_and_when_a_s
     // Only jobs: not this process, which the command cannot signal either.
     let own = std::process::id();
     let told = trial.done("Bash", json!({"command": "echo here", "stop": own}));
-    assert!(told.starts_with("here\n") && told.contains("nothing was ended"), "{told}");
+    assert!(
+        told.starts_with("here\n") && told.contains("nothing was ended"),
+        "{told}"
+    );
     // A command may end its own jobs, so there is no note.
     let own = "sleep 1000 > /dev/null 2>&1 & { kill $!; wait; } 2> /dev/null; echo ended";
     let own = trial.done("Bash", json!({"command": own}));

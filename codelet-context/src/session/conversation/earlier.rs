@@ -80,5 +80,6 @@ impl Conversation {
         for (handle, number) in later.removed_by {
             self.removed_by.entry(handle).or_insert(number);
         }
+        self.leave_refused(later.refused);
     }
 }

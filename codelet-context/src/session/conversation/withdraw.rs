@@ -237,6 +237,17 @@ impl Conversation {
         }
     }
 
+    /// Removes pictures that the model has refused since the state that was restored, which still shows them.
+    pub(super) fn leave_refused(&mut self, refused: Vec<Refused>) {
+        let before = self.view.messages.clone();
+        let kept = self.view.archive.len();
+        refused.iter().for_each(|refused| self.leave(refused, 0));
+        self.refused = refused;
+        if self.view.messages != before {
+            self.stands_without(&before, kept);
+        }
+    }
+
     /// The message to show: without pictures that were refused before.
     pub(super) fn without_refused(&mut self, message: Arc<Message>, number: usize) -> Arc<Message> {
         let mut shown = message.clone();
