@@ -103,14 +103,17 @@ pub fn go_on(session: &mut Session, recorded: Recording, place: &Place) -> Taken
         folder,
         written,
     } = recorded;
-    // The new session has its own system prompt and reminders, and content signed by another model is sent to no
-    // provider.
+    // The new session has its own system prompt, instructions and reminders, and content signed by another model is sent
+    // to no provider.
     let maker = Maker {
         form: document.format,
         model: "another session".to_owned(),
     };
     let mut messages: Vec<Message> = document.messages;
     messages.retain(|message| message.role != Role::System);
+    if note.is_none() {
+        leave_frame(&mut messages);
+    }
     for message in &mut messages {
         message.parts.retain(|part| {
             !matches!(
@@ -206,6 +209,14 @@ pub fn go_on(session: &mut Session, recorded: Recording, place: &Place) -> Taken
         end,
         compacted,
     }
+}
+
+/// Removes what another agent sends in the user's name before the first prompt: its permissions, modes and skills, the
+/// machine, and the instruction files of the directory where it ran. All of it is about that agent.
+fn leave_frame(messages: &mut Vec<Message>) {
+    let first = messages.iter().position(Message::is_prompt).unwrap_or_default();
+    let mut before = 0..first;
+    messages.retain(|message| before.next().is_none() || message.role != Role::User);
 }
 
 /// Returns whether a folder is part of the workspace, after resolving links.

@@ -59,6 +59,16 @@ fn codex() -> String {
     });
     lines(&[
         meta,
+        says(
+            "developer",
+            "input_text",
+            "<permissions instructions>\nEverything is permitted: danger-full-access.\n</permissions instructions>",
+        ),
+        says(
+            "user",
+            "input_text",
+            "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\ndanger-tabs\n</INSTRUCTIONS>",
+        ),
         says("user", "input_text", "Make the date test pass."),
         item(json!({
             "type": "function_call", "name": "exec_command", "call_id": "c1", "arguments": "{\"cmd\": \"pytest -q\"}",
@@ -124,6 +134,10 @@ fn a_session_goes_on_from_one_of_any_agent_with_any_vendor() {
             let called: Vec<&str> = request.calls().into_iter().map(|(_, tool, _)| tool).collect();
             assert_eq!(called, tools, "{at}");
             assert!(!request.holds("ErUBCkYIBhgC"), "{at}");
+            assert!(
+                !request.holds("danger-"),
+                "what another agent may do, and its instructions: {at}"
+            );
             // What was changed in it is not there.
             let is_told = texts.contains("these are changed since: date.py");
             assert_eq!(is_told, agent == "Claude Code", "{at}: {texts}");
