@@ -2,7 +2,7 @@
 //!
 //! Exactly three things count as low entropy: terminal codes, states of a progress line that a carriage return has
 //! overwritten, and runs of lines that report success or progress or are identical. Everything else stays unchanged, so
-//! prose, code, tables and indentation are never touched. A line that reports a failure is never folded.
+//! prose, code, tables and indentation are never touched. A line that reports a failure is folded only with identical ones.
 
 use super::status::{self, LineClass};
 use super::{Replacement, StrategyCount, StrategyLimits, answers, make};

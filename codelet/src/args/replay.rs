@@ -14,7 +14,7 @@ Examples:
 
 Policies (all compact when a request would not fit in the context window):
   never           edit nothing until the context window is full
-  seven           apply the seven rewrites of a compaction before every request
+  seven           apply all seven strategies before every request
   mask-10         mask all tool outputs but the last ten
   clear-100k      above 100k tokens, clear all tool outputs but the last three
   clear-100k-20k  the same, if that removes at least 20k tokens
