@@ -2,12 +2,12 @@
 //! user's home.
 
 use crate::input;
-use crate::secrets;
 use crate::settings::LookUp;
 use codelet_providers::host::aws::{self, AwsKeys, AwsSource, Profile};
 use codelet_providers::host::google::GoogleCredentials;
 use codelet_providers::{Host, Secret, Site, Vendor};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// The maximum number of bytes read from a file; files with many profiles have a few kilobytes.
 const MOST: u64 = 1 << 20;
@@ -143,12 +143,27 @@ fn vertex(variable: &LookUp<'_>) -> CloudAccess {
         Ok(credentials) => {
             let project = credentials.project().map(str::to_owned);
             access.site.project = access.site.project.or(project);
-            access.site.google = Some(credentials.telling(|token| secrets::learn(token.reveal())));
+            access.site.google = Some(credentials.telling(|token| learn(token.reveal())));
             access.from = Some(file.display().to_string());
         }
         Err(why) => access.site.missing = Some(format!("no Google credentials in {}: {why}", file.display())),
     }
     access
+}
+
+/// Tokens that a cloud has issued to this program.
+static TOKENS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn learn(token: &str) {
+    TOKENS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(token.to_owned());
+}
+
+/// Returns the tokens that clouds have issued to this program so far.
+pub fn tokens() -> Vec<String> {
+    TOKENS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// The variable that names the file of Google's credentials.

@@ -1,9 +1,9 @@
 //! The fallback model: which one takes over while the provider stays overloaded, and how it is connected.
 
 use crate::exit::Failure;
+use crate::model;
 use crate::place::variable;
 use crate::settings::{From, Settings};
-use crate::world;
 use codelet_agent::fallback::Fallback;
 use codelet_agent::model::Model;
 use codelet_agent::session::Session;
@@ -31,12 +31,12 @@ impl Standby {
         let there = settings_for(settings, name);
         let connected = match *name == settings.model.value {
             true => Err(Failure::Told(format!("{name} is also the model"))),
-            false => world::model(&there, told).await,
+            false => model::connect(&there, told).await,
         };
         match connected {
             Ok(model) => Ok(Standby {
                 notice: assumed(&*model),
-                model: Some((model, format!("{name} at {}", world::asked_at(&there)))),
+                model: Some((model, format!("{name} at {}", model::asked_at(&there)))),
             }),
             Err(Failure::Told(why)) if settings.fallback.from == From::CommandLine => {
                 Err(Failure::Told(format!("--fallback: {why}")))

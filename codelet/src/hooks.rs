@@ -11,7 +11,7 @@ use crate::exit::{Failure, words};
 use crate::input;
 use crate::paint::clean;
 use crate::place::Place;
-use crate::settings::{HooksFrom, Settings};
+use crate::settings::{HooksFrom, Places, Settings};
 use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ impl FoundHooks {
             found.own.extend(source);
         }
         if let Some(value) = &settings.project_hooks {
-            let file = place.settings().project;
+            let file = Places::of(&place).project;
             let source = match is_plain(&file, &place.root) {
                 true => found.read(&file, value, true).map_err(|why| unusable(&file, &why)),
                 false => Err(linked(&file)),

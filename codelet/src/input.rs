@@ -1,6 +1,5 @@
 //! Input of conversations: a file or standard input, read whole, with clear error messages.
 
-use crate::args::Reading;
 use crate::exit::Failure;
 use crate::paint::{self, Ink, clean, count};
 use crate::progress::Progress;
@@ -329,13 +328,13 @@ impl Input {
         }
     }
 
-    /// Parses the conversation together with the usage recorded for its requests.
+    /// Parses the conversation together with the usage recorded for its requests. With `is_forced`, it may be understood
+    /// in part.
     ///
     /// # Errors
-    /// If it is not in this format, or less than nine tenths of it is understood and `--force` is not given.
-    pub fn record(&self, reading: &Reading) -> Result<Recording, Failure> {
-        let from = reading.from.0;
-        let read = match reading.force {
+    /// If it is not in this format, or less than nine tenths of it is understood.
+    pub fn record(&self, from: Option<Format>, is_forced: bool) -> Result<Recording, Failure> {
+        let read = match is_forced {
             true => codelet_transcript::record_anyway(&self.bytes, from),
             false => codelet_transcript::record(&self.bytes, from),
         };

@@ -1,7 +1,7 @@
 //! The location of a session: its directory, the repository around it, and the user's folders.
 
 use crate::exit::Failure;
-use crate::settings::{self, Settings};
+use codelet_mcp::Logins;
 use std::path::{Path, PathBuf};
 
 /// The location of a session.
@@ -56,43 +56,9 @@ impl Place {
         })
     }
 
-    /// Adds the folders from the settings and from the command line.
-    ///
-    /// # Errors
-    /// If a folder from the command line cannot be added; one from a settings file is skipped with a notice.
-    pub fn widen(&mut self, settings: &mut Settings, named: &[PathBuf]) -> Result<(), Failure> {
-        let write = &settings.write;
-        for folder in &write.value {
-            match self.planted(folder, &write.value) {
-                None => self.write.push(folder.clone()),
-                Some(link) => {
-                    let (shown, link, from) = (folder.display(), link.display(), &write.from);
-                    settings.notices.push(format!(
-                        "commands cannot write to {shown}: {link} is a link that a command could have made (write, {from})"
-                    ));
-                }
-            }
-        }
-        for folder in &settings.add_dirs.value {
-            let planted = self.planted(folder, &write.value);
-            let planted = planted.map(|link| format!("{} is a link that a command could have made", link.display()));
-            if let Err(problem) = planted.map_or_else(|| self.add(folder), Err) {
-                let (shown, from) = (folder.display(), &settings.add_dirs.from);
-                settings
-                    .notices
-                    .push(format!("{shown} is not added: {problem} (add_dirs, {from})"));
-            }
-        }
-        for folder in named {
-            self.add(folder)
-                .map_err(|problem| Failure::at(folder.display(), format!("{problem} (--add-dir)")))?;
-        }
-        Ok(())
-    }
-
     /// Returns the first link on the path to a folder that is in a place where commands of an earlier session could
     /// have created it.
-    fn planted(&self, folder: &Path, write: &[PathBuf]) -> Option<PathBuf> {
+    pub fn planted(&self, folder: &Path, write: &[PathBuf]) -> Option<PathBuf> {
         let temporary = codelet_tools::TEMPORARY.map(PathBuf::from);
         let named = variable("TMPDIR").map(PathBuf::from);
         let others = write.iter().filter(|other| *other != folder).cloned();
@@ -105,7 +71,11 @@ impl Place {
         planted(folder, &places, LINKS)
     }
 
-    fn add(&mut self, folder: &Path) -> Result<(), String> {
+    /// Adds a folder to the workspace.
+    ///
+    /// # Errors
+    /// Explains why it cannot be added.
+    pub fn add(&mut self, folder: &Path) -> Result<(), String> {
         let real = self.addable(folder)?;
         // A folder inside another one is already covered.
         let is_held = self.added.iter().chain([&self.root]).any(|held| real.starts_with(held));
@@ -137,9 +107,10 @@ impl Place {
         holds(&self.root, self.home.as_deref())
     }
 
-    /// Returns the paths of the settings files.
-    pub fn settings(&self) -> settings::Places {
-        settings::Places::new(self.config.as_deref(), &self.root)
+    /// Returns the store of MCP logins, next to the user's settings, where no sandboxed command can write.
+    pub fn logins(&self) -> Option<Logins> {
+        let folder = self.config.as_ref()?;
+        Some(Logins::new(folder.join("codelet/logins")))
     }
 }
 

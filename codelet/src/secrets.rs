@@ -3,7 +3,7 @@
 
 use crate::place::{Place, variable};
 use crate::settings::{self, Settings};
-use crate::{clouds, input, network, world};
+use crate::{clouds, input, network};
 use codelet_mcp::Logins;
 use codelet_providers::host::aws;
 use codelet_providers::{address, vendor};
@@ -32,17 +32,6 @@ pub fn source(settings: &Settings, place: &Place) -> SecretSource {
     SecretSource::new(move || known.lock().unwrap_or_else(PoisonError::into_inner).now())
 }
 
-/// Tokens that a cloud has issued to this program.
-static TOKENS: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-/// Makes all sources redact a token that was issued.
-pub fn learn(token: &str) {
-    TOKENS
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(token.to_owned());
-}
-
 /// Returns the secrets that do not change while the program runs.
 fn fixed(settings: &Settings) -> Vec<String> {
     let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
@@ -65,7 +54,9 @@ fn files(settings: &Settings, place: &Place) -> Vec<SecretFile> {
     let aws = clouds::aws_files(&variable).map(|path| (path, Kind::Aws));
     let google = clouds::google_file(&variable).map(|path| (path, Kind::Google));
     let own = settings.user_file.clone().map(|path| (path, Kind::Settings));
-    let logins = world::logins(place).map(|logins| (logins.folder().to_owned(), Kind::Logins(logins)));
+    let logins = place
+        .logins()
+        .map(|logins| (logins.folder().to_owned(), Kind::Logins(logins)));
     let all = aws.chain(google).chain(own).chain(logins);
     all.map(|(path, kind)| SecretFile { path, kind, read: None }).collect()
 }
@@ -128,9 +119,7 @@ struct Known {
 impl Known {
     fn now(&mut self) -> Secrets {
         let before = self.values.len();
-        let tokens = TOKENS.lock().unwrap_or_else(PoisonError::into_inner);
-        self.values.extend(tokens.iter().cloned());
-        drop(tokens);
+        self.values.extend(clouds::tokens());
         self.values
             .extend(self.files.iter_mut().filter_map(SecretFile::changed).flatten());
         if self.values.len() > before {

@@ -1,13 +1,15 @@
 //! Settings from the user's file, the project's file and the command line, each value with its source.
 
 mod files;
+mod folders;
 pub mod kept;
 mod project;
+pub mod servers;
 mod values;
 mod vendors;
 mod written;
 
-use crate::servers::ServerFile;
+use crate::place::Place;
 use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
 use codelet_agent::retry::Patience;
@@ -19,6 +21,7 @@ use codelet_providers::vendor;
 use codelet_terminal::render::Background;
 pub use files::{secrets_in, transcripts_in, user_file};
 use serde::Deserialize;
+use servers::ServerFile;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -28,11 +31,14 @@ pub use values::{
 };
 use vendors::usual_model;
 pub use vendors::{Login, LookUp, address};
-pub use written::{LONGEST_WAIT, ModelFile};
+pub use written::ModelFile;
 
 /// The smallest context window that can be set, in tokens: the system prompt and the tool definitions fill a third of
 /// it.
 pub const SMALLEST_WINDOW: u64 = 4_000;
+
+/// The longest time that a setting may specify, in seconds, which stays within the range of clocks.
+pub const LONGEST_WAIT: u64 = 24 * 3600;
 
 /// The source of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -203,6 +209,11 @@ pub struct Places {
 }
 
 impl Places {
+    /// Returns the paths for a session at this place.
+    pub fn of(place: &Place) -> Self {
+        Places::new(place.config.as_deref(), &place.root)
+    }
+
     /// Returns the paths for a repository with this root; `config` is the user's configuration folder.
     pub fn new(config: Option<&Path>, root: &Path) -> Self {
         Places {

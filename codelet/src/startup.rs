@@ -3,12 +3,12 @@
 use crate::args::{Chat, Overrides};
 use crate::exit::{Exit, Failure};
 use crate::fallback::Standby;
+use crate::model;
 use crate::place::{Place, shown, variable};
 use crate::saved;
-use crate::settings::{From, Settings};
+use crate::settings::{From, Places, Settings};
 use crate::takeover::{self, Recording};
 use crate::transcript::Transcript;
-use crate::world;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Permission;
@@ -117,7 +117,7 @@ pub async fn models(
     settings: &Settings,
     told: &mut (dyn FnMut(Loading) + Send),
 ) -> Result<(Box<dyn Model>, Standby), Failure> {
-    let model = world::model(settings, told).await?;
+    let model = model::connect(settings, told).await?;
     Ok((model, Standby::connect(settings, told).await?))
 }
 
@@ -210,7 +210,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
 /// # Errors
 /// If a settings file is invalid.
 pub fn overridden(overrides: &Overrides, place: &Place) -> Result<Settings, Failure> {
-    let mut settings = Settings::read(&place.settings())?;
+    let mut settings = Settings::read(&Places::of(&place))?;
     let from = &From::CommandLine;
     settings.model.take(overrides.model.clone(), from);
     settings.base_url.take(overrides.base_url.clone().map(Some), from);
@@ -271,7 +271,7 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
         .value
         .filter(|_| model.effort() != settings.effort.value)
     {
-        let why = world::effort_refused(model, effort);
+        let why = model::effort_refused(model, effort);
         notices.push(format!(
             "{why} (effort, {}); its provider's default is used",
             settings.effort.from
@@ -299,7 +299,7 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
 /// Returns the warning if an API key would be sent unencrypted. It must be shown before the first request.
 pub fn in_the_clear(settings: &Settings) -> Option<String> {
     let url = settings.base_url.value.as_deref()?;
-    world::key(settings, settings.vendor()?)?;
+    model::key(settings, settings.vendor()?)?;
     address::is_in_the_clear(url).then(|| {
         format!(
             "the API key and the conversation are sent unencrypted to {}; use https:// if the server supports it",

@@ -1,8 +1,8 @@
 //! The equipment of tasks: new instances of the session's tools, and the model that a definition names.
 
 use crate::exit::Failure;
+use crate::model;
 use crate::settings::{From, Settings};
-use crate::world;
 use codelet_agent::definitions::Author;
 use codelet_agent::model::Model;
 use codelet_agent::task::Outfitter;
@@ -84,7 +84,7 @@ impl Outfitter for Outfit {
     ) -> BoxFuture<'a, Result<Arc<dyn Model>, String>> {
         Box::pin(async move {
             let settings = self.settings_for(name, author, current)?;
-            let asked = world::model(&settings, &mut |_| {}).await;
+            let asked = model::connect(&settings, &mut |_| {}).await;
             asked.map(Arc::from).map_err(|failure| match failure {
                 Failure::Told(why) => {
                     format!("the model of its definition cannot be used: {why}; it uses the session's model")

@@ -2,6 +2,7 @@
 
 use crate::args::Chat;
 use crate::exit::Failure;
+use crate::model;
 use crate::paint::count;
 use crate::place::Place;
 use crate::startup;
@@ -29,7 +30,7 @@ pub fn enter(chat: &Chat) -> Result<(Place, Option<Entered>), Failure> {
         return Ok((place, None));
     };
     let settings = startup::settings(chat, &place)?;
-    if world::without_key(&settings).is_some() {
+    if model::without_key(&settings).is_some() {
         // Nothing is created for a session that cannot start; the session reports the error.
         return Ok((place, None));
     }

@@ -1,6 +1,6 @@
 //! Options of the commands for recorded conversations.
 
-use super::values::{agent, budget, range, recorded, source, tokens, vendor, written};
+use super::values::{Source, agent, budget, range, recorded, source, tokens, vendor, written};
 use clap::Args;
 use codelet_transcript::Format;
 use std::ops::Range;
@@ -187,7 +187,3 @@ pub struct Restore {
     #[arg(long, value_name = "A..B", value_parser = range)]
     pub range: Option<Range<usize>>,
 }
-
-/// The format of an input; `None` means that it is detected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Source(pub Option<Format>);

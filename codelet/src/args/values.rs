@@ -1,6 +1,5 @@
 //! Parsers of option values, with error messages of their own.
 
-use super::Source;
 use crate::settings::SMALLEST_WINDOW;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use codelet_gateway::Provider;
@@ -9,6 +8,10 @@ use codelet_transcript::Format;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::PathBuf;
+
+/// The format of an input; `None` means that it is detected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source(pub Option<Format>);
 
 /// Returns a parser of values with these names, which shells complete.
 pub(super) fn named<T: Clone + Send + Sync + 'static, const N: usize>(

@@ -5,10 +5,11 @@ use crate::commands::chat::{connection, gate, known_models};
 use crate::exit::{Exit, Failure};
 use crate::fallback::Standby;
 use crate::hooks::{self, runner::Runner};
+use crate::model;
 use crate::pictures;
 use crate::place::Place;
 use crate::recorded::{self, peek};
-use crate::servers::ServerFile;
+use crate::settings::servers::ServerFile;
 use crate::settings::{From, Settings};
 use crate::startup;
 use crate::takeover::{self, Recording};
@@ -94,7 +95,7 @@ impl Host for SessionFactory {
 async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unopened> {
     let mut place = Place::find(Some(&wanted.directory)).map_err(unfit)?;
     let mut settings = startup::overridden(&args.overrides, &place).map_err(failed)?;
-    place.widen(&mut settings, &wanted.added).map_err(unfit)?;
+    settings.widen(&mut place, &wanted.added).map_err(unfit)?;
     if let Some(more) = wanted.append_system {
         let all = settings.append_system.value.take().into_iter().chain([more]);
         let all = all.collect::<Vec<_>>().join("\n\n");
@@ -109,7 +110,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
     let transcript = startup::saved(file.as_deref(), recorded.as_ref(), &mut settings, &place);
     // An editor's user is not asked about project hooks: they run if the user has permitted them in a terminal session.
     let hooks = hooks::of_session(&mut settings, &place, false).map_err(failed)?;
-    let model = world::model(&settings, &mut |_| {}).await.map_err(failed)?;
+    let model = model::connect(&settings, &mut |_| {}).await.map_err(failed)?;
     let standby = Standby::connect(&settings, &mut |_| {}).await.map_err(failed)?;
     notices.extend(startup::notices(&settings, &*model));
     let equipment = world::equipment(&settings, &place, &*model);

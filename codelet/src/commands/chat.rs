@@ -4,11 +4,12 @@ use crate::args::Chat;
 use crate::exit::{Exit, Failure, words};
 use crate::hooks::{self, Hook, runner::Runner};
 use crate::live_page::Page;
+use crate::model;
 use crate::place::{Place, shown, variable};
 use crate::progress::Progress;
 use crate::saved;
 use crate::secrets;
-use crate::settings::{Login, NotifyBy, Settings, kept};
+use crate::settings::{Login, NotifyBy, Places, Settings, kept};
 use crate::startup;
 use crate::takeover::{self, Recording};
 use crate::toolset::Toolset;
@@ -65,7 +66,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
     settings
         .notices
         .extend(tree.iter().flat_map(worktree::Entered::notices));
-    place.widen(&mut settings, &chat.add_dir)?;
+    settings.widen(&mut place, &chat.add_dir)?;
     let (transcript, recorded) = startup::files(chat, &mut settings, &place)?;
     if let Some(told) = nobody_to_ask(&settings) {
         let _ = std::io::stderr().write_all(told.as_bytes());
@@ -282,7 +283,7 @@ pub(super) fn gate(settings: &Settings, place: &Place) -> (Asking, UnboundedRece
         allow: settings.allowed(),
         deny: settings.deny.value.clone(),
     });
-    let (places, fenced) = (place.settings(), world::written_by_commands(place));
+    let (places, fenced) = (Places::of(place), world::written_by_commands(place));
     let gate = match places.user {
         Some(_) => gate.keeping(Arc::new(move |patterns: &[String]| {
             kept::keep(&places, &fenced, patterns)
@@ -324,7 +325,7 @@ async fn signalled() -> u8 {
 /// Returns help for a setup without key and server, in four lines; `None` if a model can be used.
 fn nobody_to_ask(settings: &Settings) -> Option<String> {
     let name = &settings.model.value;
-    let vendor = world::without_key(settings)?;
+    let vendor = model::without_key(settings)?;
     let servers: Vec<String> = local::servers(&settings.local_ports.value)
         .iter()
         .take(NAMED)
@@ -354,7 +355,7 @@ fn other_keys(settings: &Settings, missing: &Vendor) -> String {
     let others = || vendor::vendors().filter(|other| !other.usual_model.is_empty() && other.keys != missing.keys);
     let mut has: Vec<String> = Vec::new();
     for other in others() {
-        let Some(Login { from, .. }) = world::key(settings, other) else {
+        let Some(Login { from, .. }) = model::key(settings, other) else {
             continue;
         };
         let told = format!("{from} has a key: codelet --model {}/{}", other.name, other.usual_model);
@@ -392,7 +393,7 @@ fn usual_places(ports: &[u16]) -> String {
 /// Lists the models of vendors whose key is set.
 pub(super) fn known_models(settings: &Settings) -> Vec<String> {
     catalogue::known()
-        .filter(|known| vendor::find(known.vendor).is_some_and(|vendor| world::key(settings, vendor).is_some()))
+        .filter(|known| vendor::find(known.vendor).is_some_and(|vendor| model::key(settings, vendor).is_some()))
         .map(|known| format!("{}/{}", known.vendor, known.model))
         .collect()
 }

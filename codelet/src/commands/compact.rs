@@ -161,7 +161,9 @@ struct Outcome {
 }
 
 fn compacted(args: &Compact, input: Input, progress: Option<&Progress>) -> Result<Outcome, Failure> {
-    let document = input.record(&args.conversations.reading)?.document;
+    let document = input
+        .record(args.conversations.reading.from.0, args.conversations.reading.force)?
+        .document;
     let Input { name, bytes, .. } = input;
     if let Some(progress) = progress {
         progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));

@@ -7,6 +7,7 @@ use crate::args::{Demo, OutputForm};
 use crate::commands::{chat, once};
 use crate::exit::{Exit, Failure, words};
 use crate::front::Front;
+use crate::model;
 use crate::paint::{Ink, Look};
 use crate::place::Place;
 use crate::settings::Settings;
@@ -163,7 +164,7 @@ fn shown(args: &Demo, interrupt: &Interrupt) -> Result<Box<dyn Front>, Failure> 
         front
     };
     let settings = Settings::default();
-    let has_key = vendor::vendors().any(|vendor| !vendor.keys.is_empty() && world::key(&settings, vendor).is_some());
+    let has_key = vendor::vendors().any(|vendor| !vendor.keys.is_empty() && model::key(&settings, vendor).is_some());
     Ok(Box::new(Closing::new(front, std::io::stderr(), told, has_key)))
 }
 

@@ -3,13 +3,14 @@
 use crate::args::Doctor;
 use crate::clouds;
 use crate::exit::{Exit, Failure};
+use crate::model;
 use crate::network;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, count, flow, width};
 use crate::place::{Place, shown, variable};
 use crate::saved;
 use crate::secrets;
-use crate::settings::{Set, Settings};
+use crate::settings::{Places, Set, Settings};
 use crate::startup;
 use crate::world;
 use codelet_agent::instructions;
@@ -80,7 +81,7 @@ impl Point {
 /// If the folder does not exist, or standard output cannot be written.
 pub fn run(args: &Doctor) -> Result<Exit, Failure> {
     let place = Place::find(args.place.directory.as_deref())?;
-    let points = match Settings::read(&place.settings()) {
+    let points = match Settings::read(&Places::of(&place)) {
         Ok(mut settings) => {
             settings.heed(&variable);
             let mut points = points(&settings, &place, args.offline)?;
@@ -126,7 +127,7 @@ fn version() -> Point {
 }
 
 fn files(settings: &Settings, place: &Place) -> Point {
-    let files = place.settings();
+    let files = Places::of(&place);
     let (there, missing): (Vec<&PathBuf>, Vec<&PathBuf>) = settings
         .user_file
         .iter()
@@ -178,7 +179,7 @@ fn model(settings: &Settings) -> Point {
 }
 
 fn key(settings: &Settings) -> Point {
-    if let Some(vendor) = world::without_key(settings) {
+    if let Some(vendor) = model::without_key(settings) {
         return Point::new(
             "key",
             State::Problem,
@@ -191,7 +192,7 @@ fn key(settings: &Settings) -> Point {
     }
     match settings
         .vendor()
-        .map(|vendor| (vendor, world::let_in(settings, vendor)))
+        .map(|vendor| (vendor, model::let_in(settings, vendor)))
     {
         None => Point::new("key", State::Warning, "not checked: unknown provider"),
         Some((vendor, Some(from))) => Point::new("key", State::Fine, format!("{from} (for {})", vendor.name)),
@@ -232,8 +233,8 @@ fn certificates() -> Point {
 
 /// Asks the provider at the endpoint and with the key that a session would use.
 fn provider(settings: &Settings) -> Result<Point, Failure> {
-    let choice = world::choice(settings);
-    let at = Some(world::asked_at(settings)).filter(|at| !at.is_empty());
+    let choice = model::choice(settings);
+    let at = Some(model::asked_at(settings)).filter(|at| !at.is_empty());
     let at = at.unwrap_or_else(|| "the provider".to_owned());
     let began = Instant::now();
     let reached = startup::runtime()?.block_on(codelet_providers::reach(&choice));

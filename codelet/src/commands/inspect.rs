@@ -68,7 +68,9 @@ fn all(args: &Inspect, input: &Input, mut progress: Progress) -> Result<(), Fail
 
 /// Returns the output for one conversation, and the warnings.
 fn inspected(args: &Inspect, input: Input, progress: Progress) -> Result<(String, Vec<String>), Failure> {
-    let document = input.record(&args.conversations.reading)?.document;
+    let document = input
+        .record(args.conversations.reading.from.0, args.conversations.reading.force)?
+        .document;
     // The document holds the conversation now, so the input bytes are freed.
     let name = input.into_name();
     let seen = offline::inspect(document, if args.json { JSON_LARGEST } else { LINES });

@@ -8,8 +8,8 @@ use crate::output::Output;
 use crate::paint::{Ink, Look, clean, clip, count};
 use crate::place::Place;
 use crate::progress::Progress;
-use crate::servers::ServerFile;
-use crate::settings::Settings;
+use crate::settings::servers::ServerFile;
+use crate::settings::{Places, Settings};
 use crate::startup;
 use crate::world;
 use codelet_agent::model::ToolSpec;
@@ -35,7 +35,7 @@ pub fn run(args: &Mcp) -> Result<Exit, Failure> {
 
 fn list(args: &args::DirectoryArgs) -> Result<Exit, Failure> {
     let place = Place::find(args.directory.as_deref())?;
-    let settings = Settings::read(&place.settings())?;
+    let settings = Settings::read(&Places::of(&place))?;
     super::warn(&Look::stderr(), &settings.notices);
     if settings.mcp.is_empty() {
         let told = format!(
@@ -65,7 +65,7 @@ fn list(args: &args::DirectoryArgs) -> Result<Exit, Failure> {
 
 fn test(name: &str, args: &args::DirectoryArgs) -> Result<Exit, Failure> {
     let place = Place::find(args.directory.as_deref())?;
-    let settings = Settings::read(&place.settings())?;
+    let settings = Settings::read(&Places::of(&place))?;
     super::warn(&Look::stderr(), &settings.notices);
     let server = of_name(&settings, name)?;
     // A disabled server is tested too: it may work by now.

@@ -48,7 +48,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
 fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let mut settings = startup::settings(chat, &place)?;
     settings.notices.extend(told);
-    place.widen(&mut settings, &chat.add_dir)?;
+    settings.widen(&mut place, &chat.add_dir)?;
     let hooks = hooks::of_session(&mut settings, &place, false)?;
     let schema = chat.schema.as_deref().map(Schema::read).transpose()?.map(Arc::new);
     let mut said = match chat.input {

@@ -257,7 +257,7 @@ fn play(
     let number = index.map_or(String::new(), |at| format!("#{at}"));
     let at = |problem: &dyn std::fmt::Display| clean(&format!("{}{number}: {problem}", file.display()));
     let recording = input
-        .record(&args.conversations.reading)
+        .record(args.conversations.reading.from.0, args.conversations.reading.force)
         .map_err(|failure| words_of(file, failure))?;
     drop(input);
     let format = recording.document.format;

@@ -112,7 +112,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
 /// `warnings`.
 fn read(file: Option<&Path>, args: &Report, warnings: &mut Vec<String>) -> Result<(Session, &'static str), Failure> {
     let input = Input::read_any(file)?.one(args.index)?;
-    let recording = input.record(&args.reading)?;
+    let recording = input.record(args.reading.from.0, args.reading.force)?;
     let name = match file.filter(|file| *file != Path::new("-")) {
         Some(file) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         None => "standard input".to_owned(),

@@ -3,12 +3,13 @@
 use crate::args;
 use crate::exit::Failure;
 use crate::hooks::{FoundHooks, consent};
+use crate::model;
 use crate::network;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, lined_up};
 use crate::place::{Place, variable};
 use crate::secrets;
-use crate::settings::{self, From, NotifyBy, Set, Settings};
+use crate::settings::{self, From, NotifyBy, Places, Set, Settings};
 use codelet_agent::session::SummaryBy;
 use codelet_context::policy::CompactAt;
 use codelet_network::{Named, NetworkError, TrustedBy};
@@ -25,7 +26,7 @@ const WIDEST: usize = 48;
 /// If a settings file is invalid, or the folder does not exist.
 pub fn run(args: &args::DirectoryArgs) -> Result<(), Failure> {
     let place = Place::find(args.directory.as_deref())?;
-    let mut settings = Settings::read(&place.settings())?;
+    let mut settings = Settings::read(&Places::of(&place))?;
     settings.heed(&variable);
     let found = FoundHooks::look(&settings, &place)?;
     settings.notices.extend(found.notices.iter().cloned());
@@ -144,7 +145,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     rows.push(row("hooks_from", &settings.hooks_from, |from| from.name().to_owned()));
     rows.extend(network());
     for vendor in codelet_providers::vendor::vendors() {
-        let (value, from) = match crate::world::let_in(settings, vendor) {
+        let (value, from) = match model::let_in(settings, vendor) {
             Some(from) => ("set", from),
             None => ("not set", format!("${}", vendor.keys.join(" or $"))),
         };
@@ -158,8 +159,8 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         rows.push([format!("mcp.{name}"), clean(&server.show()), clean(&from)]);
     }
     for (name, path) in [
-        ("your file", place.settings().user),
-        ("project's file", Some(place.settings().project)),
+        ("your file", Places::of(&place).user),
+        ("project's file", Some(Places::of(&place).project)),
     ] {
         let Some(path) = path else { continue };
         let there = if path.is_file() { "read" } else { "does not exist" };

@@ -5,7 +5,7 @@ use super::{FoundHooks, HookSource};
 use crate::exit::Failure;
 use crate::paint::{Ink, Look, clean};
 use crate::place::Place;
-use crate::settings::{Settings, kept};
+use crate::settings::{Places, Settings, kept};
 use crate::world;
 use rustix::termios::{QueueSelector, tcflush};
 use sha2::{Digest as _, Sha256};
@@ -49,7 +49,7 @@ pub fn permitted(found: &mut FoundHooks, settings: &Settings, place: &Place, can
         return Ok(false);
     }
     let fenced = world::written_by_commands(place);
-    if let Err(why) = kept::keep_consent(&place.settings(), &fenced, &digest) {
+    if let Err(why) = kept::keep_consent(&Places::of(place), &fenced, &digest) {
         found.notices.push(format!(
             "the project's hooks run in this session only: your answer could not be saved: {why}"
         ));

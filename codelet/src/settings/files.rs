@@ -1,7 +1,7 @@
 //! Reading of the settings files, the project's over the user's.
 
 use super::written::{self, MOST, SettingsFile};
-use super::{From, LookUp, Places, Set, Settings, kept};
+use super::{From, LookUp, Places, Set, Settings};
 use crate::exit::Failure;
 use crate::input;
 use codelet_context::price::{self, PriceCard};
@@ -39,8 +39,8 @@ impl Settings {
                 );
                 return Err(Failure::at(path_shown, problem));
             }
-            let of_project = kept::allowed_in(&written, &places.root);
-            settings.hooks_consent = kept::consent_in(&written, &places.root);
+            let of_project = written.allowed_in(&places.root);
+            settings.hooks_consent = written.consent_in(&places.root);
             let from = From::File(path.clone());
             settings
                 .project_allow

@@ -41,10 +41,10 @@ impl ProjectGrant<'_> {
     fn is_in(&self, written: &SettingsFile, root: &Path) -> bool {
         match self {
             ProjectGrant::Patterns(patterns) => {
-                let allowed = allowed_in(written, root);
+                let allowed = written.allowed_in(root);
                 patterns.iter().all(|pattern| allowed.contains(pattern))
             }
-            ProjectGrant::Hooks(digest) => consent_in(written, root).as_deref() == Some(digest),
+            ProjectGrant::Hooks(digest) => written.consent_in(root).as_deref() == Some(digest),
         }
     }
 }
@@ -92,17 +92,6 @@ fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], kept: &Proje
         ));
     }
     pinned.for_owner_only().write(|out| out.write_all(after.as_bytes()))
-}
-
-/// Returns the patterns stored for the project with this root.
-pub(super) fn allowed_in(written: &SettingsFile, root: &Path) -> Vec<String> {
-    let project = written.projects.get(root);
-    project.and_then(|project| project.allow.clone()).unwrap_or_default()
-}
-
-/// Returns the digest of the permitted hooks of the project with this root.
-pub(super) fn consent_in(written: &SettingsFile, root: &Path) -> Option<String> {
-    written.projects.get(root)?.hooks.clone()
 }
 
 /// Returns the text of a settings file with this permission added.

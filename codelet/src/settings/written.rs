@@ -1,11 +1,11 @@
 //! The schema of settings files: bounded parsing, with errors in plain words and with their place.
 
-use super::{HooksFrom, Key, NotifyBy, SMALLEST_WINDOW};
+use super::servers::ServerFile;
+use super::{HooksFrom, Key, LONGEST_WAIT, NotifyBy, SMALLEST_WINDOW};
 use crate::exit::Failure;
 use crate::input;
 use crate::paint::clean;
 use crate::place::variable;
-use crate::servers::ServerFile;
 use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
@@ -24,9 +24,6 @@ use toml::Spanned;
 
 /// The size limit of a settings file, in bytes.
 pub(super) const MOST: u64 = 1024 * 1024;
-/// The longest time that a setting may specify, in seconds, which stays within the range of clocks.
-pub const LONGEST_WAIT: u64 = 24 * 3600;
-
 /// A parsed settings file.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -99,6 +96,19 @@ pub(super) struct SettingsFile {
     /// The names of all settings in the file.
     #[serde(skip)]
     pub names: Vec<String>,
+}
+
+impl SettingsFile {
+    /// Returns the patterns stored for the project with this root.
+    pub(super) fn allowed_in(&self, root: &Path) -> Vec<String> {
+        let project = self.projects.get(root);
+        project.and_then(|project| project.allow.clone()).unwrap_or_default()
+    }
+
+    /// Returns the digest of the permitted hooks of the project with this root.
+    pub(super) fn consent_in(&self, root: &Path) -> Option<String> {
+        self.projects.get(root)?.hooks.clone()
+    }
 }
 
 /// A project's entry in a settings file.

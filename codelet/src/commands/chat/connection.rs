@@ -2,10 +2,10 @@
 
 use crate::exit::Failure;
 use crate::fallback::is_elsewhere;
+use crate::loading;
+use crate::model::{self, asked_at};
 use crate::place::variable;
 use crate::settings::{From, Set, Settings};
-use crate::world::asked_at;
-use crate::{loading, world};
 use codelet_providers::{Loading, address};
 use codelet_terminal::{Connect, ModelLookup};
 use std::cell::RefCell;
@@ -50,7 +50,7 @@ pub(in crate::commands) fn connect(settings: Settings, tools: codelet_tools::Rea
                     let _ = tell.send(format!("{} (Esc cancels)", loading::words(&loading)));
                 }
             };
-            match world::model(&settings, &mut waits).await {
+            match model::connect(&settings, &mut waits).await {
                 Ok(model) => {
                     tools.show_images(model.profile().sees_images);
                     away.borrow_mut().has_left = is_elsewhere;
@@ -69,7 +69,7 @@ pub(in crate::commands) fn connect(settings: Settings, tools: codelet_tools::Rea
 fn held(settings: &Settings, left: &Set<Option<String>>) -> Option<String> {
     let vendor = settings.vendor()?;
     let given = address::shown(left.value.as_deref()?);
-    if !vendor.keys.is_empty() && world::let_in(settings, vendor).is_none() {
+    if !vendor.keys.is_empty() && model::let_in(settings, vendor).is_none() {
         return None;
     }
     let from = match &left.from {

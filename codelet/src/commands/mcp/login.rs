@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure, words};
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean};
 use crate::place::{Place, variable};
-use crate::settings::Settings;
+use crate::settings::{Places, Settings};
 use crate::startup;
 use crate::world;
 use codelet_mcp::Invitation;
@@ -23,7 +23,7 @@ use std::process::{Command, Stdio};
 pub fn log_in(args: &McpLogin) -> Result<Exit, Failure> {
     let (name, place) = (&args.server.name, &args.server.place);
     let place = Place::find(place.directory.as_deref())?;
-    let settings = Settings::read(&place.settings())?;
+    let settings = Settings::read(&Places::of(&place))?;
     let look = Look::stderr();
     warn(&look, &settings.notices);
     let one = BTreeMap::from([(name.clone(), of_name(&settings, name)?.enabled())]);
@@ -71,7 +71,7 @@ pub fn log_in(args: &McpLogin) -> Result<Exit, Failure> {
 pub fn log_out(args: &McpServer) -> Result<Exit, Failure> {
     let name = clean(&args.name);
     let place = Place::find(args.place.directory.as_deref())?;
-    let removed = match world::logins(&place) {
+    let removed = match place.logins() {
         None => false,
         Some(logins) => {
             let path = logins.path(&args.name);

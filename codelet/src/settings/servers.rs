@@ -1,9 +1,9 @@
 //! MCP servers from the user's settings, and their setup at the start of a session.
 
+use super::{Key, LONGEST_WAIT, LookUp};
 use crate::exit::words;
 use crate::input;
 use crate::paint::clean;
-use crate::settings::{Key, LONGEST_WAIT, LookUp};
 use codelet_mcp::{Reach, Server};
 use codelet_providers::address;
 use codelet_text::secret::{is_made_by_machine, is_secret_name};
