@@ -170,10 +170,9 @@ pub fn help(look: &Look, prompts: &[PromptSpec]) -> Vec<Line<'static>> {
 
 /// The cost of the session, and the cache breaks.
 pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
-    let price = session.model().profile().price.as_ref();
     let lines = cost::cost(
         (session.bill(), session.tasks()),
-        price,
+        session.model().profile().price.is_some(),
         session.conversation().breaks(),
         look,
     );

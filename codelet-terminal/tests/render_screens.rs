@@ -19,7 +19,7 @@ use codelet_context::message::{Action, ActionKind, Message, Part, Role as Speake
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
-use codelet_context::price::{PriceCard, Rates};
+use codelet_context::price::Cost;
 use codelet_context::usage::Usage;
 use codelet_terminal::render::answers::{todo, why};
 use codelet_terminal::render::context::context;
@@ -433,16 +433,15 @@ fn the_answers_to_commands() {
             reasoning: 2_000,
             requests: 46,
             dollars: 0.668,
+            by_kind: Cost {
+                fresh: 0.037,
+                cache_read: 0.192,
+                cache_write: 0.304,
+                cache_write_1h: 0.0,
+                output: 0.135,
+            },
             ..Bill::default()
         };
-        let rates = Rates {
-            input: 3.0,
-            output: 15.0,
-            cache_read: 0.3,
-            cache_write: 3.75,
-            cache_write_1h: 6.0,
-        };
-        let price = PriceCard::flat("usual", rates);
         let broken = |request: u64, cause: Cause, actual: Option<f64>| Break {
             request,
             cause,
@@ -485,7 +484,19 @@ fn the_answers_to_commands() {
             .next()
             .map(|(handle, _)| handle.clone())
             .unwrap();
-        let mut lines = cost((&bill, &Tasks::default()), Some(&price), &breaks, &look);
+        let mut lines = cost((&bill, &Tasks::default()), true, &breaks, &look);
+        lines.push(Line::from(
+            "--- from a provider that writes to its cache and never reads",
+        ));
+        let unread = Bill {
+            usage: Usage {
+                cache_read: 0,
+                ..bill.usage
+            },
+            ..bill
+        };
+        let breaks = [40, 41].map(|request| broken(request, Cause::Unplanned, None));
+        lines.extend(cost((&unread, &Tasks::default()), true, &breaks, &look));
         lines.push(Line::from("---"));
         lines.extend(why(handle.as_str(), conversation.why(handle.as_str()).as_ref(), &look));
         lines.extend(why("nothing", None, &look));
