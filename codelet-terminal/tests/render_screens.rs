@@ -14,7 +14,7 @@ use codelet_agent::tool::{Looking, Need};
 use codelet_context::body::Body;
 use codelet_context::breaks::{Break, Cause};
 use codelet_context::compact::{TurnCount, Warning};
-use codelet_context::conversation::{Conversation, Due, Report};
+use codelet_context::conversation::{Conversation, Due, Report, Signals};
 use codelet_context::message::{Action, ActionKind, Message, Part, Role as Speaker, ToolCall, ToolResult};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
@@ -24,9 +24,10 @@ use codelet_context::usage::Usage;
 use codelet_terminal::render::answers::{todo, why};
 use codelet_terminal::render::context::context;
 use codelet_terminal::render::cost::cost;
+use codelet_terminal::render::figures::number;
 use codelet_terminal::render::permission::{choices, question};
 use codelet_terminal::render::rewind::{list, preview};
-use codelet_terminal::render::wrap::{line_columns, rows};
+use codelet_terminal::render::wrap::{line_columns, line_text, rows};
 use codelet_terminal::render::{Background, Diff, Look, Markdown, Renderer, Styles};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
@@ -405,6 +406,51 @@ fn what_fills_the_window_before_and_after_a_compaction() {
         lines.extend(context(&conversation, "anthropic/claude-sonnet-5", 1_500, &look));
         lines
     });
+}
+
+#[test]
+fn of_a_trimmed_conversation_no_more_stays_than_a_dry_run_leaves() {
+    let mut conversation = Conversation::new(CompactionConfig::new(200_000), 1_500);
+    conversation.append(Message::system("You are an agent."));
+    conversation.append(Message::user("Look at everything."));
+    for step in 0..30 {
+        let input = serde_json::json!({"command": format!("./look {step}")});
+        let call = ToolCall::new(format!("c{step}"), "Bash", input.as_object().unwrap().clone())
+            .doing(Action::command(&format!("./look {step}")));
+        conversation.append(Message::new(Speaker::Assistant, vec![Part::ToolCall(call)]));
+        let output: String = (0..300).map(|line| format!("{step} {line} is a line\n")).collect();
+        conversation.append(Message::results(vec![ToolResult::new(
+            format!("c{step}"),
+            Some(true),
+            output,
+        )]));
+    }
+    let due = conversation.decide(Signals {
+        is_cold: true,
+        ..Signals::default()
+    });
+    let trimmed = conversation.compact(due.unwrap()).unwrap();
+    assert!(trimmed.changed, "{trimmed}");
+    let look = Look::new(120, Styles::Colour, Background::Dark);
+    let lines = context(&conversation, "a/model", 1_500, &look);
+    let rows: Vec<String> = lines.iter().map(line_text).collect();
+    let dry = conversation.clone().compact(Due::whole(Reason::Asked)).unwrap();
+    let result = format!(
+        "A compaction now  {} → {} tokens: ",
+        number(dry.before),
+        number(dry.after)
+    );
+    let told = rows.iter().find_map(|row| row.strip_prefix(&*result));
+    let told = told.unwrap_or_else(|| panic!("{rows:#?}"));
+    // All of it, of which what stays is a part of the result.
+    let thousands = |words: &str| words.split(' ').next().unwrap().trim_end_matches('k').parse::<f64>();
+    let parts: Vec<f64> = told
+        .split(", ")
+        .map(|part| thousands(part).unwrap() * 1_000.0)
+        .collect();
+    assert!(parts[0] <= dry.after as f64 + 50.0, "{told}");
+    let all: f64 = parts.iter().sum();
+    assert!((all - dry.before as f64).abs() < 300.0, "{told}");
 }
 
 #[test]
