@@ -155,7 +155,10 @@ impl Seat {
             return Ok(StopReason::EndTurn);
         }
         self.editor
-            .say("The last prompt is sent again; everything after it is discarded (/undo restores it). Files are not restored.\n\n");
+            .say(&format!(
+                "The last prompt is sent again; everything after it is discarded (/undo restores it). Files stay as they are{}\n\n",
+                self.session.how_to_restore(1).map_or_else(|| ".".to_owned(), |how| format!(": {how}"))
+            ));
         self.carry(None, cancelled).await
     }
 
@@ -170,9 +173,7 @@ impl Seat {
     async fn undo(&mut self) {
         match self.session.undo().await {
             Some(undone) => self.tell_rewound(&undone),
-            None => self
-                .editor
-                .say("Nothing to undo: no /clear, /retry or /rewind (/undo-compact undoes a compaction)."),
+            None => self.editor.say(&self.session.nothing_to_undo()),
         }
     }
 

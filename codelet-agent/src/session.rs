@@ -143,6 +143,8 @@ pub struct Session {
     pub(crate) is_held_up: bool,
     /// True if a call of the last step asked for a compaction and it was granted.
     pub(crate) wishes_compaction: bool,
+    /// The number of commands that were permitted and started.
+    pub(crate) commands: AtomicUsize,
     /// The number of questions since the last prompt about rerunning a command with what the sandbox withheld.
     pub(crate) asked_again: AtomicUsize,
     /// Notices about instructions shown to the user since the last prompt, inclusive.
@@ -224,6 +226,7 @@ impl Session {
             journal: None,
             is_held_up: false,
             wishes_compaction: false,
+            commands: AtomicUsize::new(0),
             asked_again: AtomicUsize::new(0),
             notices: Vec::new(),
             notices_of_skills: Vec::new(),

@@ -119,6 +119,7 @@ impl Connection {
             error if error.is_connect() => {
                 format!("could not connect to {place} ({why}): check host and port, and that the server is running")
             }
+            error if had_begun && is_closed(error) => format!("{place} closed the connection before the answer ended"),
             _ if had_begun => format!("the connection to {place} was lost ({why})"),
             _ => format!("the request to {place} failed ({why})"),
         };
@@ -220,7 +221,15 @@ fn is_unresolved(error: &reqwest::Error) -> bool {
 }
 
 fn is_unheard(error: &reqwest::Error) -> bool {
+    has_kind(error, std::io::ErrorKind::ConnectionRefused)
+}
+
+fn is_closed(error: &reqwest::Error) -> bool {
+    has_kind(error, std::io::ErrorKind::UnexpectedEof)
+}
+
+fn has_kind(error: &reqwest::Error, kind: std::io::ErrorKind) -> bool {
     causes(error)
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
-        .any(|cause| cause.kind() == std::io::ErrorKind::ConnectionRefused)
+        .any(|cause| cause.kind() == kind)
 }

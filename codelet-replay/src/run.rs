@@ -33,19 +33,12 @@ impl Dollars {
 
     /// Returns the cost if `hour` tokens were cached for an hour, whatever the card's own lifetime is.
     pub(crate) fn with(card: &PriceCard, usage: Usage, hour: Tokens) -> Self {
-        let hour = hour.min(usage.cache_write);
-        // The tier depends on the whole prompt, so the parts are priced as shares of it.
-        let (prompt, output) = card
-            .tier(usage.prompt())
-            .map_or((1.0, 1.0), |tier| (tier.prompt, tier.output));
-        let million = |tokens: Tokens, price: f64| tokens as f64 * price / 1_000_000.0;
+        let cost = card.cost_by_kind(usage, hour);
         Dollars {
-            fresh: million(usage.fresh, card.rates.input) * prompt,
-            read: million(usage.cache_read, card.rates.cache_read) * prompt,
-            write: (million(usage.cache_write - hour, card.rates.cache_write)
-                + million(hour, card.rates.cache_write_1h))
-                * prompt,
-            output: million(usage.output, card.rates.output) * output,
+            fresh: cost.fresh,
+            read: cost.cache_read,
+            write: cost.cache_write + cost.cache_write_1h,
+            output: cost.output,
         }
     }
 

@@ -170,10 +170,9 @@ pub fn help(look: &Look, prompts: &[PromptSpec]) -> Vec<Line<'static>> {
 
 /// The cost of the session, and the cache breaks.
 pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
-    let price = session.model().profile().price.as_ref();
     let lines = cost::cost(
         (session.bill(), session.tasks()),
-        price,
+        session.model().profile().price.is_some(),
         session.conversation().breaks(),
         look,
     );
@@ -267,7 +266,7 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
     lines
 }
 
-/// The summary that replaced older messages, or its beginning; an error for any other argument.
+/// The summary that replaced older messages, or its end, where the current state stands; an error for any other argument.
 pub fn summary(look: &Look, session: &Session, words: &str) -> Result<Vec<Line<'static>>, Vec<Line<'static>>> {
     let is_all = match words {
         "" => false,
@@ -302,21 +301,21 @@ pub fn summary(look: &Look, session: &Session, words: &str) -> Result<Vec<Line<'
     );
     let mut lines = say(look, Role::Accent, &head);
     let shown = if is_all { total } else { total.min(RECALLED) };
-    for line in text.lines().take(shown) {
+    if shown < total {
+        let (earlier, dots) = (count((total - shown) as u64, "earlier line"), look.pick("…", "..."));
+        lines.extend(say(
+            look,
+            Role::Dim,
+            &format!("  {dots} {earlier}; /summary all shows them"),
+        ));
+    }
+    for line in text.lines().skip(total - shown) {
         let role = match line.as_bytes() {
             [b'#', b' ', ..] => Role::Strong,
             [b'=', b' ', ..] => Role::Dim,
             _ => Role::Text,
         };
         Wrap::indented(look.prose(), Breaking::Prose).all(look.style(role), &clean(line, 4), &mut lines);
-    }
-    if shown < total {
-        let (more, dots) = (count((total - shown) as u64, "more line"), look.pick("…", "..."));
-        lines.extend(say(
-            look,
-            Role::Dim,
-            &format!("  {dots} {more}; /summary all shows them"),
-        ));
     }
     Ok(lines)
 }
@@ -582,11 +581,16 @@ mod tests {
             text(summary(&look, &session, "all").unwrap()),
         );
         assert!(
-            short.starts_with("Summary · about ") && short.ends_with("/summary all shows them\n"),
+            short.starts_with("Summary · about ")
+                && short
+                    .lines()
+                    .nth(1)
+                    .unwrap()
+                    .ends_with(" earlier lines; /summary all shows them"),
             "{short}"
         );
-        let beginning = short.lines().skip(1).take(RECALLED);
-        assert!(beginning.eq(all.lines().skip(1).take(RECALLED)));
+        let end = short.lines().rev().take(RECALLED);
+        assert!(end.eq(all.lines().rev().take(RECALLED)));
         assert!(
             all.lines().count() > short.lines().count() && all.contains("never use tabs"),
             "{all}"

@@ -46,8 +46,10 @@ pub fn change(session: &mut Session, wanted: &str) -> Result<(String, Option<Eff
         DEFAULT => None,
         name => Some(Effort::from_name(name).ok_or_else(|| {
             let all = Effort::ALL.map(Effort::name);
-            let meant = near::hint(name, all.into_iter().chain([DEFAULT]));
-            format!("Unknown thinking effort {wanted}{}", stop(&meant))
+            match &*near::hint(name, all.into_iter().chain([DEFAULT])) {
+                "" => refused(session, wanted),
+                meant => format!("Unknown thinking effort {wanted}{meant}"),
+            }
         })?),
     };
     let before = session.model().effort();
@@ -95,13 +97,5 @@ fn refused(session: &Session, wanted: &str) -> String {
             "{name} does not take the thinking effort {wanted}; it takes {}, or {DEFAULT}.",
             names(&efforts)
         ),
-    }
-}
-
-/// A hint as the end of a sentence.
-fn stop(hint: &str) -> String {
-    match hint.is_empty() {
-        true => "; /effort lists those that the model takes.".to_owned(),
-        false => hint.to_owned(),
     }
 }

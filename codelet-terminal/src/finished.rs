@@ -15,6 +15,8 @@ pub struct Finished {
     /// Bytes of the text that were taken.
     taken: usize,
     waiting: VecDeque<WaitingLine>,
+    /// The number of lines so far.
+    lines: u64,
 }
 
 /// A waiting line.
@@ -32,6 +34,11 @@ impl Finished {
         self.waiting.is_empty()
     }
 
+    /// The number of lines that were ever added.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
     /// The number of waiting bytes.
     pub fn bytes(&self) -> usize {
         self.text.len() - self.taken
@@ -43,6 +50,7 @@ impl Finished {
         first.extend(lines);
         first.text.push_str(&self.text[self.taken..]);
         first.waiting.append(&mut self.waiting);
+        first.lines += self.lines;
         *self = first;
     }
 
@@ -72,6 +80,7 @@ impl Finished {
 impl Extend<Line<'static>> for Finished {
     fn extend<T: IntoIterator<Item = Line<'static>>>(&mut self, lines: T) {
         for line in lines {
+            self.lines += 1;
             let from = self.text.len();
             push_line(&mut self.text, &line, usize::MAX);
             self.text.push_str("\r\n");

@@ -97,6 +97,7 @@ fn input(repl: &mut Repl, look: &Look, width: usize, most: usize) -> (Vec<Line<'
 
 /// The pending question, in at most `room` rows.
 fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'static>> {
+    let is_above = repl.is_asked_above;
     let is_answerable = repl.is_answerable(now);
     let is_writing = !repl.editor.is_empty();
     let picked = repl.picked(now);
@@ -116,6 +117,7 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
         return rows;
     };
     let stand = Stand {
+        is_above,
         is_answerable,
         is_writing,
         picked,

@@ -18,6 +18,8 @@ pub(crate) struct Letters {
     picked: Option<(char, Instant)>,
     /// The letter that permits more than this call: it waits for Enter, and another letter may replace it.
     waiting: Option<char>,
+    /// The time of the last key of a text that began with a letter picked for this question.
+    written: Option<Instant>,
 }
 
 /// The meaning of a key.
@@ -42,6 +44,7 @@ impl Letters {
             asked: now,
             picked: None,
             waiting,
+            written: None,
         }
     }
 
@@ -111,7 +114,20 @@ impl Letters {
                 self.picked = Some((letter, now));
                 Heard::Taken
             }
-            _ => Heard::Writing(self.unpick()),
+            _ => {
+                self.written = Some(now);
+                Heard::Writing(self.unpick())
+            }
         }
+    }
+
+    /// The answer of a whole word and Enter: the letter of a "yes" or "no" that is all of the `text`. Typing it began
+    /// when keys already answered.
+    pub(crate) fn word(&mut self, key: Key, text: &str, now: Instant) -> Option<char> {
+        let before = self.written.replace(self.written.map(|_| now)?)?;
+        let is_enter = key.code == KeyCode::Enter && !key.alt && !key.shift && now >= before + BURST;
+        let words = [("yes", 'y'), ("no", 'n')];
+        let word = words.into_iter().find(|(word, _)| text.eq_ignore_ascii_case(word));
+        word.filter(|_| is_enter).map(|(_, letter)| letter)
     }
 }

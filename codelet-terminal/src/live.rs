@@ -61,6 +61,8 @@ const STOPPING: Duration = Duration::from_millis(500);
 const RESTED: Duration = Duration::from_millis(120);
 /// Columns and rows below which not all of a question can stay visible.
 const ROOMY: (u16, u16) = (60, 12);
+/// Rows below a question: its answers, the input and the status.
+const ANSWERS: usize = 8;
 
 /// Opens a text in the user's editor and returns the edited text.
 pub type Edit = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
@@ -95,6 +97,8 @@ pub(crate) struct Live {
     unfolding: Option<Unfolding>,
     unfolded: usize,
     finished: Finished,
+    /// The number of finished lines up to the end of the last question, if it was the only one, and its own.
+    asked_at: Option<(u64, usize)>,
     /// The time of the next frame; none while nothing has changed.
     due: Option<Instant>,
     drawn: Instant,
@@ -162,6 +166,7 @@ impl Live {
             unfolding: None,
             unfolded: 0,
             finished: Finished::default(),
+            asked_at: None,
             due: None,
             drawn: Instant::now(),
             rests: None,
@@ -215,6 +220,9 @@ impl Live {
             self.unfolding = Some(unfolding);
         }
         let (look, size, since) = (self.outfit.look, self.screen.size(), self.since(now));
+        self.repl.is_asked_above = self
+            .asked_at
+            .is_some_and(|(at, rows)| at == self.finished.lines() && rows + ANSWERS <= usize::from(size.1));
         let frame = layout::frame(&mut self.repl, &self.renderer, &look, size, now, since);
         if self.screen.draw(self.finished.next(MOST), frame).is_err() {
             self.is_gone = true;
@@ -603,11 +611,14 @@ impl Live {
         if width < ROOMY.0 || height < ROOMY.1 || questions::is_shortened(&question) {
             lines.extend(questions::extent(&self.outfit.look, &question));
         }
+        let rows = lines.len();
         let lines = self.renderer.say(lines);
         self.finished.extend(lines);
         self.renderer.asked_for(&question.call, &question.needs);
         self.change(true);
+        self.asked_at = None;
         if self.repl.waiting() == 0 {
+            self.asked_at = Some((self.finished.lines(), rows));
             self.attention
                 .ask(format!("Codelet asks: {} {}", question.tool, question.description));
         }

@@ -70,6 +70,8 @@ pub(crate) fn is_shortened(question: &Question) -> bool {
 
 /// The state of a question.
 pub(crate) struct Stand {
+    /// The question itself is printed directly above.
+    pub is_above: bool,
     /// Keys answer it now.
     pub is_answerable: bool,
     /// There is unsent text, which keys go to.
@@ -113,10 +115,13 @@ pub(crate) fn framed(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> 
 
 /// The question and its answers, in at most `room` rows above the input. The answers have precedence over the question.
 pub(crate) fn options(look: &Look, question: &Question, stand: Stand, room: usize) -> Vec<Line<'static>> {
-    // The full text was printed above.
+    // Where other lines stand between, a short form says what was asked.
     let called = format!("Allow {} {}", clean(&question.tool, 1), clean(&question.description, 1));
     let what = format!("{}?", clip(&called.replace('\n', " "), look.width.saturating_sub(1)));
-    let what = say(look, Role::Warning, &what);
+    let what = match stand.is_above {
+        true => Vec::new(),
+        false => say(look, Role::Warning, &what),
+    };
     if let Some(field) = stand.field {
         let typed = format!("{}▏{}", field.parts.0, field.parts.1);
         if field.content == Content::Reason {

@@ -78,6 +78,8 @@ pub struct Repl {
     filled: Option<Instant>,
     /// The question's full text was unfolded.
     pub is_unfolded: bool,
+    /// The question stands directly above its answers.
+    pub is_asked_above: bool,
     files: Option<Vec<String>>,
     /// The suggestion selected with the arrow keys.
     chosen: Option<usize>,
@@ -110,6 +112,7 @@ impl Repl {
             early: None,
             filled: None,
             is_unfolded: false,
+            is_asked_above: false,
             files: None,
             chosen: None,
             dismissed: None,
@@ -466,6 +469,11 @@ impl Repl {
             return Some(self.field_key(key, now));
         }
         if !self.is_answerable(now) {
+            let word = self.letters.as_mut()?.word(key, &self.editor.text(), now);
+            if let Some(letter) = word {
+                self.editor.set("");
+                return Some(self.answer_letter(letter, now));
+            }
             self.early = self.early_answer(key, now);
             return None;
         }

@@ -14,19 +14,20 @@ use codelet_agent::tool::{Looking, Need};
 use codelet_context::body::Body;
 use codelet_context::breaks::{Break, Cause};
 use codelet_context::compact::{TurnCount, Warning};
-use codelet_context::conversation::{Conversation, Due, Report};
+use codelet_context::conversation::{Conversation, Due, Report, Signals};
 use codelet_context::message::{Action, ActionKind, Message, Part, Role as Speaker, ToolCall, ToolResult};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
-use codelet_context::price::{PriceCard, Rates};
+use codelet_context::price::Cost;
 use codelet_context::usage::Usage;
 use codelet_terminal::render::answers::{todo, why};
 use codelet_terminal::render::context::context;
 use codelet_terminal::render::cost::cost;
+use codelet_terminal::render::figures::number;
 use codelet_terminal::render::permission::{choices, question};
 use codelet_terminal::render::rewind::{list, preview};
-use codelet_terminal::render::wrap::{line_columns, rows};
+use codelet_terminal::render::wrap::{line_columns, line_text, rows};
 use codelet_terminal::render::{Background, Diff, Look, Markdown, Renderer, Styles};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
@@ -408,6 +409,51 @@ fn what_fills_the_window_before_and_after_a_compaction() {
 }
 
 #[test]
+fn of_a_trimmed_conversation_no_more_stays_than_a_dry_run_leaves() {
+    let mut conversation = Conversation::new(CompactionConfig::new(200_000), 1_500);
+    conversation.append(Message::system("You are an agent."));
+    conversation.append(Message::user("Look at everything."));
+    for step in 0..30 {
+        let input = serde_json::json!({"command": format!("./look {step}")});
+        let call = ToolCall::new(format!("c{step}"), "Bash", input.as_object().unwrap().clone())
+            .doing(Action::command(&format!("./look {step}")));
+        conversation.append(Message::new(Speaker::Assistant, vec![Part::ToolCall(call)]));
+        let output: String = (0..300).map(|line| format!("{step} {line} is a line\n")).collect();
+        conversation.append(Message::results(vec![ToolResult::new(
+            format!("c{step}"),
+            Some(true),
+            output,
+        )]));
+    }
+    let due = conversation.decide(Signals {
+        is_cold: true,
+        ..Signals::default()
+    });
+    let trimmed = conversation.compact(due.unwrap()).unwrap();
+    assert!(trimmed.changed, "{trimmed}");
+    let look = Look::new(120, Styles::Colour, Background::Dark);
+    let lines = context(&conversation, "a/model", 1_500, &look);
+    let rows: Vec<String> = lines.iter().map(line_text).collect();
+    let dry = conversation.clone().compact(Due::whole(Reason::Asked)).unwrap();
+    let result = format!(
+        "A compaction now  {} → {} tokens: ",
+        number(dry.before),
+        number(dry.after)
+    );
+    let told = rows.iter().find_map(|row| row.strip_prefix(&*result));
+    let told = told.unwrap_or_else(|| panic!("{rows:#?}"));
+    // All of it, of which what stays is a part of the result.
+    let thousands = |words: &str| words.split(' ').next().unwrap().trim_end_matches('k').parse::<f64>();
+    let parts: Vec<f64> = told
+        .split(", ")
+        .map(|part| thousands(part).unwrap() * 1_000.0)
+        .collect();
+    assert!(parts[0] <= dry.after as f64 + 50.0, "{told}");
+    let all: f64 = parts.iter().sum();
+    assert!((all - dry.before as f64).abs() < 300.0, "{told}");
+}
+
+#[test]
 fn the_answers_to_commands() {
     check_in_all_looks("answers", |look| {
         let mut conversation = conversation();
@@ -433,16 +479,15 @@ fn the_answers_to_commands() {
             reasoning: 2_000,
             requests: 46,
             dollars: 0.668,
+            by_kind: Cost {
+                fresh: 0.037,
+                cache_read: 0.192,
+                cache_write: 0.304,
+                cache_write_1h: 0.0,
+                output: 0.135,
+            },
             ..Bill::default()
         };
-        let rates = Rates {
-            input: 3.0,
-            output: 15.0,
-            cache_read: 0.3,
-            cache_write: 3.75,
-            cache_write_1h: 6.0,
-        };
-        let price = PriceCard::flat("usual", rates);
         let broken = |request: u64, cause: Cause, actual: Option<f64>| Break {
             request,
             cause,
@@ -485,7 +530,19 @@ fn the_answers_to_commands() {
             .next()
             .map(|(handle, _)| handle.clone())
             .unwrap();
-        let mut lines = cost((&bill, &Tasks::default()), Some(&price), &breaks, &look);
+        let mut lines = cost((&bill, &Tasks::default()), true, &breaks, &look);
+        lines.push(Line::from(
+            "--- from a provider that writes to its cache and never reads",
+        ));
+        let unread = Bill {
+            usage: Usage {
+                cache_read: 0,
+                ..bill.usage
+            },
+            ..bill
+        };
+        let breaks = [40, 41].map(|request| broken(request, Cause::Unplanned, None));
+        lines.extend(cost((&unread, &Tasks::default()), true, &breaks, &look));
         lines.push(Line::from("---"));
         lines.extend(why(handle.as_str(), conversation.why(handle.as_str()).as_ref(), &look));
         lines.extend(why("nothing", None, &look));

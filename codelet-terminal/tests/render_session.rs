@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use codelet_agent::event::{Event, Stopped};
+use codelet_agent::model::ModelError;
 use codelet_agent::run::Ending;
 use codelet_agent::tool::Need;
 use codelet_context::body::Body;
@@ -537,13 +538,21 @@ fn a_long_paste_is_echoed_in_short() {
     assert_eq!(lines.lines().count(), 13);
     assert!(lines.starts_with("› What is\n  a line of it\n"), "{lines}");
     let lines = text(&renderer.prompt(&format!("{paste}what is this?"), at(1)));
-    let end = "  … 9,989 more lines, 130.0 kB\n  a line of it\n  a line of it\n  what is this?\n";
+    let end = "  … 10,001 lines, 130.0 kB in all\n  a line of it\n  a line of it\n  what is this?\n";
     assert!(lines.ends_with(end), "{lines}");
     assert_eq!(
         renderer.prompt(&"a line\n".repeat(12), at(1)).len(),
         13,
         "a blank line, and all of it"
     );
+    // One line can be as long.
+    for line in ["x y z ".repeat(3_000), "x".repeat(100_000)] {
+        let lines = text(&renderer.prompt(&format!("{line}end"), at(1)));
+        assert_eq!(lines.lines().count(), 1 + 9 + 1 + 3, "{lines}");
+        let size = if line.contains(' ') { "18.0 kB" } else { "100.0 kB" };
+        assert!(lines.contains(&format!("\n  … {size} in all\n")), "{lines}");
+        assert!(lines.ends_with("end\n"), "{lines}");
+    }
 }
 
 #[test]
@@ -582,7 +591,42 @@ fn an_answer_that_starts_over_is_parted_from_the_one_that_was_cut_off() {
     told += &text(&renderer.on(&Event::Void, at(2)));
     told += &text(&renderer.on(&asking(), at(3)));
     told += &text(&renderer.on(&Event::Text("A whole one.\n\n".to_owned()), at(4)));
+    told += &text(&renderer.on(&Event::Over(Ending::Answered("A whole one.".to_owned())), at(5)));
     assert_eq!(told, "Half of a sent\n… cut off here; retrying\n\nA whole one.\n");
+}
+
+#[test]
+fn of_an_answer_that_is_cut_off_at_each_try_one_copy_is_printed() {
+    let broken = Ending::Provider(ModelError::Cut {
+        said: "closed".to_owned(),
+        had_begun: true,
+    });
+    for (last, ending, after) in [
+        ("One two", broken.clone(), "error:"),
+        ("One two three\n\nfour", broken, "\nOne two three\n\nfour\n\nerror:"),
+        ("One", Ending::Interrupted, "\nOne\n\ninterrupted"),
+    ] {
+        let mut renderer = Renderer::new(look());
+        let mut told = String::new();
+        for (number, written) in ["One two", "One\n\ntwo\n\n", "One tw", last].into_iter().enumerate() {
+            if number > 0 {
+                told += &text(&renderer.on(&Event::Void, at(1)));
+            }
+            told += &text(&renderer.on(&asking(), at(2)));
+            told += &text(&renderer.on(&Event::Thinking("Well".to_owned()), at(3)));
+            told += &text(&renderer.on(&Event::Text(written.to_owned()), at(4)));
+            // What is not printed is shown as it arrives.
+            assert!(text(&renderer.live(20, at(4))).contains("One"), "{written}");
+        }
+        told += &text(&renderer.on(&Event::Over(ending), at(5)));
+        let begun = "Thought for 1.0 s · 4 B\n\nOne two\n… cut off here; retrying\n";
+        let rest = told.strip_prefix(begun).unwrap_or_else(|| panic!("{told}"));
+        let rest = rest.replace("\nThought for 1.0 s · 4 B\n", "");
+        assert!(
+            rest.starts_with(after) || rest.starts_with(&format!("\n{after}")),
+            "{told}"
+        );
+    }
 }
 
 /// Arbitrary events, with hostile texts.

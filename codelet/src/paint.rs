@@ -1,7 +1,9 @@
 //! Formatting of output outside a session: colours, width, bars. Number formatting, clipping and sanitizing come from
 //! codelet-terminal.
 
-use codelet_terminal::render::clean;
+use codelet_terminal::render::answers::paragraph;
+use codelet_terminal::render::wrap::line_text;
+use codelet_terminal::render::{clean, look};
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use terminal_size::{Width, terminal_size_of};
@@ -85,6 +87,16 @@ impl Look {
             width: width.clamp(MIN_WIDTH, MAX_WIDTH),
             dumb: wishes.dumb,
         }
+    }
+
+    /// Breaks the text's lines between words, as no terminal does by itself; for any other output they stay whole.
+    pub fn between_words(&self, text: &str) -> String {
+        if !self.terminal {
+            return text.to_owned();
+        }
+        let look = look::Look::new(self.width, look::Styles::Monochrome, look::Background::Dark);
+        let lines = paragraph(text, look::Role::Text, &look);
+        lines.iter().map(|line| line_text(line) + "\n").collect()
     }
 
     /// Returns the text in this ink if colours are used.

@@ -1,7 +1,7 @@
 //! The cost of a session.
 
 use crate::model::Billed;
-use codelet_context::price::PriceCard;
+use codelet_context::price::{Cost, PriceCard};
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 
@@ -27,6 +27,8 @@ pub struct Bill {
     pub requests: u64,
     /// The cost in US dollars of requests to models with a known price.
     pub dollars: f64,
+    /// The same by kind of token, each request at the prices of its own model.
+    pub by_kind: Cost,
     /// The number of requests not in `dollars`: to models with an unknown price, or without reported usage.
     pub unpriced: u64,
     /// The estimated cost in US dollars of requests without reported usage, assuming no cache reads.
@@ -40,12 +42,14 @@ impl Bill {
         self.write_1h = self.write_1h.saturating_add(billed.write_1h);
         self.reasoning = self.reasoning.saturating_add(billed.reasoning);
         self.requests += 1;
-        let dollars = price.map(|price| price.cost(billed.usage, billed.write_1h));
-        match dollars {
-            Some(dollars) => self.dollars += dollars,
-            None => self.unpriced += 1,
-        }
-        dollars
+        let Some(price) = price else {
+            self.unpriced += 1;
+            return None;
+        };
+        let cost = price.cost_by_kind(billed.usage, billed.write_1h);
+        self.dollars += cost.total();
+        self.by_kind = self.by_kind.plus(cost);
+        Some(cost.total())
     }
 
     /// Adds an answered request whose prompt the provider did not count, with its estimated usage.
@@ -62,6 +66,7 @@ impl Bill {
             reasoning: self.reasoning.saturating_add(other.reasoning),
             requests: self.requests + other.requests,
             dollars: self.dollars + other.dollars,
+            by_kind: self.by_kind.plus(other.by_kind),
             unpriced: self.unpriced + other.unpriced,
             estimated: self.estimated + other.estimated,
         }

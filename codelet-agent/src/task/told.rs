@@ -7,6 +7,7 @@ use codelet_context::message::{ActionKind, Message, Part, Role, ToolCall, ToolRe
 use codelet_text::short::{clip, grouped, on_one_line};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 /// The maximum number of files listed.
 const NAMED: usize = 40;
@@ -43,8 +44,9 @@ pub(super) fn answer(name: &str, ending: &Ending, session: &Session, place: &Pat
 /// Returns what was changed, run and spent.
 fn done(session: &Session, place: &Path) -> String {
     let calls = calls(session);
-    let made = |kind| calls.iter().filter(move |(call, _)| call.action.kind == kind);
-    let changed = made(ActionKind::Change).filter(|(_, result)| result.success == Some(true));
+    let changed = calls
+        .iter()
+        .filter(|(call, result)| call.action.kind == ActionKind::Change && result.success == Some(true));
     let paths = changed.flat_map(|(call, _)| &call.action.paths);
     let files: BTreeSet<String> = paths.map(|path| shown(path, place)).collect();
     let mut told = match files.len() {
@@ -58,8 +60,7 @@ fn done(session: &Session, place: &Path) -> String {
             format!("its tools changed: {}{more}", named.join(", "))
         }
     };
-    let was_run = |result: &ToolResult| result.refusal.is_none();
-    match made(ActionKind::Command).filter(|(_, result)| was_run(result)).count() {
+    match session.commands.load(Ordering::Relaxed) {
         0 => {}
         1 => told.push_str("; 1 command was run, which may have changed more"),
         count => told.push_str(&format!("; {count} commands were run, which may have changed more")),

@@ -10,13 +10,14 @@ use crate::tool::{Call, Live, Output, Tool};
 use crate::turn::again;
 use crate::turn::call_hooks::{PRE, as_taken, before, judged, told, with_hooks};
 use crate::turn::session_hooks;
-use codelet_context::message::ToolCall;
+use codelet_context::message::{ActionKind, ToolCall};
 use codelet_context::refusal;
 use futures_util::{FutureExt as _, future};
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -97,6 +98,9 @@ pub(crate) async fn call_one(
         let mut made = not_permitted(&why, waited);
         made.output.notices = said.notices;
         return Some(made);
+    }
+    if call.action.kind == ActionKind::Command {
+        session.commands.fetch_add(1, Ordering::Relaxed);
     }
     if let Some(command) = changes_unseen(&needs, &call.tool, &description) {
         session.note_command(&command);

@@ -69,10 +69,12 @@ pub(crate) enum Way {
 }
 
 /// The combined effect of edits since the last request.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 struct Unsent {
     /// The number of edits minus those undone.
     edits: i64,
+    /// The reasons of the edits that were not undone, oldest first.
+    reasons: Vec<Reason>,
     /// Tokens removed from the view minus those restored, as reported to the user.
     removed: i64,
     /// The tokens and dollars charged to the account.
@@ -119,6 +121,8 @@ pub(crate) struct Economy {
     /// The number of reported requests.
     pub requests: u64,
     has_read: bool,
+    /// True once a report counted tokens read from the cache or written to it.
+    has_cache: bool,
     plan: Option<TrimPlan>,
     /// An upper bound of any cut's excess until the next look.
     bound: f64,
@@ -291,6 +295,7 @@ impl Economy {
         let from = first.map_or(cut.from, |first| self.readable_before(first).max(cut.from));
         let gone = removed.max(0.0) as Tokens;
         self.unsent.edits += 1;
+        self.unsent.reasons.push(reason);
         self.unsent.removed += gone as i64;
         self.take_unsent();
         let is_cold = reason == Reason::Cold;
@@ -374,10 +379,14 @@ impl Economy {
         };
         let after: f64 = self.weights.iter().sum();
         let tail = after + self.overhead - readable;
+        match reason {
+            Some(reason) => self.unsent.reasons.push(reason),
+            None => drop(self.unsent.reasons.pop()),
+        }
         self.unsent.edits += if reason.is_some() { 1 } else { -1 };
         self.unsent.removed += removed;
         self.unsent.is_whole = true;
-        let unsent = self.take_unsent();
+        self.take_unsent();
         // Before the first request, nothing that was sent can have been undone.
         let is_as_sent = match self.seen.is_empty() {
             true => self.unsent.edits == 0,
@@ -388,12 +397,11 @@ impl Economy {
             self.stands_again(reason);
             return;
         }
-        let cause = match (reason, unsent) {
-            (Some(reason), _) => Cause::Edit(reason),
-            // The earlier edit, which was not undone.
-            (None, Some(unsent)) => unsent.cause,
-            (None, None) => Cause::Undone,
-        };
+        let cause = self
+            .unsent
+            .reasons
+            .last()
+            .map_or(Cause::Undone, |&reason| Cause::Edit(reason));
         self.broken(cause, tail, false);
         self.account.compacted();
         self.sent = 0;

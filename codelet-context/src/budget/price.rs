@@ -47,6 +47,39 @@ pub struct Rates {
     pub cache_write_1h: f64,
 }
 
+/// A cost in US dollars by kind of token.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Cost {
+    /// Prompt tokens not involving a cache.
+    pub fresh: f64,
+    /// Prompt tokens read from the cache.
+    pub cache_read: f64,
+    /// Prompt tokens written to a cache that lives five minutes.
+    pub cache_write: f64,
+    /// Prompt tokens written to a cache that lives an hour.
+    pub cache_write_1h: f64,
+    /// Output tokens, thinking included.
+    pub output: f64,
+}
+
+impl Cost {
+    /// The sum over all kinds.
+    pub fn total(self) -> f64 {
+        self.fresh + self.cache_read + self.cache_write + self.cache_write_1h + self.output
+    }
+
+    /// The sum of both, kind by kind.
+    pub fn plus(self, other: Cost) -> Cost {
+        Cost {
+            fresh: self.fresh + other.fresh,
+            cache_read: self.cache_read + other.cache_read,
+            cache_write: self.cache_write + other.cache_write,
+            cache_write_1h: self.cache_write_1h + other.cache_write_1h,
+            output: self.output + other.output,
+        }
+    }
+}
+
 /// A price tier for long prompts: beyond its size, the whole request costs more.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Tier {
@@ -138,18 +171,25 @@ impl PriceCard {
 
     /// The cost of a request in dollars; `write_1h` of its cache writes went to a cache that lives an hour.
     pub fn cost(&self, usage: Usage, write_1h: Tokens) -> f64 {
+        self.cost_by_kind(usage, write_1h).total()
+    }
+
+    /// The same by kind of token.
+    pub fn cost_by_kind(&self, usage: Usage, write_1h: Tokens) -> Cost {
         let rates = &self.rates;
         let write_1h = write_1h.min(usage.cache_write);
-        let prompt = usage.fresh as f64 * rates.input
-            + usage.cache_read as f64 * rates.cache_read
-            + (usage.cache_write - write_1h) as f64 * rates.cache_write
-            + write_1h as f64 * rates.cache_write_1h;
-        let output = usage.output as f64 * rates.output;
-        let (prompt, output) = match self.tier(usage.prompt()) {
-            Some(tier) => (prompt * tier.prompt, output * tier.output),
-            None => (prompt, output),
+        let (of_prompt, of_output) = match self.tier(usage.prompt()) {
+            Some(tier) => (tier.prompt, tier.output),
+            None => (1.0, 1.0),
         };
-        (prompt + output) / 1_000_000.0
+        let dollars = |tokens: Tokens, rate: f64, factor: f64| tokens as f64 * rate * factor / 1_000_000.0;
+        Cost {
+            fresh: dollars(usage.fresh, rates.input, of_prompt),
+            cache_read: dollars(usage.cache_read, rates.cache_read, of_prompt),
+            cache_write: dollars(usage.cache_write - write_1h, rates.cache_write, of_prompt),
+            cache_write_1h: dollars(write_1h, rates.cache_write_1h, of_prompt),
+            output: dollars(usage.output, rates.output, of_output),
+        }
     }
 }
 

@@ -33,6 +33,44 @@ fn a_break_that_nobody_planned_is_on_record() {
 }
 
 #[test]
+fn requests_that_extend_one_another_and_read_nothing_are_on_record() {
+    // Whether the provider reports writes to a cache, and the causes of the breaks.
+    for (writes, expected) in [(true, vec![Cause::Unplanned; 2]), (false, Vec::new())] {
+        let mut conversation = stale(30);
+        for number in 0..3 {
+            conversation.sending(false);
+            let id = format!("again_{number}");
+            let (fresh, written) = if writes { (5, 32_000) } else { (32_005, 0) };
+            let report = Report {
+                usage: Usage::from_exclusive(fresh, written, 0, 50),
+                reasoning: 0,
+                is_whole: true,
+            };
+            conversation.replied(says(vec![run(&id, "ls")]), report);
+            conversation.append(answers(vec![result(&id, "a b c")]));
+        }
+        let causes: Vec<Cause> = conversation.breaks().iter().map(|it| it.cause).collect();
+        assert_eq!(causes, expected, "writes: {writes}");
+    }
+}
+
+#[test]
+fn of_two_edits_before_a_request_the_one_that_was_not_undone_gives_the_reason() {
+    for earlier in [Reason::Full, Reason::Wished] {
+        let mut conversation = stale(30);
+        conversation.compact_to(9_000, earlier).unwrap();
+        let removed = conversation.breaks()[0].removed;
+        conversation.compact_to(6_000, Reason::Asked).unwrap();
+        assert_eq!(conversation.breaks()[0].cause, Cause::Edit(Reason::Asked));
+        assert!(conversation.undo_compact());
+        let [it] = conversation.breaks() else {
+            panic!("{:?}", conversation.breaks());
+        };
+        assert_eq!((it.cause, it.removed), (Cause::Edit(earlier), removed));
+    }
+}
+
+#[test]
 fn breaks_stay_on_record_when_the_user_begins_anew_or_asks_another_model() {
     let report = |fresh: Tokens, read: Tokens| Report {
         usage: Usage::from_exclusive(fresh, 0, read, 50),

@@ -178,9 +178,13 @@ impl<F: Front> Chat<F> {
             (0, _) => "Nothing is discarded.".to_owned(),
             (steps, 0) => format!("Discarded: {} (/undo restores it).", count(steps as u64, "answer")),
             (steps, calls) => format!(
-                "Discarded: {} with {} (/undo restores them); files are not restored.",
+                "Discarded: {} with {} (/undo restores them); {}",
                 count(steps as u64, "answer"),
                 count(calls as u64, "tool call"),
+                match self.session.how_to_restore(1) {
+                    Some(how) => format!("files stay as they are: {how}"),
+                    None => "files stay as they are.".to_owned(),
+                }
             ),
         };
         self.say(Role::Text, &format!("Sending again: {prompt}\n{discarded}"));

@@ -95,10 +95,7 @@ impl<F: Front> Chat<F> {
         let undone = self.run(Activity::Restoring, async |session, _, _| session.undo().await);
         let Some(undone) = undone.await.done else { return };
         let Some(undone) = undone else {
-            return self.refuse(
-                Role::Warning,
-                "Nothing to undo: no /clear, /retry or /rewind (/undo-compact undoes a compaction).",
-            );
+            return self.refuse(Role::Warning, &self.session.nothing_to_undo());
         };
         self.tell_rewound(&undone);
     }

@@ -62,7 +62,7 @@ pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &L
     out.extend(legend(&shares, free, reserved, window, look));
     let fates = conversation.fates();
     largest(&found, conversation, &fates, scale, look, &mut out);
-    first_to_go(&found, conversation, &fates, scale, look, &mut out);
+    first_to_go((&found, tools), conversation, &fates, scale, look, &mut out);
     out
 }
 

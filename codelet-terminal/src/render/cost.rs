@@ -8,39 +8,32 @@ use codelet_agent::bill::Bill;
 use codelet_agent::session::Tasks;
 use codelet_context::breaks::{Break, Cause};
 use codelet_context::policy::Reason;
-use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
-use codelet_context::usage::Usage;
 use ratatui::text::{Line, Span};
 
 /// Newest cache breaks that are listed.
 const BREAKS: usize = 20;
 
-/// The bill, a line for each kind of token. `price` is that of the current model; none if it is unknown.
-pub fn cost(
-    (bill, tasks): (&Bill, &Tasks),
-    price: Option<&PriceCard>,
-    breaks: &[Break],
-    look: &Look,
-) -> Vec<Line<'static>> {
+/// The bill, a line for each kind of token, each request at its own model's prices. `has_price` is false if the current
+/// model's is unknown.
+pub fn cost((bill, tasks): (&Bill, &Tasks), has_price: bool, breaks: &[Break], look: &Look) -> Vec<Line<'static>> {
     let kinds = kinds(bill);
     let mut out = vec![total(bill, look)];
     if bill.requests == 0 && bill.estimated == 0.0 && breaks.is_empty() {
         return out;
     }
     out.push(Line::default());
-    let figures = kinds.iter().map(|kind| number(kind.1.total()).len()).max();
+    let figures = kinds.iter().map(|kind| number(kind.1).len()).max();
     let figures = figures.unwrap_or(1);
-    let mut sum = 0.0;
-    for (name, usage, of_1h) in kinds {
-        let tokens = usage.total();
+    for (name, tokens, cost) in kinds {
         // Few providers have a one-hour cache.
         if tokens == 0 && name.ends_with('h') {
             continue;
         }
-        let cost = price.map(|price| price.cost(usage, of_1h));
-        sum += cost.unwrap_or(0.0);
-        let cost = cost.map_or(String::new(), |cost| format!("  {:>8}", dollars(cost)));
+        let cost = match bill.requests > bill.unpriced || has_price {
+            true => format!("  {:>8}", dollars(cost)),
+            false => String::new(),
+        };
         let line = format!("  {} {:>figures$}{cost}", fit(name, 18), number(tokens));
         out.push(Line::from(clip(line.trim_end(), look.width)));
     }
@@ -49,13 +42,8 @@ pub fn cost(
     if bill.reasoning > 0 {
         note(format!("  {} of the output was thinking", number(bill.reasoning)));
     }
-    match price {
-        None if bill.requests > 0 => note("  the price of this model is unknown".to_owned()),
-        // Another model was used before, at its own prices.
-        Some(_) if (sum - bill.dollars).abs() > 0.005_f64.max(bill.dollars * 0.01) => {
-            note("  rows at the current model's prices; the total at each request's own prices".to_owned());
-        }
-        _ => {}
+    if !has_price && bill.requests > 0 {
+        note("  the price of this model is unknown".to_owned());
     }
     if bill.estimated > 0.0 {
         let about = dollars(bill.estimated);
@@ -72,30 +60,20 @@ pub fn cost(
         note(of_tasks(tasks, look));
     }
     share(bill, look, &mut out);
-    list_breaks(bill, breaks, price.is_some(), look, &mut out);
+    list_breaks(bill, breaks, has_price, look, &mut out);
     out
 }
 
-/// The billed kinds: name, tokens, and the part of them written to the one-hour cache.
-fn kinds(bill: &Bill) -> [(&'static str, Usage, Tokens); 5] {
-    let Usage {
-        fresh,
-        cache_read,
-        cache_write,
-        output,
-    } = bill.usage;
-    let of_1h = bill.write_1h.min(cache_write);
-    let written = |cache_write| Usage {
-        cache_write,
-        ..Usage::default()
-    };
-    let none = Usage::default();
+/// The billed kinds: name, tokens, and their cost in US dollars.
+fn kinds(bill: &Bill) -> [(&'static str, Tokens, f64); 5] {
+    let (usage, cost) = (bill.usage, bill.by_kind);
+    let of_1h = bill.write_1h.min(usage.cache_write);
     [
-        ("fresh input", Usage { fresh, ..none }, 0),
-        ("cache reads", Usage { cache_read, ..none }, 0),
-        ("cache writes", written(cache_write - of_1h), 0),
-        ("cache writes, 1 h", written(of_1h), of_1h),
-        ("output", Usage { output, ..none }, 0),
+        ("fresh input", usage.fresh, cost.fresh),
+        ("cache reads", usage.cache_read, cost.cache_read),
+        ("cache writes", usage.cache_write - of_1h, cost.cache_write),
+        ("cache writes, 1 h", of_1h, cost.cache_write_1h),
+        ("output", usage.output, cost.output),
     ]
 }
 
@@ -158,14 +136,30 @@ fn share(bill: &Bill, look: &Look, out: &mut Vec<Line<'static>>) {
 /// The cache breaks, numbered as the heading counts them: those that rewrote nothing or have not been sent yet have no
 /// number.
 fn list_breaks(bill: &Bill, breaks: &[Break], has_price: bool, look: &Look, out: &mut Vec<Line<'static>>) {
+    // A provider that never reads from its cache has one reason for all of them.
+    let is_unread = |it: &&Break| bill.usage.cache_read == 0 && it.cause == Cause::Unplanned;
+    let unread = breaks.iter().filter(is_unread).count() as u64;
+    let breaks: Vec<&Break> = breaks.iter().filter(|it| !is_unread(it)).collect();
     let counts = |it: &Break| it.rewritten > 0 && it.request <= bill.requests;
     let all = breaks.iter().filter(|it| counts(it)).count();
     let note = match all {
+        0 if unread > 0 => count(unread, "time"),
+        0 if bill.requests > 0 && bill.usage.cache_read + bill.usage.cache_write == 0 => {
+            "the provider reported no use of a cache".to_owned()
+        }
         0 if breaks.is_empty() => "none: every request extended the one before it".to_owned(),
         0 => "none so far".to_owned(),
-        some => format!("{}, each with its reason", count(some as u64, "time")),
+        some => format!("{}, each with its reason", count(some as u64 + unread, "time")),
     };
     heading("Cache misses", &note, look, out);
+    if unread > 0 {
+        let told = format!(
+            "{} read nothing although {} extended the one before: the provider or a proxy in between does not cache",
+            count(unread, "request"),
+            if unread == 1 { "it" } else { "each" }
+        );
+        Wrap::indented(look.width, Breaking::Prose).all(look.style(Role::Text), &told, out);
+    }
     let (older, newest) = breaks.split_at(breaks.len().saturating_sub(BREAKS));
     let mut number_of = older.iter().filter(|it| counts(it)).count();
     if number_of > 0 {

@@ -7,9 +7,10 @@ use super::figures::{count, number, short};
 use super::look::{Look, Role};
 use super::wrap::{clip, columns};
 use codelet_context::compact::{Fate, FateKind};
-use codelet_context::conversation::Conversation;
+use codelet_context::conversation::{Conversation, Due};
 use codelet_context::inspect::{Inspection, Item};
 use codelet_context::message::{Message, Part, Role as Speaker};
+use codelet_context::policy::Reason;
 use codelet_context::tokens::{Tokens, estimate_message, estimate_part};
 use ratatui::text::{Line, Span};
 use std::collections::HashMap;
@@ -43,10 +44,31 @@ impl Scale {
     }
 }
 
-/// The index in the history of each message of the view that is unchanged.
+/// The index in the history of each message of the view that is unchanged, or of whose calls or results parts were
+/// removed.
 fn places(conversation: &Conversation) -> HashMap<*const Message, usize> {
-    let messages = conversation.history().messages().iter().enumerate();
-    messages.map(|(at, message)| (Arc::as_ptr(message), at)).collect()
+    let messages = || conversation.history().messages().iter().enumerate();
+    let mut places: HashMap<*const Message, usize> =
+        messages().map(|(at, message)| (Arc::as_ptr(message), at)).collect();
+    let by_call: HashMap<_, usize> = messages()
+        .filter_map(|(at, message)| Some((of_call(message)?, at)))
+        .collect();
+    for message in &conversation.view().messages {
+        if let Some(&at) = of_call(message).and_then(|call| by_call.get(&call)) {
+            places.entry(Arc::as_ptr(message)).or_insert(at);
+        }
+    }
+    places
+}
+
+/// The id of a message's first call or result, which no removal changes.
+fn of_call(message: &Message) -> Option<(Speaker, &str)> {
+    let mut ids = message.parts.iter().filter_map(|part| match part {
+        Part::ToolCall(call) => Some(&*call.id),
+        Part::ToolResult(result) => Some(&*result.call_id),
+        _ => None,
+    });
+    Some((message.role, ids.next()?))
 }
 
 pub(super) fn largest(
@@ -209,8 +231,9 @@ fn names(message: &Message, name: &str) -> bool {
         })
 }
 
+/// What a compaction would do to the view, which has the weight `tools` beside it in each request.
 pub(super) fn first_to_go(
-    found: &Inspection,
+    (found, tools): (&Inspection, Tokens),
     conversation: &Conversation,
     fates: &[Fate],
     scale: Scale,
@@ -218,7 +241,7 @@ pub(super) fn first_to_go(
     out: &mut Vec<Line<'static>>,
 ) {
     let places = places(conversation);
-    let mut sums = [0; 5];
+    let mut sums = [tools, 0, 0, 0, 0];
     let mut going: Vec<(usize, Tokens, &Fate)> = Vec::new();
     for message in &conversation.view().messages {
         let tokens = estimate_message(message);
@@ -252,9 +275,20 @@ pub(super) fn first_to_go(
         .filter(|(tokens, _)| *tokens > 0)
         .map(|(tokens, word)| format!("{} {word}", short(scale.of(*tokens))))
         .collect();
+    // As a dry run says it.
+    let done = conversation.clone().compact(Due::whole(Reason::Asked));
+    let result = match done {
+        Ok(notice) if notice.changed => format!(
+            "{} {} {} tokens: ",
+            number(notice.before),
+            look.pick("→", "->"),
+            number(notice.after)
+        ),
+        _ => String::new(),
+    };
     heading(
         "A compaction now",
-        &format!("{} stay, {}", short(scale.of(sums[0])), told.join(", ")),
+        &format!("{result}{} stay, {}", short(scale.of(sums[0])), told.join(", ")),
         look,
         out,
     );

@@ -14,6 +14,7 @@ use super::wrap::{Breaking, Wrap, clip, clip_line, rows};
 use codelet_agent::bill::Bill;
 use codelet_agent::event::Event;
 use codelet_agent::permission::Permission;
+use codelet_agent::run::Ending;
 use codelet_agent::tool::Need;
 use codelet_context::body::Body;
 use codelet_context::tracker::TokenState;
@@ -27,7 +28,7 @@ const THOUGHT: usize = 256 * 1024;
 const THINKING_LINES: usize = 3;
 /// Folded texts that can be unfolded.
 const FOLDED: usize = 8;
-/// Lines at the beginning and at the end of a long prompt that are shown: a pasted one may have thousands, with the
+/// Rows at the beginning and at the end of a long prompt that are shown: a pasted one may have thousands, with the
 /// question before or after it.
 const PROMPT_HEAD: usize = 9;
 const PROMPT_END: usize = 3;
@@ -74,6 +75,16 @@ struct Done {
     words: u64,
 }
 
+/// An answer that is requested again. It is printed once it ends, since it may be cut off again; until then its end is
+/// shown above the input.
+#[derive(Clone, Debug, Default)]
+struct Retried {
+    /// The size of the part that was printed before the retries, in bytes.
+    shown: usize,
+    /// The finished lines.
+    lines: Vec<Line<'static>>,
+}
+
 /// Turns the events of a session into lines. Times are those of the caller's clock, relative to the session's start.
 #[derive(Clone, Debug)]
 pub struct Renderer {
@@ -94,6 +105,8 @@ pub struct Renderer {
     held: Vec<Vec<Line<'static>>>,
     /// Part of the current answer was shown.
     has_said: bool,
+    /// The answer that is requested again after a part of it was printed.
+    retried: Option<Retried>,
     done: Done,
     told_cause: String,
     /// The time waited before the current request, and why.
@@ -121,6 +134,7 @@ impl Renderer {
             last: None,
             held: Vec::new(),
             has_said: false,
+            retried: None,
             done: Done::default(),
             told_cause: String::new(),
             waited: None,
@@ -140,7 +154,14 @@ impl Renderer {
     pub fn set_look(&mut self, look: Look) -> Vec<Line<'static>> {
         self.look = look;
         let lines = self.answer.set_look(look);
-        self.said(lines)
+        let lines = self.said(lines);
+        match &mut self.retried {
+            Some(retried) => {
+                retried.lines.extend(lines);
+                Vec::new()
+            }
+            None => lines,
+        }
     }
 
     /// Sets the model for the status line.
@@ -210,32 +231,53 @@ impl Renderer {
         self.set_doing(words.map_or(Phase::Nothing, Phase::Busy), now);
     }
 
-    /// Shows the user's input: a prompt for the model, or something handled locally. A long one is shortened to its
-    /// beginning.
+    /// Shows the user's input: a prompt for the model, or something handled locally. Of a long one, both ends.
     pub fn prompt(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
         let mut out = self.begin_prompt(now);
         let text = text.trim_end();
-        let more = text.split('\n').count().saturating_sub(PROMPT_HEAD + PROMPT_END);
+        let mut rows = Vec::new();
+        let mut is_cut = false;
         for (at, line) in text.split('\n').enumerate() {
-            if at == PROMPT_HEAD && more > 0 {
-                let words = format!(
-                    "  {} {}, {}",
-                    self.look.pick("…", "..."),
-                    count(more as u64, "more line"),
-                    bytes(text.len() as u64)
-                );
-                out.push(self.one_line(&words, Role::Dim));
-            }
-            if !(PROMPT_HEAD..PROMPT_HEAD + more).contains(&at) {
-                // One line of a paste may be as long as a file.
-                let (begun, rest) = line.split_at(line.floor_char_boundary(PIECE));
-                self.line_of_prompt(at, &[begun], rest.len(), &mut out);
+            // One line of a paste may be as long as a file.
+            let begun = &line[..line.floor_char_boundary(PIECE)];
+            self.line_of_prompt(at, &[begun], &mut rows);
+            is_cut = begun.len() < line.len() || rows.len() > PROMPT_HEAD + PROMPT_END;
+            if is_cut {
+                break;
             }
         }
-        if more > 0 {
-            self.fold("prompt", Body::new(text), Role::Prompt);
+        if !is_cut {
+            out.extend(rows);
+            return out;
         }
+        rows.truncate(PROMPT_HEAD);
+        out.extend(rows);
+        let lines = match text.split('\n').count() as u64 {
+            1 => String::new(),
+            lines => format!("{}, ", count(lines, "line")),
+        };
+        let size = bytes(text.len() as u64);
+        let words = format!("  {} {lines}{size} in all", self.look.pick("…", "..."));
+        out.push(self.one_line(&words, Role::Dim));
+        out.extend(self.end_of_prompt(text));
+        self.fold("prompt", Body::new(text), Role::Prompt);
         out
+    }
+
+    /// The last rows of a long prompt.
+    fn end_of_prompt(&self, text: &str) -> Vec<Line<'static>> {
+        let mut end: Vec<Line<'static>> = Vec::new();
+        for line in text.rsplit('\n') {
+            let mut rows = Vec::new();
+            let from = line.ceil_char_boundary(line.len().saturating_sub(PIECE));
+            self.line_of_prompt(1, &[&line[from..]], &mut rows);
+            rows.append(&mut end);
+            end = rows;
+            if end.len() >= PROMPT_END {
+                break;
+            }
+        }
+        end.split_off(end.len().saturating_sub(PROMPT_END))
     }
 
     /// Shows a text by somebody else that is sent as the user's prompt: in full, as nobody has seen it before.
@@ -249,7 +291,7 @@ impl Renderer {
                 pieces.push(piece);
                 rest = behind;
             }
-            self.line_of_prompt(at, &pieces, 0, &mut out);
+            self.line_of_prompt(at, &pieces, &mut out);
         }
         out
     }
@@ -262,8 +304,8 @@ impl Renderer {
         self.topic(Topic::Prompt)
     }
 
-    /// Shows one line of a prompt, of which `left_out` bytes are omitted.
-    fn line_of_prompt(&self, at: usize, pieces: &[&str], left_out: usize, out: &mut Vec<Line<'static>>) {
+    /// Shows one line of a prompt.
+    fn line_of_prompt(&self, at: usize, pieces: &[&str], out: &mut Vec<Line<'static>>) {
         let first = match at {
             0 => Span::styled(self.look.pick("› ", "> "), self.look.style(Role::Accent)),
             _ => Span::raw("  "),
@@ -271,10 +313,6 @@ impl Renderer {
         let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, vec![first], vec![Span::raw("  ")]);
         for piece in pieces {
             wrap.push(self.look.style(Role::Prompt), &clean(piece, 4), out);
-        }
-        if left_out > 0 {
-            let more = format!(" {} {} more", self.look.pick("…", "..."), bytes(left_out as u64));
-            wrap.push(self.look.style(Role::Dim), &more, out);
         }
         wrap.finish(out);
     }
@@ -318,8 +356,34 @@ impl Renderer {
     /// Handles an event; returns the lines that it finishes.
     pub fn on(&mut self, event: &Event, now: Duration) -> Vec<Line<'static>> {
         self.beat(now);
+        let retried = self.retried.take();
         let mut out = self.after_a_wait(event, now);
+        let Some(mut retried) = retried else {
+            out.extend(self.happened(event, now));
+            return out;
+        };
+        if matches!(event, Event::Void) {
+            self.void_retried(&mut retried);
+            self.retried = Some(retried);
+            return out;
+        }
+        if matches!(event, Event::Over(Ending::Provider(_))) && self.done.said <= retried.shown {
+            // The last try got no further than the first.
+            self.void_retried(&mut retried);
+        }
         out.extend(self.happened(event, now));
+        match event {
+            Event::Waiting { .. } => self.retried = Some(retried),
+            Event::Asking { .. }
+            | Event::Thinking(_)
+            | Event::Text(_)
+            | Event::Calling { .. }
+            | Event::Billed { .. } => {
+                retried.lines.append(&mut out);
+                self.retried = Some(retried);
+            }
+            _ => out.splice(..0, retried.lines).for_each(drop),
+        }
         out
     }
 
@@ -339,6 +403,11 @@ impl Renderer {
                 Wrap::indented(look.prose(), Breaking::Prose).all(dim, &clean(line, 4), &mut lines);
             }
             out.extend(lines.split_off(lines.len().saturating_sub(THINKING_LINES)));
+        }
+        if let Some(retried) = &self.retried {
+            let newest = retried.lines.len().saturating_sub(height);
+            let newest = retried.lines[newest..].iter().cloned();
+            out.extend(newest.flat_map(|line| rows(line, look.width)));
         }
         let pending = self.answer.pending();
         if !pending.is_empty() {
@@ -499,7 +568,8 @@ impl Renderer {
     /// Ends the answer's current text; it may continue after other output.
     fn flush(&mut self) -> Vec<Line<'static>> {
         let lines = self.answer.finish();
-        let mut out = self.said(lines);
+        let mut out = self.retried.take().map_or_else(Vec::new, |retried| retried.lines);
+        out.extend(self.said(lines));
         out.extend(self.release());
         out
     }

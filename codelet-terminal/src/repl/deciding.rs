@@ -60,6 +60,11 @@ impl Repl {
         let is_decidable = self.is_decidable(now);
         let deciding = self.deciding.as_mut()?;
         if !is_decidable {
+            let word = deciding.letters.word(key, &self.editor.text(), now);
+            if let Some(letter) = word.filter(|&letter| deciding.is_offered(letter)) {
+                self.editor.set("");
+                return Some(self.decided(letter));
+            }
             let is_offered = matches!(key.code, KeyCode::Char(letter) if deciding.is_offered(letter));
             self.early = (key.types() && is_offered && self.is_only_early(key)).then_some(now);
             return None;

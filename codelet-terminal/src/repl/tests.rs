@@ -393,6 +393,46 @@ fn typed_after(letter: char, pause: u64, text: &str, then: &[KeyCode]) -> (At, O
 }
 
 #[test]
+fn a_yes_or_no_in_full_answers_with_enter() {
+    let no = Verdict::No("the user said no".to_owned());
+    // The text, the milliseconds before each of its keys and before Enter, the answer, and what is sent instead.
+    for (text, pause, before_enter, expected, sent) in [
+        ("yes", 150, 150, Some(Verdict::Yes), None),
+        ("No", 120, 900, Some(no), None),
+        // Anything else is a message, and what comes in one burst is a paste.
+        ("yes!", 150, 150, None, Some("yes!")),
+        ("nope", 150, 150, None, Some("nope")),
+        ("yes", 1, 1, None, Some("yes")),
+    ] {
+        let mut acts = Vec::new();
+        let (at, said) = question(|at| {
+            at.wait(1_000);
+            for c in text.chars() {
+                at.wait(pause);
+                at.code(KeyCode::Char(c));
+            }
+            at.wait(before_enter);
+            acts = at.code(KeyCode::Enter);
+        });
+        assert_eq!((said, at.repl.editor.text().as_str()), (expected, ""), "{text} {pause}");
+        let send = acts.iter().find_map(|act| match act {
+            Act::Send(said) => Some(said.as_str()),
+            _ => None,
+        });
+        assert_eq!(send, sent, "{text} {pause}");
+    }
+    // A word that was begun before the question could be read is none.
+    let (at, said) = question(|at| {
+        at.write("ye");
+        at.wait(1_000);
+        at.write("s");
+        at.wait(200);
+        at.code(KeyCode::Enter);
+    });
+    assert_eq!((said, at.repl.editor.text().as_str()), (None, ""));
+}
+
+#[test]
 fn a_reason_is_written_once_its_line_has_opened() {
     for pause in [360, 1_000] {
         let (at, said) = typed_after('r', pause, "not now", &[KeyCode::Enter]);

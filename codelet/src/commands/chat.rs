@@ -15,7 +15,7 @@ use crate::takeover::{self, Recording};
 use crate::toolset::Toolset;
 use crate::transcript::Transcript;
 use crate::world::Equipment;
-use crate::{input, loading, local, opening, pictures, worktree, world};
+use crate::{input, loading, local, opening, paint, pictures, worktree, world};
 use codelet_agent::asking::{Asking, Question};
 use codelet_agent::environment::Surroundings;
 use codelet_agent::interrupt::Interrupt;
@@ -69,6 +69,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
     settings.widen(&mut place, &chat.add_dir)?;
     let (transcript, recorded) = startup::files(chat, &mut settings, &place)?;
     if let Some(told) = nobody_to_ask(&settings) {
+        let told = paint::Look::stderr().between_words(&told);
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());
     }

@@ -106,6 +106,22 @@ fn in_lines_prompts_are_listed_and_what_goes_back_is_written() {
 }
 
 #[test]
+fn undo_and_retry_name_the_rewind_that_takes_files_back() {
+    let (bench, server, mut terminal) = worked(two_prompts(), &[]);
+    terminal.say("/undo");
+    terminal.see("Nothing to undo: no /clear, /retry or /rewind");
+    terminal.see("/rewind 2 files takes back a.txt +1 −1, new/b.txt (new) +1 −0.");
+    terminal.say("/retry");
+    terminal.see("files stay as they are: /rewind 2 files");
+    terminal.see("Third done.");
+    terminal.say("/rewind 2 files");
+    terminal.see("Taken back: 2 files");
+    assert_eq!(bench.read("a.txt"), "one\n2\n");
+    assert!(!bench.work.join("new").exists());
+    leave(&mut terminal, &server);
+}
+
+#[test]
 fn keys_decide_and_the_prompt_stands_where_it_was_typed() {
     let (bench, server, mut terminal) = worked(two_prompts(), &[]);
     terminal.say("/rewind 2");

@@ -55,3 +55,38 @@ fn each_task_has_a_line_a_question_names_it_and_its_answer_unfolds() {
     terminal.wait("of it in 2 tasks · 4 requests");
     leave(&mut terminal, &server);
 }
+
+#[test]
+fn a_task_whose_question_was_dismissed_ran_no_command() {
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::answering(|request| {
+            let texts = request.user_texts();
+            let is_of = |name: &str| texts.iter().any(|text| text.starts_with(name));
+            match (is_of("Make"), is_of("Go on"), request.calls().len()) {
+                (true, ..) => Reply::call("Bash", json!({"command": "mkdir one"})),
+                (_, true, _) => Reply::text("I go on."),
+                _ => Reply::call("Task", json!({"description": "make a folder", "prompt": "Make it."})),
+            }
+        }),
+    );
+    let bench = Bench::new();
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.say("Hand it on.");
+    terminal.see("[y] yes, once");
+    terminal.send(b"\x1b");
+    terminal.see("ready");
+    terminal.say("Go on.");
+    terminal.see("I go on.");
+    leave(&mut terminal, &server);
+    let record = server.record();
+    let last = &record.exchanges.last().unwrap().request;
+    let told = last
+        .results()
+        .iter()
+        .map(|(_, told)| told.to_string())
+        .collect::<String>();
+    assert!(told.contains("its tools changed no file"), "{told}");
+    assert!(!told.contains("command"), "{told}");
+    assert!(!bench.work.join("one").exists());
+}

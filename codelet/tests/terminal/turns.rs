@@ -1111,6 +1111,14 @@ fn without_a_key_and_a_server_four_lines_say_what_to_do() {
             assert!(told.contains(words), "{words}: {told}");
         }
     }
+    // On a terminal, lines break between words.
+    for columns in [60, 97, 100] {
+        let terminal = Terminal::run(&bench, bench.command(&[]), (columns, 24));
+        terminal.see("codelet demo");
+        for words in ["$OPENAI_API_KEY", "$GEMINI_API_KEY", "8080", "llama.cpp"] {
+            terminal.see(words);
+        }
+    }
 }
 
 #[test]

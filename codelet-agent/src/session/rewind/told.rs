@@ -2,6 +2,7 @@
 
 use super::{PastPrompt, Preview, Rewound, Scope};
 use crate::environment::journal::{Change, ChangedFile, Restore, Restored, Standing};
+use crate::session::Session;
 use codelet_text::short::{clip, counted, words};
 
 /// The usage of the command.
@@ -88,14 +89,34 @@ impl PastPrompt {
         if self.files.is_empty() {
             return format!("{ago}{ran} · no file changed by Edit or Write");
         }
-        let named = self.files.iter().take(FILES).map(changed_file).collect::<Vec<_>>();
-        let more = self.files.len().saturating_sub(FILES);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        format!("{ago} · {}{more}{ran}", named.join(", "))
+        format!("{ago} · {}{ran}", changed_files(&self.files))
+    }
+}
+
+impl Session {
+    /// Returns how to take back the files changed for the newest of the last `most` prompts that changed any; `None` if
+    /// none did.
+    pub fn how_to_restore(&self, most: usize) -> Option<String> {
+        let prompts = self.past_prompts(most);
+        let prompt = prompts.iter().rfind(|prompt| !prompt.files.is_empty())?;
+        let (number, files) = (prompt.number, changed_files(&prompt.files));
+        Some(format!("/rewind {number} files takes back {files}."))
+    }
+
+    /// Returns the reply to `/undo` if there is nothing that it undoes.
+    pub fn nothing_to_undo(&self) -> String {
+        let how = self.how_to_restore(usize::MAX);
+        let how = how.map_or_else(String::new, |how| format!("\n{how}"));
+        format!("Nothing to undo: no /clear, /retry or /rewind (/undo-compact undoes a compaction).{how}")
+    }
+}
+
+/// Returns the first files of a list, and the number of the others.
+fn changed_files(files: &[ChangedFile]) -> String {
+    let named: Vec<String> = files.iter().take(FILES).map(changed_file).collect();
+    match files.len().saturating_sub(FILES) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 

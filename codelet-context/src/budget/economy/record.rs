@@ -18,6 +18,7 @@ impl Economy {
         self.account.keep(&later.account, later.unsent.charged.1);
         self.requests = later.requests;
         self.has_read |= later.has_read;
+        self.has_cache |= later.has_cache;
         self.seen.clone_from(&later.seen);
         self.sent = self.sent.min(alike(&self.seen, messages));
         self.unsent = Unsent::default();
@@ -30,6 +31,7 @@ impl Economy {
     pub fn begin_behind(&mut self, earlier: &Economy) {
         self.breaks.clone_from(&earlier.breaks);
         (self.requests, self.has_read) = (earlier.requests, earlier.has_read);
+        self.has_cache = earlier.has_cache;
         // An edit without a following request is never sent and has cost nothing. An earlier clearing is merged into
         // this one.
         let is_gone = |it: &Break| it.request > earlier.requests && it.cause != Cause::Cleared;
@@ -163,11 +165,13 @@ impl Economy {
 
     /// Removes the newest edit from the record if no request has been made since: all changes before a request make one
     /// break.
-    pub(super) fn take_unsent(&mut self) -> Option<Break> {
-        let at = self.unsent_break(Break::is_edit)?;
+    pub(super) fn take_unsent(&mut self) {
+        let Some(at) = self.unsent_break(Break::is_edit) else {
+            return;
+        };
         // Tokens that must be sent to another model stay attributed to that change.
         self.open = self.open.filter(|&open| open != at);
         self.open = self.open.map(|open| open - usize::from(open > at));
-        Some(self.breaks.remove(at))
+        self.breaks.remove(at);
     }
 }

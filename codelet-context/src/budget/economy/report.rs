@@ -73,6 +73,7 @@ impl Economy {
         };
         let read = usage.cache_read as f64;
         self.has_read |= read > 0.0;
+        self.has_cache |= read > 0.0 || usage.cache_write > 0;
         self.settle(prompt, read, new, is_cold);
         // This determines the weight of the messages since the last report.
         let factor = (prompt - known) / fresh;
@@ -142,7 +143,7 @@ impl Economy {
         if is_planned {
             return;
         }
-        if self.sent == 0 || !self.has_read {
+        if self.sent == 0 || !self.has_cache {
             return;
         }
         let expected = self.prompt.min(prompt);

@@ -3,8 +3,9 @@
 use super::super::clean::clean;
 use super::super::figures::{clock, count, took};
 use super::super::look::Role;
+use super::super::markdown::Markdown;
 use super::super::wrap::{Breaking, Wrap, clip, columns};
-use super::{Phase, Renderer, Topic, countdown};
+use super::{Phase, Renderer, Retried, Topic, countdown};
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::run::Ending;
 use codelet_context::notice::Notice;
@@ -33,9 +34,22 @@ impl Renderer {
             out.push(self.one_line(words, Role::Warning));
             // The answer starts over.
             self.last = Some(Topic::Notices);
+            self.retried = Some(Retried {
+                shown: self.done.said,
+                ..Retried::default()
+            });
         }
         self.done.said = 0;
         out
+    }
+
+    /// Drops a retried answer that was cut off, too: of all tries, only the first one is printed before the last.
+    pub(super) fn void_retried(&mut self, retried: &mut Retried) {
+        retried.lines.clear();
+        self.answer = Markdown::new(self.look);
+        self.thought.clear();
+        (self.thought_bytes, self.done.said, self.has_said) = (0, 0, false);
+        self.last = Some(Topic::Notices);
     }
 
     /// The reason of a wait and the remaining time: at most [`WAIT_ROWS`] rows, with the time in the last one.
