@@ -165,10 +165,14 @@ impl Records {
             let Record::Change(entry) = record else { continue };
             for version in [&mut entry.after, &mut entry.before] {
                 let Some(kept) = version.kept() else { continue };
-                let more = if known.insert(kept.as_ptr()) { kept.len() } else { 0 };
+                let (copy, length) = (kept.as_ptr(), kept.len());
+                let more = if known.contains(&copy) { 0 } else { length };
                 match bytes + more > most {
                     true => version.let_go(),
-                    false => bytes += more,
+                    false => {
+                        known.insert(copy);
+                        bytes += more;
+                    }
                 }
             }
         }

@@ -54,7 +54,7 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     (is_secret_name(name) && !is_place)
         || is_several(name, value)
         || is_session(name, value)
-        || credential(value).is_some()
+        || !credentials(value).is_empty()
 }
 
 /// Returns whether it is a login session (`BW_SESSION`), and not a desktop's name or an address.
@@ -71,11 +71,27 @@ fn is_several(name: &str, value: &str) -> bool {
     words(name).last().is_some_and(|last| last == "TOKENS") && !is_number
 }
 
-/// Finds the credential in a longer value: the password in a URL, a parameter of a URL or list (`host=db password=…`),
-/// a header with a key, the URL of a webhook.
-pub fn credential(value: &str) -> Option<&str> {
-    password(value)
-        .or_else(|| parameter(value))
+/// The parts of a variable's value that must not be shown: its credentials, or all of it if its name or nothing shorter
+/// makes it a secret; empty if it is none.
+pub fn secret_parts<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
+    if !is_secret(name, value) {
+        return Vec::new();
+    }
+    let found = credentials(value);
+    match is_secret_name(name) || found.is_empty() {
+        true => vec![value],
+        false => found,
+    }
+}
+
+/// Finds the credentials in a longer value: the passwords in URLs; without any, a parameter of a URL or list (`host=db
+/// password=…`), a header with a key, the URL of a webhook.
+fn credentials(value: &str) -> Vec<&str> {
+    let found = passwords(value);
+    if !found.is_empty() {
+        return found;
+    }
+    let found = parameter(value)
         .or_else(|| value.split(['\n', '"', '\'', '=', ',']).find_map(sent))
         .or_else(|| of_json(value))
         .or_else(|| value.contains(PRIVATE_KEY).then_some(value))
@@ -85,8 +101,8 @@ pub fn credential(value: &str) -> Option<&str> {
                 .iter()
                 .any(|part| value.contains(part) && value.contains("://"))
                 .then_some(value)
-        })
-        .filter(|found| !found.is_empty())
+        });
+    found.into_iter().filter(|found| !found.is_empty()).collect()
 }
 
 /// Characters that separate a token from its surroundings.
@@ -163,23 +179,24 @@ fn sent(text: &str) -> Option<&str> {
     }
 }
 
-/// The password in a URL such as `postgres://ada:lovelace@host/app`, or a key in place of the user name. One for this
+/// The passwords in URLs such as `postgres://ada:lovelace@host/app`, and keys in place of user names. One for this
 /// machine (`postgres://postgres:postgres@localhost/test`) protects nothing, and tests need it.
-pub fn password(text: &str) -> Option<&str> {
+fn passwords(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
     let mut rest = text;
     while let Some((_, behind)) = rest.split_once("://") {
         let end = behind.find(|c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\''));
         let authority = &behind[..end.unwrap_or(behind.len())];
         if let Some((user, _)) = authority.rsplit_once('@').filter(|(_, host)| !is_here(host)) {
             match user.split_once(':') {
-                Some((_, password)) if !password.is_empty() => return Some(password),
-                None if user.len() >= LONG_NAME => return Some(user),
+                Some((_, password)) if !password.is_empty() => found.push(password),
+                None if user.len() >= LONG_NAME => found.push(user),
                 _ => {}
             }
         }
         rest = behind;
     }
-    None
+    found
 }
 
 fn is_here(host: &str) -> bool {
@@ -194,8 +211,8 @@ pub fn values(env: &[(OsString, OsString)], allowed: &[String]) -> Vec<String> {
         .iter()
         .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
     of_text
-        .filter(|(name, value)| !is_allowed(name) && is_secret(name, value))
-        .map(|(name, value)| credential(value).filter(|_| !is_secret_name(name)).unwrap_or(value))
+        .filter(|(name, _)| !is_allowed(name))
+        .flat_map(|(name, value)| secret_parts(name, value))
         .filter(|value| is_made_by_machine(value))
         .map(str::to_owned)
         .collect()
@@ -611,7 +628,7 @@ mod tests {
             ("ada:lovelace@db", None),
             ("://", None),
         ] {
-            assert_eq!(password(text), found, "{text}");
+            assert_eq!(passwords(text), Vec::from_iter(found), "{text}");
         }
     }
 
@@ -655,7 +672,7 @@ mod tests {
             ("Basic usage", None),
             ("Bearer of good news", None),
         ] {
-            assert_eq!(credential(text), found, "{text}");
+            assert_eq!(credentials(text), Vec::from_iter(found), "{text}");
         }
     }
 
@@ -743,11 +760,23 @@ mod tests {
             ("SHELL_LIKE", "a0123456789abcdefghij"),
             ("GOOGLE_APPLICATION_CREDENTIALS", "/home/ada/project-1/account.json"),
             ("PASSED_TOKEN", "t_0123456789abcdefghij"),
+            (
+                "GOPROXY",
+                "https://ada:gate0123456789ab@a.example,https://ada:gate9876543210cd@b.example",
+            ),
         ]
         .map(|(name, value)| (name.into(), value.into()))
         .to_vec();
         let found = values(&env, &["PASSED_TOKEN".to_owned()]);
-        assert_eq!(found, ["sk_live_0123456789", "c0ffee0123456789"]);
+        assert_eq!(
+            found,
+            [
+                "sk_live_0123456789",
+                "c0ffee0123456789",
+                "gate0123456789ab",
+                "gate9876543210cd"
+            ]
+        );
     }
 
     #[test]

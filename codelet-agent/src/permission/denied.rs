@@ -1,4 +1,5 @@
-//! Decides which command lines a pattern denies: if in doubt, it does.
+//! Decides which command lines a pattern denies. It compares words, not what they come to mean: a line that cannot be
+//! parsed is denied if the pattern's words appear in it, but `a=git; $a push` passes `git push`.
 
 mod redirected;
 

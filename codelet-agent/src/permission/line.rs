@@ -132,9 +132,8 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<ShellWord>, bool)>
                     return None;
                 }
             }
-            // `&>/dev/null` sends both outputs there; the `>` is next.
-            '&' if chars.peek() == Some(&'>') => words.extend(word.take()),
             '&' => {
+                // `&>` is a redirection in bash, and the end of a command in other shells.
                 if chars.next() != Some('&') {
                     return None;
                 }
@@ -434,7 +433,7 @@ mod tests {
             "./ok.sh >>/dev/null",
             "./ok.sh &>evil",
             "./ok.sh &>/dev/null/../../evil",
-            "./ok.sh &>/dev/null evil; evil",
+            "./ok.sh &>/dev/null evil",
             "./ok.sh & >/dev/null",
             "./ok.sh >/dev/null/../../evil",
             "./ok.sh 2>&1x",
@@ -499,7 +498,7 @@ mod tests {
             "./ok.sh ~/x a=b",
             "./ok.sh 2>/dev/null | ./ok.sh 1>&2",
             "./ok.sh 'x' '!' '$(x)'",
-            "./ok.sh &>/dev/null && ./ok.sh",
+            "./ok.sh >/dev/null 2>&1 && ./ok.sh",
             "./ok.sh $? \"rc=$?\" ${PIPESTATUS[0]}",
             "time ./ok.sh",
             "time -p ./ok.sh | ./ok.sh",

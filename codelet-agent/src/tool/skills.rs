@@ -11,7 +11,7 @@ use crate::permission::need::Need;
 use crate::tool::{Call, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
-use codelet_context::message::{Message, Origin, Parameters, Part, Role};
+use codelet_context::message::{Message, Origin, Parameters, Part, Role, Text};
 use codelet_context::reminder;
 use codelet_context::tokens::{Tokens, bytes_in};
 use codelet_text::near;
@@ -183,6 +183,11 @@ impl Skill {
         let mut left = bytes_in(conversation.config().window() / RETOLD_SHARE);
         let mut again = Vec::new();
         for (name, told) in used(messages) {
+            let whole = told
+                .cut
+                .as_ref()
+                .and_then(|handle| conversation.recall(handle.as_str(), None));
+            let told = whole.unwrap_or(told.body.as_str());
             let now = self.told(name);
             let text = match &now {
                 Ok(now) if is_in_sight(view, now) => continue,
@@ -309,8 +314,8 @@ fn is_in_sight(messages: &[Arc<Message>], told: &str) -> bool {
 }
 
 /// Returns the skills read in a conversation, newest first, each with the text the model received then.
-fn used(messages: &[Arc<Message>]) -> Vec<(&str, &str)> {
-    let mut used: Vec<(&str, &str)> = Vec::new();
+fn used(messages: &[Arc<Message>]) -> Vec<(&str, &Text)> {
+    let mut used: Vec<(&str, &Text)> = Vec::new();
     let calls = messages.iter().rev().flat_map(|message| message.calls());
     for call in calls.filter(|call| &*call.tool == TOOL) {
         let Some(name) = call.parameters.str("name") else {
@@ -323,7 +328,7 @@ fn used(messages: &[Arc<Message>]) -> Vec<(&str, &str)> {
         if let Some(told) = told
             && !used.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
         {
-            used.push((name, told.body.as_str()));
+            used.push((name, told));
         }
     }
     used

@@ -121,6 +121,20 @@ async fn a_skill_in_use_is_told_again_from_its_file_after_a_compaction() {
 }
 
 #[tokio::test]
+async fn a_skill_of_which_only_a_part_was_shown_has_not_changed() {
+    let world = Arc::new(Project::default());
+    let text = format!("{SKILL}{}The last line.\n", "A long line of it.\n".repeat(3_500));
+    write(&world, PATH, &text);
+    let mut stage = stage(&world, 2_000_000);
+    stage.prompt("Fill in the form.").await;
+    assert_eq!(seen(&stage, &"A long line of it.\n".repeat(3_500)), 0);
+    stage.prompt("More.").await;
+    compact(&mut stage).await;
+    assert_eq!(seen(&stage, &"A long line of it.\n".repeat(3_500)), 1);
+    assert_eq!(seen(&stage, "Changed since you called Skill.\n"), 0);
+}
+
+#[tokio::test]
 async fn a_skill_that_is_too_long_for_a_window_is_named_and_one_that_is_gone_is_told_to_be() {
     let world = Arc::new(Project::default());
     write(&world, PATH, &format!("{SKILL}{}", "A long line of it.\n".repeat(700)));

@@ -35,6 +35,24 @@ fn the_oldest_copies_make_room_and_what_two_changes_share_counts_once() {
 }
 
 #[test]
+fn where_a_large_file_takes_the_room_of_many_versions_of_a_small_one_all_of_them_are_let_go() {
+    let mut records = Records::default();
+    let text = |number: u8, length: usize| file(&vec![number; length]);
+    for number in 0..100 {
+        records.push(entry("a", text(number, 100), text(number + 1, 100)), 8_000);
+    }
+    records.push(entry("b", Version::Absent, text(0, 5_000)), 8_000);
+    let versions = records
+        .changes(0, usize::MAX)
+        .flat_map(|entry| [&entry.before, &entry.after]);
+    let held = versions
+        .filter_map(Version::kept)
+        .map(|bytes| (bytes.as_ptr(), bytes.len()));
+    let held: usize = held.collect::<BTreeMap<_, _>>().values().sum();
+    assert!(held <= 8_000 && held == records.bytes, "{held}, {}", records.bytes);
+}
+
+#[test]
 fn of_a_session_to_which_nobody_goes_back_nothing_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap().join("a");

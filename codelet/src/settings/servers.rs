@@ -8,7 +8,7 @@ use codelet_mcp::{Reach, Server};
 use codelet_providers::address;
 use codelet_text::secret::{is_made_by_machine, is_secret_name};
 use codelet_tools::outside::Outside;
-use codelet_tools::secrets::{credential, is_secret};
+use codelet_tools::secrets::{is_secret, secret_parts};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -147,18 +147,18 @@ impl ServerFile {
     /// Returns the keys in it, including those that variables contain, for redaction, whether the server is enabled or
     /// not. `look_up` reads the variables.
     pub fn secrets(&self, look_up: &LookUp<'_>) -> Vec<String> {
-        let part = |name: &str, value: &str| {
-            let part = credential(value).filter(|_| !is_secret_name(name)).unwrap_or(value);
-            is_secret(name, value).then(|| part.to_owned())
+        let parts = |name: &str, value: &str| {
+            let parts = secret_parts(name, value).into_iter().map(str::to_owned);
+            parts.collect::<Vec<_>>()
         };
         let named = self.headers.iter().chain(&self.env);
         // Many files name variables that are not set.
         let named = named.filter_map(|(name, value)| Some((name, expand(value.reveal(), look_up).ok()?)));
-        let mut found: Vec<String> = named.filter_map(|(name, value)| part(name, &value)).collect();
+        let mut found: Vec<String> = named.flat_map(|(name, value)| parts(name, &value)).collect();
         let mut before = "";
         for argument in &self.args {
             let (name, value) = argument.split_once(['=', ':']).unwrap_or((before, argument));
-            found.extend(part(name, value.trim()));
+            found.extend(parts(name, value.trim()));
             before = if argument.starts_with('-') { argument } else { "" };
         }
         found.extend(self.url.iter().flat_map(|url| address::secrets(url.reveal())));
