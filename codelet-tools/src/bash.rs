@@ -422,10 +422,15 @@ pub(crate) fn environment(
     }
     environment.extend(MANNERS.map(|(name, value)| (name.into(), value.into())));
     environment.push(("PWD".into(), directory.to_owned().into()));
-    if let Some(sandbox) = sandbox.filter(|sandbox| !sandbox.only_looks())
-        && let Some(caches) = context.caches()
-    {
-        caches::redirect(&mut environment, caches, context.options.home.as_deref(), sandbox);
+    if let Some(sandbox) = sandbox.filter(|sandbox| !sandbox.only_looks()) {
+        let temporary = context.temporary(sandbox);
+        if temporary != context.options.temporary {
+            environment.retain(|(name, _)| name != TMPDIR);
+            environment.push((TMPDIR.into(), temporary.into()));
+        }
+        if let Some(caches) = context.caches() {
+            caches::redirect(&mut environment, caches, context.options.home.as_deref(), sandbox);
+        }
     }
     environment
 }
@@ -711,6 +716,8 @@ pub(crate) fn bash(context: &ToolContext) -> Option<PathBuf> {
                 .is_some_and(|name| name.as_encoded_bytes().starts_with(b"bash"))
         })
 }
+/// The variable that names the folder for temporary files.
+const TMPDIR: &str = "TMPDIR";
 /// The variable that decides a shell's encoding before all others.
 const LC_ALL: &str = "LC_ALL";
 

@@ -294,7 +294,9 @@ const TMPDIR: &str = "TMPDIR";
 fn temporary(place: &Place) -> (PathBuf, Option<String>) {
     let usual = PathBuf::from("/tmp");
     let named = std::env::var_os(TMPDIR).filter(|named| !named.is_empty());
-    let Some(named) = named.map(PathBuf::from) else {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let named = named.map(PathBuf::from).filter(|named| whole(named) != whole(&usual));
+    let Some(named) = named else {
         return (usual, None);
     };
     let why = if !named.is_absolute() {
