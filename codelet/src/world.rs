@@ -3,7 +3,7 @@
 use crate::clouds;
 use crate::exit::Failure;
 use crate::network;
-use crate::place::{Place, variable};
+use crate::place::{Place, shown, variable};
 use crate::secrets;
 use crate::servers::{self, Named, ServerFile};
 use crate::settings::{From, Login, Settings};
@@ -400,6 +400,9 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
                 .to_owned(),
         );
     }
+    let user_file = settings.user_file.as_ref();
+    let user_file = user_file.map_or("your settings".to_owned(), |file| shown(file, place.home.as_deref()));
+    notices.extend(servers::unread(&place.root, &settings.mcp, &user_file));
     if settings.permission.value != Permission::All {
         match Sandbox::probe() {
             Sandboxing::Full => {}
