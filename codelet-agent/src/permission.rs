@@ -187,20 +187,22 @@ impl Rules {
                 },
             ) => None,
             (Permission::Plan, Need::Run { .. }) => Some(planning()),
-            (Permission::Read, Need::Run { .. }) => {
-                Some("this session is read-only (permission `read`): no command may be run".to_owned())
+            (Permission::Read, Need::Run { looks, .. }) => {
+                let why = match looks {
+                    Looking::Beyond(why) => why,
+                    _ => "this does more than read",
+                };
+                Some(format!(
+                    "{why}; this session is read-only (permission `read`), and that needs the permission `edit` and a pattern"
+                ))
             }
             (Permission::Edit, Need::Run { command, folder, looks }) => {
                 if self.allow.iter().any(|pattern| pattern == "*")
                     || allows(&self.allow, command, !folder.is_empty(), *looks == Looking::Inside)
                 {
                     orders::changed_by(command, folder).map(|(file, owner)| kept(file, owner))
-                } else if *looks == Looking::Outside && self::looks(command).is_some_and(|looks| looks.is_all) {
-                    Some(
-                        "it reads files outside the workspace, or runs a program that commands may have changed; that needs the \
-                         permission `all` or a pattern"
-                            .to_owned(),
-                    )
+                } else if let Looking::Beyond(why) = looks {
+                    Some(format!("{why}; that needs the permission `all` or a pattern"))
                 } else {
                     Some(self.command_objection())
                 }

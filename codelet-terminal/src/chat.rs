@@ -253,10 +253,12 @@ impl<F: Front> Chat<F> {
                 self.front.echo(&shown);
                 let prompts = self.reach.prompts.prompts();
                 let meant = meant.or_else(|| near::nearest(&word, prompts.iter().map(|prompt| &*prompt.command)));
+                let meant = match (command::of_others(&word), meant) {
+                    (Some(here), _) => here.to_owned(),
+                    (None, Some(meant)) => format!("did you mean /{meant}?"),
+                    (None, None) => "/help lists the commands".to_owned(),
+                };
                 let word: String = word.chars().take(40).collect();
-                let meant = meant.map_or("/help lists the commands".to_owned(), |meant| {
-                    format!("did you mean /{meant}?")
-                });
                 self.refuse(Role::Warning, &format!("Unknown command /{word}; {meant}"));
             }
         }

@@ -318,6 +318,50 @@ pub(crate) fn dry_run(arguments: &str) -> Option<&str> {
     before.or(behind).map(str::trim)
 }
 
+/// Commands of other agents, and what does the same here.
+const OF_OTHERS: [(&str, &str); 10] = [
+    (
+        "agents",
+        "agents for tasks are files in .claude/agents or .agents/agents",
+    ),
+    (
+        "config",
+        "`codelet settings` in a shell shows the settings and their files",
+    ),
+    ("init", "ask for it: \"write an AGENTS.md for this project\""),
+    (
+        "login",
+        "set the provider's key variable, which `codelet models` lists; `codelet doctor` checks it",
+    ),
+    (
+        "mcp",
+        "`codelet mcp list` in a shell checks the MCP servers of your settings",
+    ),
+    (
+        "memory",
+        "/notes shows the model's notes; instructions are in AGENTS.md or CLAUDE.md",
+    ),
+    ("permissions", "/permission sets what runs without asking"),
+    (
+        "resume",
+        "leave, and `codelet --continue` continues the last saved session; `codelet sessions` lists others",
+    ),
+    (
+        "settings",
+        "`codelet settings` in a shell shows the settings and their files",
+    ),
+    (
+        "status",
+        "/context shows the context window, /cost the cost, and `codelet doctor` checks the rest",
+    ),
+];
+
+/// Returns what does the same here as another agent's command of this name, as a sentence without its full stop.
+pub(crate) fn of_others(word: &str) -> Option<&'static str> {
+    let found = OF_OTHERS.iter().find(|(other, _)| other.eq_ignore_ascii_case(word));
+    found.map(|(_, here)| *here)
+}
+
 /// The closest command.
 fn nearest(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
@@ -442,6 +486,23 @@ mod tests {
         assert_eq!(read("  \n"), Said::Nothing);
         assert_eq!(read("! ls -l"), Said::Shell("ls -l".to_owned()));
         assert_eq!(read("quit"), Said::Command(Name::Exit, String::new()));
+    }
+
+    #[test]
+    fn a_command_of_another_agent_that_is_one_here_too_is_not_in_their_list() {
+        for (word, here) in OF_OTHERS {
+            assert!(
+                matches!(read(&format!("/{word}")), Said::Unknown(..)),
+                "/{word} is a command"
+            );
+            // Those that it names are commands.
+            for named in here.split(|c: char| c.is_whitespace() || ";,".contains(c)) {
+                if named.starts_with('/') {
+                    assert!(matches!(read(named), Said::Command(..)), "/{word}: {named}");
+                }
+            }
+        }
+        assert_eq!(of_others("Resume"), of_others("resume"));
     }
 
     #[test]

@@ -131,7 +131,14 @@ impl Bash {
             false => format!("{note_where} > {}", handed::name(numbers.note)),
         };
         let only_looks = sandbox.as_ref().is_some_and(Sandbox::only_looks);
-        let mut line = match only_looks && is_one_program(command) {
+        // `exec` would be named in the message that a program is not installed.
+        let is_installed = || {
+            command
+                .split_whitespace()
+                .next()
+                .is_some_and(|name| self.found(name).is_some())
+        };
+        let mut line = match only_looks && is_one_program(command) && is_installed() {
             true => format!("exec {command}"),
             false => format!("trap {} EXIT; {command}", quoted(&noting)),
         };
@@ -211,26 +218,39 @@ impl Bash {
 }
 
 impl Bash {
-    /// Returns whether read-only commands, started in the shell's directory, may see anything outside the workspace or
-    /// start a program that is not the system's. Whatever this check misses, their sandbox refuses.
-    fn looks_outside(&self, looks: &Looks, at: &Path) -> bool {
-        let is_program = |name: &String| {
-            is_word_of_the_shell(name)
-                || self
-                    .found(name)
-                    .is_some_and(|program| is_program_of_the_system(&program))
-        };
-        let is_git = looks.programs.iter().any(|program| program == "git");
+    /// Returns the reason if read-only commands, started in the shell's directory, may see something outside the
+    /// workspace or start a program that is not the system's. Whatever this check misses, their sandbox refuses.
+    fn reaches_beyond(&self, looks: &Looks, at: &Path) -> Option<String> {
         let is_bounded = match looks.is_all {
             true => self.context.looks_stay_inside(),
             // When mixed with other commands, they are not kept from the dot files of a home.
             false => !self.context.owned.holds_home(),
         };
-        !is_bounded
-            || !is_program_of_the_system(&self.shell)
-            || !looks.programs.iter().all(is_program)
-            || is_git && !self.has_plain_repository(at)
-            || looks.operands.iter().any(|operand| self.is_outside(operand, at))
+        if !is_bounded {
+            return Some("the workspace or the home directory is in a directory of the system".to_owned());
+        }
+        let foreign = |name: &str| -> Option<PathBuf> {
+            if is_word_of_the_shell(name) {
+                return None;
+            }
+            // A line that only reads puts no program in place of a missing one.
+            let missing = (!looks.is_all).then(|| name.into());
+            let program = self.found(name).or(missing);
+            program.filter(|program| !is_program_of_the_system(program))
+        };
+        let named = looks.programs.iter().map(|name| (name.as_str(), foreign(name)));
+        let shell = (
+            "bash",
+            Some(self.shell.clone()).filter(|shell| !is_program_of_the_system(shell)),
+        );
+        if let Some((name, path)) = named.chain([shell]).find_map(|(name, path)| Some((name, path?))) {
+            return Some(format!("`{name}` is {}, not a program of the system", path.display()));
+        }
+        if looks.programs.iter().any(|program| program == "git") && !self.has_plain_repository(at) {
+            return Some("there is no git repository in the workspace, or it is stored elsewhere".to_owned());
+        }
+        let outside = looks.operands.iter().find(|operand| self.is_outside(operand, at))?;
+        Some(format!("it reads {outside}, which is outside the workspace"))
     }
 
     /// Returns whether a word names a path outside the workspace. A word that names nothing is not a path, unless it
@@ -318,12 +338,13 @@ impl Tool for Bash {
         let is_shut_in = self.context.permission() != Permission::All;
         let at = self.context.shells().at(is_shut_in).to_owned();
         let looks = looks(&command).filter(|_| is_shut_in);
-        // A command line that cannot be analysed may reach anything.
-        let looks = match looks {
-            Some(looks) if self.looks_outside(&looks, &at) => Looking::Outside,
-            Some(looks) if looks.is_all => Looking::Only,
-            Some(_) => Looking::Inside,
-            None => Looking::Outside,
+        let beyond = looks.as_ref().and_then(|looks| self.reaches_beyond(looks, &at));
+        let looks = match (looks.map(|looks| looks.is_all), beyond) {
+            (Some(true), None) => Looking::Only,
+            (Some(true), Some(why)) => Looking::Beyond(why),
+            (Some(false), None) => Looking::Inside,
+            // A command line that cannot be analysed may reach anything.
+            (Some(false), Some(_)) | (None, _) => Looking::Outside,
         };
         let folder = at.strip_prefix(self.context.paths.directory()).unwrap_or(&at);
         Ok(vec![Need::Run {
@@ -433,10 +454,15 @@ pub(crate) fn environment(
     }
     environment.extend(MANNERS.map(|(name, value)| (name.into(), value.into())));
     environment.push(("PWD".into(), directory.to_owned().into()));
-    if let Some(sandbox) = sandbox.filter(|sandbox| !sandbox.only_looks())
-        && let Some(caches) = context.caches()
-    {
-        caches::redirect(&mut environment, caches, context.options.home.as_deref(), sandbox);
+    if let Some(sandbox) = sandbox.filter(|sandbox| !sandbox.only_looks()) {
+        let temporary = context.temporary(sandbox);
+        if temporary != context.options.temporary {
+            environment.retain(|(name, _)| name != TMPDIR);
+            environment.push((TMPDIR.into(), temporary.into()));
+        }
+        if let Some(caches) = context.caches() {
+            caches::redirect(&mut environment, caches, context.options.home.as_deref(), sandbox);
+        }
     }
     environment
 }
@@ -725,6 +751,8 @@ pub(crate) fn bash(context: &ToolContext) -> Option<PathBuf> {
                 .is_some_and(|name| name.as_encoded_bytes().starts_with(b"bash"))
         })
 }
+/// The variable that names the folder for temporary files.
+const TMPDIR: &str = "TMPDIR";
 /// The variable that decides a shell's encoding before all others.
 const LC_ALL: &str = "LC_ALL";
 

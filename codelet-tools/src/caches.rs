@@ -1,11 +1,12 @@
-//! Cache folders for build tools and package managers in the sandbox: one per workspace, used by Codelet only, and read
-//! by nothing outside the sandbox.
+//! Folders that only sandboxed commands use: the caches of build tools and package managers, one folder per workspace,
+//! and temporary files where the usual folder for them is not wholly open to commands. Nothing outside the sandbox reads
+//! them.
 //!
-//! Their usual folders are in the home. A command that could write there would decide what the user's own builds use
-//! and run later, outside any sandbox; one that cannot write there often fails.
+//! The usual folders of caches are in the home. A command that could write there would decide what the user's own builds
+//! use and run later, outside any sandbox; one that cannot write there often fails.
 
 use crate::sandbox::Sandbox;
-use crate::scratch;
+use crate::scratch::{self, Scratch};
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 /// The name of a workspace's cache folder, below the components of the workspace's path; it keeps nested workspaces
 /// apart.
 const LEAF: &str = "=caches=";
+/// The name of the folder for temporary files. Its path is short, since a socket's may have 108 bytes.
+const TEMPORARY: &str = "tmp";
 
 /// An environment variable that sets a program's cache folder.
 struct Cache {
@@ -56,14 +59,39 @@ const CACHES: [Cache; 9] = [
     downloads("YARN_CACHE_FOLDER", ".cache/yarn", "yarn"),
 ];
 
-/// Returns the cache folder of this workspace and creates it if missing; `None` if commands in this sandbox could
-/// replace it.
-pub(crate) fn folder(all: &Path, workspace: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
-    let own = workspace.strip_prefix("/").ok()?;
-    let folder = scratch::private(all, sandbox)?.join(own).join(LEAF);
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
-    // An earlier command cannot have replaced it by a link: none can write above it.
-    folder.canonicalize().ok().filter(|real| *real == folder)
+/// The folders of a session.
+pub(crate) struct CommandFolders {
+    /// The cache folder of the workspace, which remains.
+    pub caches: PathBuf,
+    /// Contains the folder for temporary files, and is removed with it.
+    scratch: Option<Scratch>,
+}
+
+impl CommandFolders {
+    /// Creates the folders, one for temporary files only if the session needs it; `None` if commands in this sandbox
+    /// could replace them.
+    pub(crate) fn create(all: &Path, workspace: &Path, sandbox: &Sandbox, has_temporary: bool) -> Option<Self> {
+        let own = workspace.strip_prefix("/").ok()?;
+        let all = scratch::private(all, sandbox)?;
+        let caches = all.join(own).join(LEAF);
+        DirBuilder::new().recursive(true).mode(0o700).create(&caches).ok()?;
+        // An earlier command cannot have replaced it by a link: none can write above it.
+        let caches = caches.canonicalize().ok().filter(|real| *real == caches)?;
+        scratch::clear(&all);
+        let scratch = has_temporary.then(|| Scratch::new(&all).ok()).flatten();
+        let scratch = scratch.filter(|scratch| scratch.make_folder(TEMPORARY).is_ok());
+        Some(CommandFolders { caches, scratch })
+    }
+
+    /// The folder for temporary files.
+    pub(crate) fn temporary(&self) -> Option<PathBuf> {
+        Some(self.scratch.as_ref()?.path().join(TEMPORARY))
+    }
+
+    /// The folders that commands write to.
+    pub(crate) fn writable(&self) -> impl Iterator<Item = PathBuf> {
+        [self.caches.clone()].into_iter().chain(self.temporary())
+    }
 }
 
 /// Changes an environment so that programs use this folder, unless the sandbox lets them write to their usual one.

@@ -144,15 +144,13 @@ fn limits(context: &ToolContext, sandbox: &Sandbox) -> String {
         true => Some(folder.display().to_string()),
         false if !sandbox.writes_below(folder) => None,
         false if is_home(folder) => Some(format!(
-            "what is there already and is neither a dot file nor a setting in {}",
+            "existing files in {} that are neither dot files nor settings",
             folder.display()
         )),
-        false => Some(format!(
-            "what is there already and not protected in {}",
-            folder.display()
-        )),
+        false => Some(format!("existing files in {} that are not protected", folder.display())),
     };
-    let folders = context.paths.roots().chain([&context.options.temporary]);
+    let temporary = context.temporary(sandbox);
+    let folders = context.paths.roots().chain([&temporary]);
     let mut folders: Vec<String> = folders.filter_map(written).collect();
     let last = folders.pop();
     let written = match (last, folders.as_slice()) {

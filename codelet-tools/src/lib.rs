@@ -122,7 +122,8 @@ pub struct Options {
     /// More folders that sandboxed commands may write to, such as a package manager's cache.
     pub writable: Vec<PathBuf>,
     /// A folder of the user for the caches of build tools and package managers that run in the sandbox, separate from
-    /// their usual caches; each workspace has its own subfolder.
+    /// their usual caches; each workspace has its own subfolder. Sandboxed commands have their temporary files there,
+    /// too, if something in `temporary` is protected from them.
     pub caches: Option<PathBuf>,
     /// True if commands under [`Permission::Edit`] have network access.
     pub has_network: bool,

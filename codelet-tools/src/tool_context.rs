@@ -2,7 +2,7 @@
 
 use crate::Options;
 use crate::arguments;
-use crate::caches;
+use crate::caches::CommandFolders;
 use crate::copies::Copies;
 use crate::cwd::Shell;
 use crate::files;
@@ -61,7 +61,7 @@ pub(crate) struct ToolContext {
     sees_images: AtomicBool,
     shell: Mutex<Shell>,
     /// Created for the first command in the sandbox.
-    caches: Arc<OnceLock<Option<PathBuf>>>,
+    folders: Arc<OnceLock<Option<CommandFolders>>>,
 }
 
 impl ToolContext {
@@ -92,7 +92,7 @@ impl ToolContext {
             owned: Arc::new(keep_private(&mut options, owned)),
             paths,
             options,
-            caches: Arc::default(),
+            folders: Arc::default(),
         }
     }
 
@@ -110,17 +110,33 @@ impl ToolContext {
             owned: Arc::clone(&self.owned),
             paths,
             options: self.options.clone(),
-            caches: Arc::clone(&self.caches),
+            folders: Arc::clone(&self.folders),
         }
+    }
+
+    /// The folders that only sandboxed commands use, if they can be created.
+    fn folders(&self) -> Option<&CommandFolders> {
+        let made = self.folders.get_or_init(|| {
+            let all = self.options.caches.as_deref()?;
+            let narrowest = Sandbox::new(self.beside(&self.owned.without_workspace()));
+            let has_temporary = !narrowest.writes(&self.options.temporary);
+            CommandFolders::create(all, self.paths.root(), &self.widest(), has_temporary)
+        });
+        made.as_ref()
     }
 
     /// The cache folder for build tools in the sandbox, if one can be created.
     pub(crate) fn caches(&self) -> Option<&Path> {
-        let made = self.caches.get_or_init(|| {
-            let all = self.options.caches.as_deref()?;
-            caches::folder(all, self.paths.root(), &self.widest())
-        });
-        made.as_deref()
+        Some(&self.folders()?.caches)
+    }
+
+    /// The folder for temporary files in this sandbox: the session's or, if something in that is protected from
+    /// commands, one of their own.
+    pub(crate) fn temporary(&self, sandbox: &Sandbox) -> PathBuf {
+        let shared = &self.options.temporary;
+        let own = || self.folders.get()?.as_ref()?.temporary();
+        let own = (!sandbox.writes(shared)).then(own).flatten();
+        own.unwrap_or_else(|| shared.clone())
     }
 
     /// The current secrets.
@@ -180,8 +196,8 @@ impl ToolContext {
     /// The sandbox for commands under this permission; `None` if they run without one.
     pub(crate) fn sandbox(&self, permission: Permission) -> Option<Sandbox> {
         if permission != Permission::All {
-            // Creates the folder first, since it is among the writable ones.
-            self.caches();
+            // Creates them first, since they are among the writable ones.
+            self.folders();
         }
         match permission {
             Permission::All => None,
@@ -211,8 +227,9 @@ impl ToolContext {
     /// The folders outside the workspace that any command may write to, as far as these rules protect nothing in them.
     fn beside(&self, owned: &Owned) -> impl Iterator<Item = PathBuf> {
         let folders = self.options.writable.iter().chain([&self.options.temporary]);
-        let caches = self.caches.get().cloned().flatten();
-        folders.flat_map(|folder| owned.writable_of(folder)).chain(caches)
+        let own = self.folders.get().and_then(Option::as_ref);
+        let own = own.into_iter().flat_map(CommandFolders::writable);
+        folders.flat_map(|folder| owned.writable_of(folder)).chain(own)
     }
 
     /// The folders of `PATH`, with links resolved, into which no command in this sandbox can write programs.
@@ -296,8 +313,8 @@ impl ToolContext {
 }
 
 /// Keeps commands out of Codelet's own folders. A folder that does not exist yet, below one that commands may write to,
-/// is theirs as soon as it exists. So it is not used, but for one in the user's home if there is no other (a home below
-/// `/tmp`), which is protected like the settings.
+/// is theirs as soon as it exists. So it is not used, but for those in the user's home if there is no other (a home
+/// below `/tmp`), which are protected like the settings.
 fn keep_private(options: &mut Options, owned: Owned) -> Owned {
     let open: Vec<&PathBuf> = [&options.workspace, &options.temporary]
         .into_iter()
@@ -314,13 +331,15 @@ fn keep_private(options: &mut Options, owned: Owned) -> Owned {
         .filter(|home| !home.starts_with(&options.workspace));
     let is_of_home = |folder: &PathBuf| home.is_some_and(|home| folder.starts_with(home));
     let has_other = options.private.iter().any(|folder| !is_open(folder));
-    let is_used = |folder: &PathBuf| !is_open(folder) || !has_other && is_of_home(folder);
-    let used = options
+    let private = options
         .private
         .iter()
-        .chain(&options.caches)
-        .filter(|folder| is_used(folder));
-    let used: Vec<PathBuf> = used.cloned().collect();
+        .filter(|folder| !is_open(folder) || !has_other && is_of_home(folder));
+    let caches = options
+        .caches
+        .iter()
+        .filter(|folder| !is_open(folder) || is_of_home(folder));
+    let used: Vec<PathBuf> = private.chain(caches).cloned().collect();
     let kept: Vec<PathBuf> = used.iter().filter(|folder| is_open(folder)).cloned().collect();
     options.private.retain(|folder| used.contains(folder));
     options.caches.take_if(|folder| !used.contains(folder));

@@ -194,9 +194,20 @@ impl Format {
         self.form().name
     }
 
+    /// A second name of a format whose first one means another of its vendor's APIs elsewhere: as a provider, `openai`
+    /// has the Responses API.
+    pub fn second_name(self) -> Option<&'static str> {
+        match self {
+            Format::Openai => Some("openai-chat"),
+            Format::Responses => Some("openai-responses"),
+            _ => None,
+        }
+    }
+
     /// Returns the format of that name.
     pub fn from_name(name: &str) -> Option<Format> {
-        Format::ALL.iter().copied().find(|format| format.name() == name)
+        let is_it = |format: &Format| format.name() == name || format.second_name() == Some(name);
+        Format::ALL.iter().copied().find(is_it)
     }
 
     /// A short description for a list.

@@ -4,7 +4,7 @@
 use crate::args::{Chat, Codelet};
 use crate::exit::Failure;
 use crate::paint::{clean, clip};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser as _};
 use codelet_text::near;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use std::ffi::OsString;
 /// The maximum length of a prompt quoted in a message, in characters.
 const SHOWN: usize = 120;
 /// Commands whose first argument is a name rather than a file: an error after them hardly means a prompt.
-const WITH_NAMES: [&str; 4] = ["help", "man", "mcp", "completions"];
+const WITH_NAMES: [&str; 5] = ["help", "man", "mcp", "completions", "recall"];
 
 /// Returns the first prompt of a session; `None` without words.
 ///
@@ -54,6 +54,9 @@ pub fn without_terminal(prompt: &str) -> Failure {
 
 /// Returns advice for a rejected command line that seems to contain a prompt, if it does.
 pub fn advice(refusal: &clap::Error, args: &[OsString]) -> Option<String> {
+    if let Some(both) = program_of_run(refusal, args) {
+        return Some(both);
+    }
     let Some(at) = args.iter().position(|arg| arg == "-p" || arg == "--print") else {
         return said_as_command(args);
     };
@@ -70,6 +73,23 @@ pub fn advice(refusal: &clap::Error, args: &[OsString]) -> Option<String> {
     }
 }
 
+/// Returns both meanings of the words after `codelet run` that were rejected because no `--` precedes them.
+fn program_of_run(refusal: &clap::Error, args: &[OsString]) -> Option<String> {
+    let words: Vec<&str> = args.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+    let rejected = match refusal.get(ContextKind::InvalidArg)? {
+        ContextValue::String(word) if words.get(1) == Some(&"run") && !word.starts_with('-') => word,
+        _ => return None,
+    };
+    let at = words.iter().position(|word| word == rejected)?;
+    let (options, program) = words.split_at(at);
+    Some(format!(
+        "To run a program: codelet {} -- {}; to send it as a prompt: codelet -p {}",
+        options[1..].join(" "),
+        clean(&clip(&program.join(" "), SHOWN)),
+        spelled(&words[1..].join(" "))
+    ))
+}
+
 /// Returns how to send the arguments as a prompt if it seems to begin with the name of a command.
 pub fn said_as_command(args: &[OsString]) -> Option<String> {
     let words: Option<Vec<&str>> = args.iter().skip(1).map(|word| word.to_str()).collect();
@@ -77,11 +97,10 @@ pub fn said_as_command(args: &[OsString]) -> Option<String> {
     let [first, rest @ ..] = words.as_slice() else {
         return None;
     };
-    let is_plain = |word: &&str| {
-        let bare = word.trim_end_matches([',', '.', '?', '!', ':', ';']);
-        !bare.is_empty() && bare.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '’'))
-    };
-    let is_said = rest.len() >= 2 && rest.iter().all(is_plain);
+    // Options and recorded conversations are not words of a prompt.
+    let is_recorded = |word: &str| word.starts_with('@') || word.ends_with(".json") || word.ends_with(".jsonl");
+    let is_plain = |word: &&str| !word.is_empty() && !word.starts_with('-') && !is_recorded(word);
+    let is_said = !rest.is_empty() && rest.iter().all(is_plain);
     (is_said && names().contains(first) && !WITH_NAMES.contains(first))
         .then(|| format!("If that is a prompt, quote it: codelet {}", spelled(&words.join(" "))))
 }
@@ -200,6 +219,18 @@ mod tests {
             ),
             (&["-p", "fix it", "-c", "--from", "x"], None),
             (&["inspect", "the", "code"], Some("codelet 'inspect the code'")),
+            (&["demo", "it"], Some("codelet 'demo it'")),
+            (
+                &["run", "make", "test", "and", "fix", "it"],
+                Some(
+                    "To run a program: codelet run -- make test and fix it; to send it as a prompt: codelet -p 'run make test and fix it'",
+                ),
+            ),
+            (
+                &["run", "--window", "150k", "claude", "-p", "hi"],
+                Some("codelet run --window 150k -- claude -p hi;"),
+            ),
+            (&["run", "--windw", "150k"], None),
             (&["compact", "--nonsense"], None),
             (&["--nonsense"], None),
             (&["-p", "it", "--nonsense"], None),
@@ -220,13 +251,21 @@ mod tests {
             let args: Vec<OsString> = ["codelet"].iter().chain(words).map(OsString::from).collect();
             said_as_command(&args)
         };
-        let advice = told(&["report", "the", "bug!"]).unwrap();
-        assert!(advice.ends_with("codelet 'report the bug!'"), "{advice}");
+        for words in [
+            &["report", "the", "bug!"][..],
+            &["replay", "x"],
+            &["inspect", "main.rs"],
+        ] {
+            let advice = told(words).unwrap();
+            assert!(advice.ends_with(&format!("codelet '{}'", words.join(" "))), "{advice}");
+        }
         for words in [
             &["report", "a.jsonl", "b.jsonl"][..],
             &["restore", "gone.jsonl", "k3f9a2"],
             &["mcp", "test", "files"],
-            &["inspect", "x"],
+            &["recall", "k3f9a2"],
+            &["inspect", "@1"],
+            &["inspect"],
             &["models", "--search", "sonnet"],
         ] {
             assert_eq!(told(words), None, "{words:?}");

@@ -1,7 +1,7 @@
 //! Construction of a session's tools and surroundings from the settings.
 
 use crate::network;
-use crate::place::{Place, variable};
+use crate::place::{Place, shown, variable};
 use crate::secrets;
 use crate::settings::servers::{self, Named, ServerFile};
 use crate::settings::{From, Settings};
@@ -128,7 +128,9 @@ const TMPDIR: &str = "TMPDIR";
 fn temporary(place: &Place) -> (PathBuf, Option<String>) {
     let usual = PathBuf::from("/tmp");
     let named = std::env::var_os(TMPDIR).filter(|named| !named.is_empty());
-    let Some(named) = named.map(PathBuf::from) else {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let named = named.map(PathBuf::from).filter(|named| whole(named) != whole(&usual));
+    let Some(named) = named else {
         return (usual, None);
     };
     let why = if !named.is_absolute() {
@@ -226,6 +228,9 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
                 .to_owned(),
         );
     }
+    let user_file = settings.user_file.as_ref();
+    let user_file = user_file.map_or("your settings".to_owned(), |file| shown(file, place.home.as_deref()));
+    notices.extend(servers::unread(&place.root, &settings.mcp, &user_file));
     if settings.permission.value != Permission::All {
         match Sandbox::probe() {
             Sandboxing::Full => {}

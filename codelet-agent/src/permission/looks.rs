@@ -138,6 +138,11 @@ pub(super) fn only_looks(words: &[ShellWord], is_alone: bool) -> bool {
         return false;
     }
     if is_alone {
+        if let [option] = arguments
+            && is_among("--version -V", &option.text)
+        {
+            return true;
+        }
         return match name {
             "git" => git_only_looks(arguments),
             "find" => !arguments.iter().any(|word| is_among(DOING, &word.text)),
@@ -174,6 +179,7 @@ fn git_only_looks(arguments: &[ShellWord]) -> bool {
     };
     match subcommand.text.as_str() {
         "grep" => !rest.iter().any(opens_a_pager),
+        "stash" => rest.first().is_some_and(|word| is_among("list show", &word.text)),
         "branch" | "remote" | "tag" => rest.iter().all(|word| is_among(LISTING, &word.text)),
         name => is_among(GIT, name),
     }
@@ -231,6 +237,8 @@ mod tests {
         for (line, operands) in [
             ("pwd", &[][..]),
             ("git status", &["status"]),
+            ("git stash list", &["list"]),
+            ("python3 --version && cc -V 2>&1 | head -1", &["-1"]),
             ("cat *.md | sed -n 1,9p", &["*.md", "1,9p"]),
             ("git log -3 | head -n 5", &["log", "-3", "-n", "5"]),
             ("cd sub && cat a", &["sub", "a", "sub/a"]),
@@ -262,6 +270,12 @@ mod tests {
             "ls; rm a",
             "git push",
             "git branch new",
+            "git stash",
+            "git stash pop",
+            "git stash list --output=x",
+            "python3 --version x.py",
+            "python3 -V x.py",
+            "./x --version",
             "git tag -d v1",
             "git remote add x y",
             "git -C /x status",

@@ -107,13 +107,16 @@ impl Lack {
 }
 
 /// The extent to which a command line only reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Looking {
     /// It only reads, and within the workspace: its sandbox prevents everything else.
     Only,
     /// Its read-only commands stay within the workspace.
     Inside,
-    /// Its read-only commands may read outside the workspace, or nothing is known about it.
+    /// It only reads, but not within the workspace alone or not with the system's programs alone: the reason, as a
+    /// clause.
+    Beyond(String),
+    /// Its read-only commands, beside others, may read outside the workspace, or nothing is known about it.
     Outside,
 }
 

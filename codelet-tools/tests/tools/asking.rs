@@ -54,6 +54,45 @@ impl Watched {
 }
 
 #[test]
+fn a_refusal_of_a_command_that_only_looks_names_the_reason_that_holds() {
+    let trial = Trial::with(Permission::Edit, |options| {
+        let own = options.workspace.join("bin");
+        std::fs::create_dir(&own).unwrap();
+        std::fs::write(own.join("rg"), "#!/bin/sh\n").unwrap();
+        let path = std::env::join_paths([own, "/usr/bin".into(), "/bin".into()]).unwrap();
+        options.env = vec![("PATH".into(), path)];
+    });
+    let objection = |command: &str| {
+        let parameters = Parameters::new(json!({"command": command}).as_object().unwrap().clone());
+        let needs = trial.tool("Bash").needs(&parameters).unwrap();
+        needs.iter().find_map(|need| Rules::default().objection(need))
+    };
+    let own = trial.workspace.join("bin/rg");
+    let foreign = format!("`rg` is {}, not a program of the system; that needs", own.display());
+    for (command, reason) in [
+        (
+            "cat /etc/hostname",
+            "it reads /etc/hostname, which is outside the workspace; that needs",
+        ),
+        (
+            "ls; head ../x",
+            "it reads ../x, which is outside the workspace; that needs",
+        ),
+        ("rg add", &foreign),
+        ("rg --version", &foreign),
+        ("git status", "there is no git repository in the workspace"),
+        ("true && make", "commands need the option `--allow PATTERN`"),
+    ] {
+        let told = objection(command).unwrap();
+        assert!(told.starts_with(reason), "{command}: {told}");
+    }
+    // What is not installed needs no permission: the shell says so.
+    for command in ["ls", "sh --version", "no-such-program --version"] {
+        assert_eq!(objection(command), None, "{command}");
+    }
+}
+
+#[test]
 fn nobody_is_asked_about_what_only_looks_within_the_workspace() {
     let mut watched = Watched::new();
     std::fs::create_dir_all(watched.trial.workspace.join("sub")).unwrap();

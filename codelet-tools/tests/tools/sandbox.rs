@@ -259,7 +259,7 @@ fn a_failure_says_where_this_command_can_write() {
         json!({"command": format!("echo x > here; echo x > {shown}/job/new")}),
     );
     let workspace = trial.workspace.display();
-    let told = format!("they write only in {workspace} and what is there already and not protected in {shown}, use");
+    let told = format!("they write only in {workspace} and existing files in {shown} that are not protected, use");
     for place in ["new", "home/.config/codelet/settings.toml"] {
         let text = trial.failed("Bash", json!({"command": format!("touch {shown}/{place}")}));
         assert!(text.contains(&told), "{text}");
@@ -296,7 +296,7 @@ fn under_read_no_command_changes_a_workspace_in_the_folder_for_temporary_files()
         assert!(trial.permitted_call("Bash", write("job/new")).success);
         for place in ["project/src/new", "project/new"] {
             let output = trial.permitted_call("Bash", write(place));
-            let told = format!("they write only in what is there already and not protected in {shown}, use");
+            let told = format!("they write only in existing files in {shown} that are not protected, use");
             assert!(
                 !output.success && output.text.as_str().contains(&told),
                 "{}",
@@ -349,7 +349,7 @@ fn in_a_home_neither_calls_nor_commands_change_what_programs_obey() {
     ] {
         let told = trial.failed("Bash", json!({"command": format!("echo evil >> {home}/{name}")}));
         assert!(told.contains("ermission denied"), "{told}");
-        assert!(told.contains("neither a dot file nor a setting in"), "{told}");
+        assert!(told.contains("that are neither dot files nor settings"), "{told}");
     }
     assert_eq!(trial.bytes(".bashrc"), b"old\n");
     assert_eq!(trial.bytes(".config/codelet/settings.toml"), b"old\n");
@@ -818,6 +818,69 @@ fn build_tools_keep_their_things_apart_and_find_them_again_in_the_next_session()
         second.failed("Bash", json!({"command": command}));
     }
     assert_eq!(crate::trial::names(&home.join(".cache/go-build")), [""; 0]);
+}
+
+#[test]
+fn where_the_folder_for_temporary_files_holds_a_home_commands_have_one_of_their_own() {
+    if !is_there() {
+        return;
+    }
+    let held = tempfile::tempdir().unwrap();
+    let shared = held.path().canonicalize().unwrap();
+    let other = tempfile::tempdir().unwrap();
+    // The home itself is the folder for temporary files, or lies in it.
+    for home in [shared.clone(), shared.join("home")] {
+        std::fs::create_dir_all(home.join(".config/codelet")).unwrap();
+        let caches = home.join(".cache/codelet-commands");
+        let session = |permission, private: &std::path::Path| {
+            Trial::with(permission, |options| {
+                options.temporary.clone_from(&shared);
+                options.home = Some(home.clone());
+                options.settings = vec![home.join(".config/codelet")];
+                options.caches = Some(caches.clone());
+                options.private = vec![private.to_owned(), home.join(".cache/codelet")];
+                options.env = vec![
+                    ("PATH".into(), std::env::var_os("PATH").unwrap()),
+                    ("TMPDIR".into(), shared.clone().into()),
+                ];
+            })
+        };
+        // Also where Codelet's own files have another place.
+        for private in [home.join(".cache/codelet"), other.path().join("codelet")] {
+            let trial = session(Permission::Edit, &private);
+            let temporary = trial.done(
+                "Bash",
+                json!({"command": "file=$(mktemp) && echo a > \"$file\" && echo \"$TMPDIR\""}),
+            );
+            let temporary = std::path::PathBuf::from(temporary.trim_end());
+            assert_eq!(crate::trial::names(&temporary).len(), 1, "{}", temporary.display());
+            assert!(temporary.starts_with(&caches));
+            for command in [
+                format!("touch {}/x", shared.display()),
+                format!("touch {}/../x", temporary.display()),
+                format!("rm {}/../held", temporary.display()),
+            ] {
+                let told = trial.failed("Bash", json!({"command": command}));
+                let writable = format!(
+                    "they write only in {} and {}, use",
+                    trial.workspace.display(),
+                    temporary.display()
+                );
+                assert!(told.contains(&writable), "{told}");
+            }
+            let reading = session(Permission::Read, &private);
+            assert!(reading.permitted_call("Bash", json!({"command": "mktemp"})).success);
+            drop((trial, reading));
+            assert!(
+                !crate::trial::names(&caches)
+                    .iter()
+                    .any(|name| name.starts_with("codelet-"))
+            );
+            let free = session(Permission::All, &private);
+            let told = free.done("Bash", json!({"command": "echo \"$TMPDIR\""}));
+            assert_eq!(told.trim_end(), shared.to_string_lossy());
+        }
+    }
 }
 
 #[test]

@@ -84,12 +84,7 @@ pub struct Run {
     pub behind: Behind,
 
     /// The agent and its arguments
-    #[arg(
-        value_name = "COMMAND",
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required = true
-    )]
+    #[arg(value_name = "COMMAND", last = true, required = true)]
     pub command: Vec<OsString>,
 }
 

@@ -1,7 +1,7 @@
 //! Parsers of option values, with error messages of their own.
 
 use crate::settings::SMALLEST_WINDOW;
-use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use codelet_gateway::Provider;
 use codelet_replay::policy::Policy;
 use codelet_transcript::Format;
@@ -22,12 +22,16 @@ pub(super) fn named<T: Clone + Send + Sync + 'static, const N: usize>(
 }
 
 pub(super) fn source() -> impl TypedValueParser<Value = Source> {
-    let read = Format::ALL
-        .iter()
-        .filter(|format| format.is_read())
-        .map(|format| format.name());
+    let auto = PossibleValue::new("auto");
     // `auto` is not a format name, so it becomes `None`.
-    PossibleValuesParser::new(std::iter::once("auto").chain(read)).map(|name| Source(Format::from_name(&name)))
+    PossibleValuesParser::new([auto].into_iter().chain(formats(Format::is_read)))
+        .map(|name| Source(Format::from_name(&name)))
+}
+
+/// Returns the names of some formats; shells complete the first name of each.
+fn formats(is_one: fn(Format) -> bool) -> impl Iterator<Item = PossibleValue> {
+    let formats = Format::ALL.iter().filter(move |format| is_one(**format));
+    formats.map(|format| PossibleValue::new(format.name()).aliases(format.second_name()))
 }
 
 /// Returns a parser of a file name, or of `@` followed by the number or id of a recorded session.
@@ -68,19 +72,15 @@ pub(super) fn probability(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn written() -> impl TypedValueParser<Value = Format> {
-    let written = Format::ALL
-        .iter()
-        .filter(|format| format.is_written())
-        .map(|format| format.name());
-    PossibleValuesParser::new(written).try_map(|name| Format::from_name(&name).ok_or("no such form"))
+    PossibleValuesParser::new(formats(Format::is_written))
+        .try_map(|name| Format::from_name(&name).ok_or("no such form"))
 }
 
 pub(super) fn vendor() -> impl TypedValueParser<Value = Format> {
-    let vendors = Format::ALL
-        .iter()
-        .filter(|format| !codelet_transcript::vendor::list_of(**format).is_empty())
-        .map(|format| format.name());
-    PossibleValuesParser::new(vendors).try_map(|name| Format::from_name(&name).ok_or("no such vendor"))
+    PossibleValuesParser::new(formats(|format| {
+        !codelet_transcript::vendor::list_of(format).is_empty()
+    }))
+    .try_map(|name| Format::from_name(&name).ok_or("no such vendor"))
 }
 
 /// Parses an amount such as `0.50`.

@@ -128,6 +128,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
     let asked = once::PromptRun {
         prompt: Prompt::from(PROMPT),
         output: args.output,
+        permission: Permission::Edit,
         transcript: None,
         began,
     };

@@ -33,5 +33,9 @@ fn table(look: &Look) -> String {
         );
     }
     table.push_str("\nThe input format is detected automatically (--from auto).\n");
+    let second = Format::ALL
+        .iter()
+        .filter_map(|format| Some(format!("{} is {}", format.second_name()?, format.name())));
+    let _ = writeln!(table, "Second names: {}.", second.collect::<Vec<_>>().join(", "));
     table
 }

@@ -17,7 +17,7 @@ use crate::{loading, pictures, piped, startup, takeover, worktree, world};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Profile;
-use codelet_agent::permission::Rules;
+use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::prompts::{self, PromptSource};
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Parts, Prompt, Session};
@@ -26,8 +26,16 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Runtime;
 
-/// The explanation for an exit status that differs from that of an answer.
-const HELD_UP: &str = "exit status 1: a command or change was not permitted; --allow 'PATTERN' permits commands, --permission all everything";
+/// Returns the explanation for an exit status that differs from that of an answer.
+fn held_up(permission: Permission) -> String {
+    let how = match permission {
+        Permission::Plan | Permission::Read => {
+            "--permission edit permits changes and, with --allow 'PATTERN', commands"
+        }
+        Permission::Edit | Permission::All => "--allow 'PATTERN' permits commands, --permission all everything",
+    };
+    format!("exit status 1: a command or change was not permitted under --permission {permission}; {how}")
+}
 
 /// Runs the prompt.
 ///
@@ -158,6 +166,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
             ..prompt
         },
         output: chat.output,
+        permission: settings.permission.value,
         transcript,
         began,
     };
@@ -190,6 +199,8 @@ pub struct PromptRun<'a> {
     pub prompt: Prompt,
     /// The output format.
     pub output: OutputForm,
+    /// The permission of the session.
+    pub permission: Permission,
     /// The transcript to write.
     pub transcript: Option<&'a Transcript>,
     /// The start time of the process.
@@ -207,6 +218,7 @@ pub fn carry(
     let PromptRun {
         prompt,
         output,
+        permission,
         transcript,
         began,
     } = asked;
@@ -214,7 +226,7 @@ pub fn carry(
     // The model's final text may say that it was not permitted to act.
     let exit = match Exit::of(&ending) {
         Exit::Done if session.is_held_up() => {
-            front.on(Event::Notice(HELD_UP.to_owned()));
+            front.on(Event::Notice(held_up(permission)));
             Exit::Failed
         }
         exit => exit,

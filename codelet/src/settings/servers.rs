@@ -56,6 +56,25 @@ pub struct ServerFile {
     enabled: Option<bool>,
 }
 
+/// Other agents' file for the servers of a project, and the maximum number of bytes read from it.
+const OF_OTHERS: &str = ".mcp.json";
+const MOST_OF_OTHERS: u64 = 1024 * 1024;
+
+/// Returns a notice if another agent's file in this project names servers that are not among the configured ones: it is
+/// not read otherwise, since a server can run anything.
+pub fn unread(root: &Path, configured: &BTreeMap<String, ServerFile>, user_file: &str) -> Option<String> {
+    let bytes = input::regular(&root.join(OF_OTHERS), MOST_OF_OTHERS).ok()?;
+    let file: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    let servers = file.get("mcpServers")?.as_object()?;
+    let missing = |name: &&String| codelet_mcp::is_name(name) && !configured.contains_key(*name);
+    let missing: Vec<&str> = servers.keys().filter(missing).map(String::as_str).collect();
+    let name = missing.first()?;
+    Some(format!(
+        "{OF_OTHERS} is not used, since a project's server could run anything: to use {}, add [mcp.{name}] to {user_file}",
+        missing.join(", ")
+    ))
+}
+
 impl ServerFile {
     /// Creates an entry for a program, with literal environment variables.
     pub fn program(command: String, args: Vec<String>, env: Vec<(String, String)>) -> Self {
@@ -407,6 +426,31 @@ mod tests {
 
     fn variables(name: &str) -> Option<String> {
         (name == "TOKEN").then(|| "t-123456789".to_owned())
+    }
+
+    #[test]
+    fn servers_of_another_agents_file_are_named_until_they_are_in_the_settings() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = |configured: &[&str]| {
+            let configured = configured
+                .iter()
+                .map(|name| ((*name).to_owned(), file("command = \"x\"")));
+            unread(folder.path(), &configured.collect(), "~/settings.toml")
+        };
+        assert_eq!(told(&[]), None);
+        let write = |text: &str| std::fs::write(folder.path().join(".mcp.json"), text).unwrap();
+        write(r#"{"mcpServers": {"docs": {"url": "https://x"}, "files": {"command": "x"}, "not a\nname": {}}}"#);
+        let all = told(&[]).unwrap();
+        assert!(
+            all.contains("to use docs, files, add [mcp.docs] to ~/settings.toml"),
+            "{all}"
+        );
+        assert!(told(&["docs"]).unwrap().contains("to use files, add [mcp.files]"));
+        assert_eq!(told(&["docs", "files"]), None);
+        for none in ["", "[]", r#"{"mcpServers": {}}"#] {
+            write(none);
+            assert_eq!(told(&[]), None, "{none}");
+        }
     }
 
     #[test]

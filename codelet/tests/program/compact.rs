@@ -58,6 +58,13 @@ fn the_result_has_the_form_that_is_asked_for_or_the_input_s_own() {
     assert!(json(stdout(&own))["system"].is_string());
     let openai = run_with(&["compact", "--to", "openai"], text.as_bytes());
     assert_eq!(json(stdout(&openai))["messages"][0]["role"], "system");
+    for (second, first) in [("openai-chat", "openai"), ("openai-responses", "responses")] {
+        let [second, first] = [second, first].map(|form| run_with(&["compact", "--to", form], text.as_bytes()));
+        ended(&second, 0);
+        assert_eq!(stdout(&second), stdout(&first));
+        let again = run_with(&["compact", "--from", "openai-chat"], stdout(&openai).as_bytes());
+        assert_eq!(stdout(&again), stdout(&openai));
+    }
     let back = run_with(&["compact"], stdout(&openai).as_bytes());
     assert_eq!(json(stdout(&back))["messages"][0]["role"], "system");
     let gemini = run_with(&["compact", "--to", "gemini"], text.as_bytes());

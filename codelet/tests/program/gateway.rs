@@ -51,6 +51,20 @@ fn the_status_and_the_arguments_are_the_agent_s_own() {
 }
 
 #[test]
+fn words_of_a_prompt_start_no_program() {
+    let work = folder("gateway_prompt");
+    let output = codelet(&["run", "touch", "pwned", "and", "the", "tests"])
+        .current_dir(&work)
+        .output()
+        .unwrap();
+    ended(&output, 2);
+    assert!(!work.join("pwned").exists());
+    let told = stderr(&output);
+    let both = "To run a program: codelet run -- touch pwned and the tests; to send it as a prompt: codelet -p 'run touch pwned and the tests'\n";
+    assert!(told.ends_with(both), "{told}");
+}
+
+#[test]
 fn what_cannot_be_is_told_before_anything_starts() {
     for (args, words) in [
         (&["run", "--", "/no/such/agent"][..], "/no/such/agent: "),

@@ -568,6 +568,26 @@ fn what_was_not_permitted_is_told_and_the_task_that_ends_with_it_has_failed() {
 }
 
 #[test]
+fn under_read_the_permission_that_would_help_is_named() {
+    let bench = Bench::new();
+    let replies = [
+        Reply::call("Bash", json!({"command": "python3 x.py"})),
+        Reply::text("I may not."),
+    ];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let args = ["-p", "Go.", "--permission", "read", "--allow", "python3 *"];
+    let output = bench.ask(&server, Wire::Anthropic, &args);
+    ended(&output, 1);
+    let told = crate::common::stderr(&output);
+    for part in [
+        "this does more than read; this session is read-only (permission `read`), and that needs the permission `edit` and a pattern",
+        "not permitted under --permission read; --permission edit permits changes and, with --allow 'PATTERN', commands",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+#[test]
 fn commands_write_and_reach_what_the_users_settings_let_them_and_no_projects_do() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
