@@ -538,6 +538,11 @@ fn the_answers_to_commands() {
                 cache_read: 0,
                 ..bill.usage
             },
+            by_kind: Cost {
+                cache_read: 0.0,
+                ..bill.by_kind
+            },
+            dollars: 0.476,
             ..bill
         };
         let breaks = [40, 41].map(|request| broken(request, Cause::Unplanned, None));
