@@ -443,11 +443,12 @@ fn of_a_trimmed_conversation_no_more_stays_than_a_dry_run_leaves() {
     let told = rows.iter().find_map(|row| row.strip_prefix(&*result));
     let told = told.unwrap_or_else(|| panic!("{rows:#?}"));
     // All of it, of which what stays is a part of the result.
-    let thousands = |words: &str| words.split(' ').next().unwrap().trim_end_matches('k').parse::<f64>();
-    let parts: Vec<f64> = told
-        .split(", ")
-        .map(|part| thousands(part).unwrap() * 1_000.0)
-        .collect();
+    let tokens = |words: &str| {
+        let figure = words.split(' ').next().unwrap();
+        let (figure, factor) = figure.strip_suffix('k').map_or((figure, 1.0), |it| (it, 1_000.0));
+        figure.parse::<f64>().unwrap() * factor
+    };
+    let parts: Vec<f64> = told.split(", ").map(tokens).collect();
     assert!(parts[0] <= dry.after as f64 + 50.0, "{told}");
     let all: f64 = parts.iter().sum();
     assert!((all - dry.before as f64).abs() < 300.0, "{told}");
@@ -531,14 +532,17 @@ fn the_answers_to_commands() {
             .map(|(handle, _)| handle.clone())
             .unwrap();
         let mut lines = cost((&bill, &Tasks::default()), true, &breaks, &look);
-        lines.push(Line::from(
-            "--- from a provider that writes to its cache and never reads",
-        ));
+        lines.push(Line::from("--- where nothing is read from the cache"));
         let unread = Bill {
             usage: Usage {
                 cache_read: 0,
                 ..bill.usage
             },
+            by_kind: Cost {
+                cache_read: 0.0,
+                ..bill.by_kind
+            },
+            dollars: 0.476,
             ..bill
         };
         let breaks = [40, 41].map(|request| broken(request, Cause::Unplanned, None));

@@ -3,7 +3,7 @@
 
 use super::clean::clean;
 use super::figures::{number, percent};
-use super::items::{Scale, first_to_go, largest};
+use super::items::{Outlook, Scale, first_to_go, largest};
 use super::look::{Look, Role, Styles};
 use super::status::bar;
 use super::wrap::{clip, columns};
@@ -42,7 +42,7 @@ struct Share {
 }
 
 /// The contents of a conversation's context window for this model. `tools` is the weight of the tools' definitions in
-/// estimated tokens. Takes about as long as a compaction.
+/// estimated tokens. Takes about as long as two compactions.
 pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &Look) -> Vec<Line<'static>> {
     let view = &conversation.view().messages;
     let found = inspect::inspect(view, &[], LARGEST);
@@ -60,9 +60,9 @@ pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &L
         out.push(Line::default());
     }
     out.extend(legend(&shares, free, reserved, window, look));
-    let fates = conversation.fates();
-    largest(&found, conversation, &fates, scale, look, &mut out);
-    first_to_go((&found, tools), conversation, &fates, scale, look, &mut out);
+    let outlook = Outlook::of(conversation);
+    largest(&found, view, &outlook, scale, look, &mut out);
+    first_to_go((&found, tools), view, &outlook, scale, look, &mut out);
     out
 }
 

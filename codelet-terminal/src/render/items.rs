@@ -13,7 +13,7 @@ use codelet_context::message::{Message, Part, Role as Speaker};
 use codelet_context::policy::Reason;
 use codelet_context::tokens::{Tokens, estimate_message, estimate_part};
 use ratatui::text::{Line, Span};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Maximum number of messages that are searched for the model's use of an item.
@@ -44,21 +44,64 @@ impl Scale {
     }
 }
 
-/// The index in the history of each message of the view that is unchanged, or of whose calls or results parts were
-/// removed.
-fn places(conversation: &Conversation) -> HashMap<*const Message, usize> {
-    let messages = || conversation.history().messages().iter().enumerate();
-    let mut places: HashMap<*const Message, usize> =
-        messages().map(|(at, message)| (Arc::as_ptr(message), at)).collect();
-    let by_call: HashMap<_, usize> = messages()
-        .filter_map(|(at, message)| Some((of_call(message)?, at)))
-        .collect();
-    for message in &conversation.view().messages {
-        if let Some(&at) = of_call(message).and_then(|call| by_call.get(&call)) {
-            places.entry(Arc::as_ptr(message)).or_insert(at);
+/// What a compaction now would do to each message of a view.
+pub(super) struct Outlook {
+    fates: Vec<Fate>,
+    /// The index in the history of each message of the view that is unchanged, or of whose calls or results parts were
+    /// removed.
+    places: HashMap<*const Message, usize>,
+    /// The messages that would stay as they are.
+    staying: HashSet<*const Message>,
+    /// The tokens before and after, as a dry run says them; `None` if it would do nothing.
+    result: Option<(Tokens, Tokens)>,
+}
+
+impl Outlook {
+    pub(super) fn of(conversation: &Conversation) -> Self {
+        let view = &conversation.view().messages;
+        let said_by_call = by_call(conversation.history().messages());
+        let said = conversation.history().messages().iter().enumerate();
+        let mut places: HashMap<_, _> = said.map(|(at, message)| (Arc::as_ptr(message), at)).collect();
+        for message in view {
+            if let Some(&at) = of_call(message).and_then(|call| said_by_call.get(&call)) {
+                places.entry(Arc::as_ptr(message)).or_insert(at);
+            }
+        }
+        let mut tried = conversation.clone();
+        let notice = tried.compact(Due::whole(Reason::Asked)).ok();
+        let after = &tried.view().messages;
+        let same: HashSet<_> = after.iter().map(Arc::as_ptr).collect();
+        let after_by_call = by_call(after);
+        let stays = |message: &&Arc<Message>| {
+            let now = || after_by_call.get(&of_call(message)?).map(|&at| &after[at]);
+            same.contains(&Arc::as_ptr(message)) || now().is_some_and(|now| now == *message)
+        };
+        Outlook {
+            fates: conversation.fates(),
+            staying: view.iter().filter(stays).map(Arc::as_ptr).collect(),
+            places,
+            result: notice.filter(|notice| notice.changed).map(|it| (it.before, it.after)),
         }
     }
-    places
+
+    fn place(&self, message: &Arc<Message>) -> Option<usize> {
+        self.places.get(&Arc::as_ptr(message)).copied()
+    }
+
+    /// The message's index in the history, and its fate; `None` if it stays or is not of the history.
+    fn fate(&self, message: &Arc<Message>) -> Option<(usize, &Fate)> {
+        let at = self.place(message)?;
+        let fate = self.fates.get(at)?;
+        (!self.staying.contains(&Arc::as_ptr(message))).then_some((at, fate))
+    }
+}
+
+/// The index of each message with calls or results.
+fn by_call(messages: &[Arc<Message>]) -> HashMap<(Speaker, &str), usize> {
+    let messages = messages.iter().enumerate();
+    messages
+        .filter_map(|(at, message)| Some((of_call(message)?, at)))
+        .collect()
 }
 
 /// The id of a message's first call or result, which no removal changes.
@@ -73,17 +116,15 @@ fn of_call(message: &Message) -> Option<(Speaker, &str)> {
 
 pub(super) fn largest(
     found: &Inspection,
-    conversation: &Conversation,
-    fates: &[Fate],
+    view: &[Arc<Message>],
+    outlook: &Outlook,
     scale: Scale,
     look: &Look,
     out: &mut Vec<Line<'static>>,
 ) {
-    let view = &conversation.view().messages;
     if found.largest.is_empty() {
         return;
     }
-    let places = places(conversation);
     heading("Largest", "age and last use in steps", look, out);
     let steps = Steps::of(view);
     let figures = found
@@ -93,13 +134,10 @@ pub(super) fn largest(
         .max()
         .unwrap_or(0)
         .max("tokens".len());
-    let place_of = |item: &Item| {
-        let message = view.get(item.message)?;
-        places.get(&Arc::as_ptr(message)).copied()
-    };
+    let place_of = |item: &Item| outlook.place(view.get(item.message)?);
     let fate_of = |item: &Item| {
-        let fate = place_of(item).and_then(|at| fates.get(at));
-        fate.map_or("stays", |fate| word(fate.of_part(item.part)))
+        let fate = view.get(item.message).and_then(|message| outlook.fate(message));
+        fate.map_or("stays", |(_, fate)| word(fate.of_part(item.part)))
     };
     let words = found.largest.iter().map(|item| fate_of(item).len());
     let words = words.max().unwrap_or(0).max("compaction".len());
@@ -234,21 +272,17 @@ fn names(message: &Message, name: &str) -> bool {
 /// What a compaction would do to the view, which has the weight `tools` beside it in each request.
 pub(super) fn first_to_go(
     (found, tools): (&Inspection, Tokens),
-    conversation: &Conversation,
-    fates: &[Fate],
+    view: &[Arc<Message>],
+    outlook: &Outlook,
     scale: Scale,
     look: &Look,
     out: &mut Vec<Line<'static>>,
 ) {
-    let places = places(conversation);
     let mut sums = [tools, 0, 0, 0, 0];
     let mut going: Vec<(usize, Tokens, &Fate)> = Vec::new();
-    for message in &conversation.view().messages {
+    for message in view {
         let tokens = estimate_message(message);
-        let Some((at, fate)) = places
-            .get(&Arc::as_ptr(message))
-            .and_then(|&at| Some((at, fates.get(at)?)))
-        else {
+        let Some((at, fate)) = outlook.fate(message) else {
             sums[0] += tokens;
             continue;
         };
@@ -275,17 +309,10 @@ pub(super) fn first_to_go(
         .filter(|(tokens, _)| *tokens > 0)
         .map(|(tokens, word)| format!("{} {word}", short(scale.of(*tokens))))
         .collect();
-    // As a dry run says it.
-    let done = conversation.clone().compact(Due::whole(Reason::Asked));
-    let result = match done {
-        Ok(notice) if notice.changed => format!(
-            "{} {} {} tokens: ",
-            number(notice.before),
-            look.pick("→", "->"),
-            number(notice.after)
-        ),
-        _ => String::new(),
-    };
+    let result = outlook.result.map_or_else(String::new, |(before, after)| {
+        let arrow = look.pick("→", "->");
+        format!("{} {arrow} {} tokens: ", number(before), number(after))
+    });
     heading(
         "A compaction now",
         &format!("{result}{} stay, {}", short(scale.of(sums[0])), told.join(", ")),

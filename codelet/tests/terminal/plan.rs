@@ -109,7 +109,7 @@ fn the_permission_of_before_and_what_was_granted_hold_again_behind_plan_mode() {
     let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
     terminal.see("ready");
     terminal.say("Touch it.");
-    terminal.see("Allow Bash touch one?");
+    terminal.see("│ touch one");
     terminal.see("always");
     terminal.answer("a");
     terminal.see("First.");

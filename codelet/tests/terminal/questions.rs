@@ -77,12 +77,7 @@ fn a_long_command_stands_once_in_its_question_and_what_always_permits_is_said_in
         screen.contains("always in this session for this exact command"),
         "{screen}"
     );
-    assert!(
-        screen
-            .lines()
-            .any(|row| row.starts_with("Allow Bash set -e") && row.ends_with("…?")),
-        "{screen}"
-    );
+    assert_eq!(screen.matches("Allow Bash").count(), 1, "{screen}");
     terminal.answer("a");
     terminal.wait("Made.");
     assert!(bench.work.join("made").is_dir());
@@ -186,7 +181,7 @@ fn an_answer_that_came_too_early_is_not_sent_with_the_next_prompt() {
     ]);
     terminal.say("Do both.");
     terminal.answer("y");
-    terminal.see("Allow Bash mkdir two?");
+    terminal.see("│ mkdir two");
     terminal.send(b"yyy");
     terminal.wait_until("an empty line and the answers", |screen| {
         screen.contains("[y] yes, once") && screen.lines().any(|line| line.trim_end() == "›")

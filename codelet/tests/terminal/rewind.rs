@@ -112,7 +112,7 @@ fn undo_and_retry_name_the_rewind_that_takes_files_back() {
     terminal.see("Nothing to undo: no /clear, /retry or /rewind");
     terminal.see("/rewind 2 files takes back a.txt +1 −1, new/b.txt (new) +1 −0.");
     terminal.say("/retry");
-    terminal.see("files stay as they are: /rewind 2 files");
+    terminal.see("they are: /rewind 2 files takes back a.txt +1 −1, new/b.txt (new) +1 −0.");
     terminal.see("Third done.");
     terminal.say("/rewind 2 files");
     terminal.see("Taken back: 2 files");

@@ -217,7 +217,7 @@ fn a_question_shows_what_would_run_and_keys_on_their_way_answer_nothing() {
     block_on(gate.reached());
     terminal.send(b"yyy and then ano");
     gate.open();
-    terminal.see("Allow Bash cargo test --all && git push?");
+    terminal.see("│ cargo test --all && git push");
     terminal.see("Send (Enter) or delete");
     terminal.see("yyy and then ano");
     terminal.send(b"\x15");
@@ -1114,7 +1114,7 @@ fn without_a_key_and_a_server_four_lines_say_what_to_do() {
     // On a terminal, lines break between words.
     for columns in [60, 97, 100] {
         let terminal = Terminal::run(&bench, bench.command(&[]), (columns, 24));
-        terminal.see("codelet demo");
+        terminal.see("Or watch a demo");
         for words in ["$OPENAI_API_KEY", "$GEMINI_API_KEY", "8080", "llama.cpp"] {
             terminal.see(words);
         }
