@@ -140,6 +140,7 @@ pub(super) fn only_looks(words: &[ShellWord], is_alone: bool) -> bool {
     if is_alone {
         if let [option] = arguments
             && is_among("--version -V", &option.text)
+            && !name.contains('/')
         {
             return true;
         }

@@ -204,13 +204,13 @@ fn always_for_a_program_permits_nothing_that_it_may_be_told_to_run() {
     for (line, other) in [
         ("/usr/bin/git status", "/usr/bin/git -c 'alias.x=!sh evil.sh' x"),
         ("./node_modules/.bin/npm test", "./node_modules/.bin/npm exec evil"),
-        ("python3.12 --version", "python3.12 evil.py"),
+        ("python3.12 -VV", "python3.12 evil.py"),
         (
             "/usr/bin/perl5.36-x86_64-linux-gnu -v",
             "/usr/bin/perl5.36-x86_64-linux-gnu evil.pl",
         ),
-        ("pypy3 -V", "pypy3 evil.py"),
-        ("nodejs --version", "nodejs evil.js"),
+        ("pypy3 -VV", "pypy3 evil.py"),
+        ("nodejs -v", "nodejs evil.js"),
         ("mawk -W version", "mawk -f evil.awk"),
         ("uvx ruff", "uvx evil"),
         ("git bisect log", "git bisect run sh evil.sh"),
