@@ -95,7 +95,7 @@ pub fn check(root: &Path) -> Result<String, Vec<String>> {
 }
 
 /// The beginning of a file's tests.
-const TESTS: &str = "\n#[cfg(test)]\n";
+const TESTS: [&str; 2] = ["\n#[cfg(test)]\n", "\n#[cfg(all(test, "];
 
 /// The shipped part of a file: everything before its tests, and nothing of a test file.
 pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
@@ -107,13 +107,12 @@ pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
         false => {
             // Other attributes may come between the two.
             let is_tests = |at: &usize| {
-                let mut rest = text[at + TESTS.len()..]
-                    .lines()
-                    .skip_while(|line| line.starts_with("#["));
+                let mut rest = text[at + 1..].lines().skip_while(|line| line.starts_with("#["));
                 // Tests whose helpers other tests use are `pub(crate)`.
                 rest.next().is_some_and(|line| line.ends_with("mod tests {"))
             };
-            let at = text.match_indices(TESTS).map(|(at, _)| at).find(is_tests);
+            let all = TESTS.iter().flat_map(|tests| text.match_indices(tests));
+            let at = all.map(|(at, _)| at).filter(is_tests).min();
             &text[..at.unwrap_or(text.len())]
         }
     }

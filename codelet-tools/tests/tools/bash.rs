@@ -198,7 +198,7 @@ fn a_parameter_that_a_tool_does_not_have_is_no_silence() {
     );
     assert_eq!(
         told,
-        "x\n[`env` is not a parameter of Bash and was ignored; it has `command`, `timeout`]\n"
+        "x\n[`env` is not a parameter of Bash and was ignored; it has `command`, `timeout`, `stop`]\n"
     );
     let told = trial.done("Read", json!({"path": "a", "start_line": 2}));
     assert!(
