@@ -173,7 +173,10 @@ mod tests {
             "bad key: [key], sorry"
         );
         // What ends a quote elsewhere may be the beginning of a key.
-        assert_eq!(Secret::new(",)<\\-proj-0123456789abcdef").scrub("bad ,)<\\-proj-012, sorry"), "bad [key], sorry");
+        assert_eq!(
+            Secret::new(",)<\\-proj-0123456789abcdef").scrub("bad ,)<\\-proj-012, sorry"),
+            "bad [key], sorry"
+        );
         assert_eq!(format!("{key:?}"), "[key]");
         assert_eq!(Secret::new("x").scrub("an exact text"), "an exact text");
     }

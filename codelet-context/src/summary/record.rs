@@ -326,16 +326,14 @@ impl Record<'_> {
                 }
                 let hidden = block.segments.len() - segments.len();
                 let handle = self.handle(number);
-                let is_below_call = call.is_some() && called.is_some_and(|(_, is_last)| is_last);
-                match hidden >= HIDDEN && !handle.is_empty() {
-                    true if is_below_call => {
-                        out.pop();
-                        out.push_str(&handle);
-                        out.push('\n');
+                if hidden >= HIDDEN && !handle.is_empty() {
+                    // Else the line above is about something else.
+                    match call.is_some() && called.is_some_and(|(_, is_last)| is_last) {
+                        true => drop(out.pop()),
+                        false => out.push_str(labels::OUTPUT.trim_end()),
                     }
-                    // The line above is about something else.
-                    true => out.push_str(&format!("{}{handle}\n", labels::OUTPUT.trim_end())),
-                    false => {}
+                    out.push_str(&handle);
+                    out.push('\n');
                 }
                 *called = called.map(|(last, _)| (last, false));
                 out.push_str(if block.failed {
