@@ -63,7 +63,7 @@ impl Secret {
         while let Some(at) = rest.find(beginning) {
             out.push_str(&rest[..at]);
             out.push_str(MASK);
-            let quoted = &rest[at..];
+            let quoted = &rest[at + beginning.len()..];
             let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ')' | '<' | '\\');
             rest = &quoted[quoted.find(ends).unwrap_or(quoted.len())..];
         }
@@ -171,6 +171,11 @@ mod tests {
         assert_eq!(
             key.scrub("bad key: sk-proj-0123****mnop, sorry"),
             "bad key: [key], sorry"
+        );
+        // What ends a quote elsewhere may be the beginning of a key.
+        assert_eq!(
+            Secret::new(",)<\\-proj-0123456789abcdef").scrub("bad ,)<\\-proj-012, sorry"),
+            "bad [key], sorry"
         );
         assert_eq!(format!("{key:?}"), "[key]");
         assert_eq!(Secret::new("x").scrub("an exact text"), "an exact text");
