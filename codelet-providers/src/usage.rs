@@ -5,7 +5,8 @@ use codelet_context::tokens::Tokens;
 use codelet_context::usage::Reported;
 use serde_json::Value;
 
-/// Returns a count at a path in an object. A fraction, as some gateways send, is rounded; a negative number is ignored.
+/// Returns a count at a path in an object. A fraction, as some gateways send, is rounded down; a negative number is
+/// ignored.
 fn count(value: &Value, path: &[&str]) -> Option<Tokens> {
     let value = path.iter().try_fold(value, |value, name| value.get(name))?;
     value.as_u64().or_else(|| {
