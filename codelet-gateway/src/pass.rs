@@ -43,8 +43,7 @@ pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request
 /// The provider that a request is for; otherwise why it goes to none.
 fn provider(shared: &Shared, path: &PathAndQuery, headers: &HeaderMap) -> Result<Provider, (StatusCode, String)> {
     if Upstream::leads_upwards(path.path()) {
-        let words =
-            "the request path contains `..`; the Codelet gateway forwards only paths below the provider's address";
+        let words = "the request path contains `..` or is percent-encoded too often; the Codelet gateway forwards only paths below the provider's address";
         return Err((StatusCode::BAD_REQUEST, words.to_owned()));
     }
     let provider = match Provider::of(path, headers) {
