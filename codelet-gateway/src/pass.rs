@@ -277,9 +277,11 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
                     answer
                 }
                 Some((None, answer)) => {
+                    // Where the original is refused, too, it was not the edit.
+                    let refused_edit = answer.status().is_success();
                     entry.note(|row| {
                         row.is_edited = false;
-                        row.fail_open = Some("the provider refused the edited request".to_owned());
+                        row.fail_open = refused_edit.then(|| "the provider refused the edited request".to_owned());
                     });
                     answer
                 }
