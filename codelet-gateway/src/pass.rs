@@ -19,6 +19,9 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::oneshot::error::RecvError;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 
 /// The time limit of an edit, and its extension for each megabyte. An edit takes some 5 ms, and 60 for each megabyte that nobody remembers; many
 /// times that where a machine is busy. To give up a conversation that was edited before costs far more than the wait: nothing of it is in
@@ -43,8 +46,7 @@ pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request
 /// The provider that a request is for; otherwise why it goes to none.
 fn provider(shared: &Shared, path: &PathAndQuery, headers: &HeaderMap) -> Result<Provider, (StatusCode, String)> {
     if Upstream::leads_upwards(path.path()) {
-        let words =
-            "the request path contains `..`; the Codelet gateway forwards only paths below the provider's address";
+        let words = "the request path contains `..` or is percent-encoded too often; the Codelet gateway forwards only paths below the provider's address";
         return Err((StatusCode::BAD_REQUEST, words.to_owned()));
     }
     let provider = match Provider::of(path, headers) {
@@ -278,9 +280,11 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
                     answer
                 }
                 Some((None, answer)) => {
+                    // Where the original is refused, too, it was not the edit.
+                    let refused_edit = answer.status().is_success();
                     entry.note(|row| {
                         row.is_edited = false;
-                        row.fail_open = Some("the provider refused the edited request".to_owned());
+                        row.fail_open = refused_edit.then(|| "the provider refused the edited request".to_owned());
                     });
                     answer
                 }
@@ -324,20 +328,18 @@ async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Option<
     let editor = shared.options.editor.clone();
     let original = body.clone();
     let question = asked.clone();
-    let _turn = shared.turns.acquire().await;
-    let work = shared.threads.run(move || {
+    let work = in_turn(shared, body, move || {
         if has_more_values(&original, MOST_VALUES) {
             return (Err(TOO_MANY_VALUES), Facts::default());
         }
         let mut edited = editor.edit(&question, &original);
         (written(&mut edited, &question), edited.facts)
     });
-    let patience = patience(body);
-    let why = match tokio::time::timeout(patience, work).await {
+    let why = match work.await {
         Ok(Ok((Ok(body), facts))) => return (body, facts, None),
         Ok(Ok((Err(why), facts))) => return (None, facts, Some(why.to_owned())),
         Ok(Err(_)) => "internal error in the edit".to_owned(),
-        Err(_) => format!("the edit took longer than {} ms", patience.as_millis()),
+        Err(_) => format!("the edit took longer than {} ms", patience(body).as_millis()),
     };
     // What it costs is told also where the edit does not come to its end.
     let original = body.clone();
@@ -370,11 +372,26 @@ async fn ask_again(
         let body = written(&mut edited, &asked).ok()??;
         Some((edited.facts, body))
     };
-    let _turn = shared.turns.acquire().await;
-    let work = shared.threads.run(work);
-    let (facts, body) = tokio::time::timeout(patience(body), work).await.ok()?.ok()??;
+    let (facts, body) = in_turn(shared, body, work).await.ok()?.ok()??;
     let answer = onward.ask(body).await.ok()?;
     Some((Some(facts), answer))
+}
+
+/// Edits when it is the request's turn, which it keeps until the work ends, even where nobody waits for that any more. The wait for the turn may take
+/// as long as the work.
+///
+/// # Errors
+/// When one of the two takes too long; within that, when the work panics.
+async fn in_turn<T: Send + 'static>(
+    shared: &Shared,
+    body: &Bytes,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Result<T, RecvError>, Elapsed> {
+    let patience = patience(body);
+    let turn = timeout(patience, shared.turns.clone().acquire_owned()).await?;
+    // The turn comes back with the result, and so after the thread is free for the next one.
+    let done = timeout(patience, shared.threads.run(move || (work(), turn))).await?;
+    Ok(done.map(|(done, _)| done))
 }
 
 fn patience(body: &Bytes) -> Duration {

@@ -65,7 +65,9 @@ impl Gateway {
                 number: format!("{:016x}", RandomState::new().hash_one(1)),
                 secret: secret(),
                 room: Semaphore::new(MOST_OPEN / ROOM_STEP),
-                turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),
+                turns: Arc::new(Semaphore::new(
+                    std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
+                )),
                 threads: Threads::default(),
             }),
         })

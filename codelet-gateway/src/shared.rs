@@ -38,7 +38,7 @@ pub(crate) struct Shared {
     /// Room for bodies until they are answered, in [`ROOM_STEP`](crate::body::ROOM_STEP)s.
     pub room: Semaphore,
     /// Turns to edit: as many at once as there are cores, since what waits for a core would seem to take long.
-    pub turns: Semaphore,
+    pub turns: Arc<Semaphore>,
     /// The threads that edit.
     pub threads: Threads,
 }

@@ -507,6 +507,33 @@ fn a_refused_conversation_is_made_to_fit_and_stays_so() {
 }
 
 #[test]
+fn a_refused_first_prompt_makes_no_other_conversation_smaller() {
+    for api in ALL {
+        let one = full(128_000);
+        // All begin with the same words of the system.
+        let with_system = |body: &Bytes| match api {
+            Api::Openai => {
+                let mut items = list(api, body);
+                items.insert(0, json!({"role": "system", "content": "You are an agent."}));
+                request(api, &items)
+            }
+            _ => body.clone(),
+        };
+        let mut random = fastrand::Rng::with_seed(1);
+        let first: Vec<Value> = (0..8).map(|_| said(api, &text(&mut random, 20_000))).collect();
+        let first = with_system(&request(api, &first));
+        let counted = one.edit(&api.into(), &first).facts.after;
+        let other = with_system(&requests(api, 60)[60]);
+        assert!(one.edit(&api.into(), &other).body.is_none(), "{api:?}");
+        let refused = one.edit_refused(&api.into(), &first, Some(counted / 4), Some(counted));
+        assert!(refused.is_some(), "{api:?}");
+        assert!(one.edit(&api.into(), &other).body.is_none(), "{api:?}");
+        // It stays smaller itself.
+        assert!(one.edit(&api.into(), &first).body.is_some(), "{api:?}");
+    }
+}
+
+#[test]
 fn what_is_no_conversation_or_kept_by_the_provider_goes_on_as_it_came() {
     let one = editor(32_000);
     let last = requests(Api::Responses, 80).pop().unwrap();

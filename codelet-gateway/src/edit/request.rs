@@ -129,10 +129,12 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// The hash of all up to the last reply, which a request that goes on otherwise from there has, too.
+    /// The hash of all up to the last reply, which a request that goes on otherwise from there has, too; of all where
+    /// there is no reply yet, since other conversations may have the same beginning.
     pub fn last_reply(&self) -> u64 {
         let is_reply = |item: &Cow<[u8]>| is_reply_item(item, self.terms.api.format());
-        self.hashes[self.items.iter().rposition(is_reply).unwrap_or(0)]
+        let last = self.items.iter().rposition(is_reply);
+        last.map_or(self.conversation.opening, |at| self.hashes[at])
     }
 
     /// The number of items before the reply that the request ends with, for the model to continue; all if it ends with none.

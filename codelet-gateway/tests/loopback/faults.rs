@@ -292,6 +292,24 @@ async fn an_edit_that_the_provider_refuses_is_taken_back() {
     assert_eq!(told["cost_usd"], told["passing_through_usd"], "{told}");
 }
 
+#[tokio::test]
+async fn a_request_that_the_provider_refuses_edited_or_not_is_no_fault_of_the_edit() {
+    let refusal = "HTTP/1.1 400 Bad Request\r\ncontent-length: 13\r\n\r\nno such model";
+    let raw = Raw::start(refusal, false).await;
+    let editor = By(|| Some(vec![Bytes::from_static(REQUEST.as_bytes())]));
+    let gateway = gateway(raw.address, Arc::new(editor), None).await;
+    let answer = ask(&client(), gateway).send().await.unwrap();
+    assert_eq!(answer.text().await.unwrap(), "no such model");
+    let told = figures(gateway, 1).await;
+    assert_eq!(raw.asked.load(Ordering::SeqCst), 2);
+    assert_eq!(told["last_requests"][0]["fail_open"], Value::Null, "{told}");
+    assert_eq!(
+        (&told["last_requests"][0]["status"], &told["fail_opens"]),
+        (&400.into(), &0.into()),
+        "{told}"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_leaves_before_the_head_ends_the_request_and_is_in_the_books() {
     let raw = Raw::start("", false).await;

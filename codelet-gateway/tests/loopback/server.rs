@@ -13,6 +13,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -283,6 +284,32 @@ async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
         );
     }
     drop(over);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_that_nobody_waits_for_any_more_keeps_its_turn() {
+    const EDITED: &str = r#"{"messages":[{"role":"user","content":"edited"}]}"#;
+    let (over, waits) = std::sync::mpsc::channel::<()>();
+    let (waits, begun) = (Mutex::new(waits), Arc::new(AtomicUsize::new(0)));
+    let counted = begun.clone();
+    let hangs = move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let _ = waits.lock().unwrap().recv();
+        rubbish(EDITED)
+    };
+    let provider = Provider::answering(streamed).await;
+    let (address, _) = gateway(&provider, Arc::new(Failing(hangs)), None).await;
+    let url = format!("{address}/v1/messages");
+    let ask = || client().post(&url).body(conversation(2)).send();
+    let turns = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    for answer in futures_util::future::join_all((0..=turns).map(|_| ask())).await {
+        assert_eq!(answer.unwrap().bytes().await.unwrap(), EVENTS.concat());
+    }
+    assert!(provider.seen().iter().all(|seen| seen.body == conversation(2)));
+    assert_eq!(begun.load(Ordering::SeqCst), turns);
+    drop(over);
+    ask().await.unwrap();
+    assert_eq!(provider.seen().last().unwrap().body, EDITED);
 }
 
 #[tokio::test]
