@@ -1,5 +1,7 @@
-//! Import directions: down, never sideways. An arrow is an entry with a reason; an entry without its arrow is stale.
+//! Import directions: down, never sideways, and among the files of a crate never in a circle. An arrow is an entry with
+//! a reason; an entry without its arrow is stale.
 
+use crate::imports;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -490,7 +492,11 @@ const PURE: &[&str] = &[
 /// Checks the workspace at `root`; each error is one line.
 pub fn check_workspace(root: &Path) -> Result<String, Vec<String>> {
     let packages = metadata(root).map_err(|error| vec![error])?;
-    let troubles = check(&packages, ARROWS, OUTSIDE);
+    let mut troubles = check(&packages, ARROWS, OUTSIDE);
+    for package in packages.keys() {
+        let files = circles(&imports::of(&root.join(package).join("src")));
+        troubles.extend(files.into_iter().map(|circle| format!("{package}/src: {circle}")));
+    }
     match troubles.is_empty() {
         true => Ok(format!(
             "{} crates, {} arrows, all pointing down",
@@ -543,21 +549,22 @@ fn check(packages: &Packages, arrows: &[Arrow], outside: &[Arrow]) -> Vec<String
             troubles.push(format!("stale: {from} no longer uses {to} (\"{why}\"); drop the entry"));
         }
     }
-    troubles.extend(circles(packages));
+    let shipped = packages.iter().map(|(name, uses)| (name.clone(), uses.shipped.clone()));
+    troubles.extend(circles(&shipped.collect()));
     troubles
 }
 
-/// Crates that reach themselves through shipped imports.
-fn circles(packages: &Packages) -> Vec<String> {
+/// Crates or files that reach themselves through what they import.
+fn circles(imports: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let mut found = Vec::new();
-    for start in packages.keys() {
+    for start in imports.keys() {
         let mut seen: Vec<&String> = Vec::new();
         let mut open = vec![start];
         while let Some(from) = open.pop() {
-            for to in packages.get(from).into_iter().flat_map(|uses| &uses.shipped) {
+            for to in imports.get(from).into_iter().flatten() {
                 if to == start {
                     found.push(format!("{start} reaches itself through {from}"));
-                } else if packages.contains_key(to) && !seen.contains(&to) {
+                } else if imports.contains_key(to) && !seen.contains(&to) {
                     seen.push(to);
                     open.push(to);
                 }

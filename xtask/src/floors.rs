@@ -94,8 +94,8 @@ pub fn check(root: &Path) -> Result<String, Vec<String>> {
     }
 }
 
-/// The beginning of a file's tests.
-const TESTS: &str = "\n#[cfg(test)]\n";
+/// The beginning of a file's tests, which may be for one system only: `#[cfg(all(test, target_os = "linux"))]`.
+const TESTS: &str = "\n#[cfg(";
 
 /// The shipped part of a file: everything before its tests, and nothing of a test file.
 pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
@@ -107,11 +107,11 @@ pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
         false => {
             // Other attributes may come between the two.
             let is_tests = |at: &usize| {
-                let mut rest = text[at + TESTS.len()..]
-                    .lines()
-                    .skip_while(|line| line.starts_with("#["));
+                let mut lines = text[at + 1..].lines();
+                let is_of_tests = lines.next().is_some_and(|line| line.contains("test"));
                 // Tests whose helpers other tests use are `pub(crate)`.
-                rest.next().is_some_and(|line| line.ends_with("mod tests {"))
+                let item = lines.find(|line| !line.starts_with("#["));
+                is_of_tests && item.is_some_and(|line| line.ends_with("mod tests {"))
             };
             let at = text.match_indices(TESTS).map(|(at, _)| at).find(is_tests);
             &text[..at.unwrap_or(text.len())]
@@ -172,6 +172,8 @@ mod tests {
         assert_eq!(shipped(Path::new("a.rs"), allowed), "fn a() {}\n");
         let shared = "fn a() {}\n\n#[cfg(test)]\npub(crate) mod tests {\n}\n";
         assert_eq!(shipped(Path::new("a.rs"), shared), "fn a() {}\n");
+        let of_linux = "fn a() {}\n\n#[cfg(all(test, target_os = \"linux\"))]\nmod tests {\n}\n";
+        assert_eq!(shipped(Path::new("a.rs"), of_linux), "fn a() {}\n");
         let only = "#[cfg(test)]\nmod tests;\nfn a() {}\n";
         assert_eq!(shipped(Path::new("a.rs"), only), only);
         assert_eq!(shipped(Path::new("a/tests.rs"), "x"), "");

@@ -9,6 +9,7 @@ mod fetch;
 mod fixtures;
 mod floors;
 mod gateway;
+mod imports;
 mod load;
 mod node;
 mod npm;
