@@ -56,8 +56,8 @@ impl Obeyed {
             .collect()
     }
 
-    /// Records the files of a repository that make git start programs: settings and hooks, including those of submodules and other
-    /// working trees.
+    /// Records the files of a repository that make git start programs: settings and hooks, including those of
+    /// submodules and other working trees.
     fn note_git(&mut self, repository: &Repository) {
         self.note_repository(&repository.own);
         self.note_repository(&repository.common);

@@ -80,7 +80,7 @@ impl FoundHooks {
             found.own.extend(source);
         }
         if let Some(value) = &settings.project_hooks {
-            let file = Places::of(&place).project;
+            let file = Places::of(place).project;
             let source = match is_plain(&file, &place.root) {
                 true => found.read(&file, value, true).map_err(|why| unusable(&file, &why)),
                 false => Err(linked(&file)),

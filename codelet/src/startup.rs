@@ -210,7 +210,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
 /// # Errors
 /// If a settings file is invalid.
 pub fn overridden(overrides: &Overrides, place: &Place) -> Result<Settings, Failure> {
-    let mut settings = Settings::read(&Places::of(&place))?;
+    let mut settings = Settings::read(&Places::of(place))?;
     let from = &From::CommandLine;
     settings.model.take(overrides.model.clone(), from);
     settings.base_url.take(overrides.base_url.clone().map(Some), from);

@@ -127,7 +127,7 @@ fn version() -> Point {
 }
 
 fn files(settings: &Settings, place: &Place) -> Point {
-    let files = Places::of(&place);
+    let files = Places::of(place);
     let (there, missing): (Vec<&PathBuf>, Vec<&PathBuf>) = settings
         .user_file
         .iter()

@@ -159,8 +159,8 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         rows.push([format!("mcp.{name}"), clean(&server.show()), clean(&from)]);
     }
     for (name, path) in [
-        ("your file", Places::of(&place).user),
-        ("project's file", Some(Places::of(&place).project)),
+        ("your file", Places::of(place).user),
+        ("project's file", Some(Places::of(place).project)),
     ] {
         let Some(path) = path else { continue };
         let there = if path.is_file() { "read" } else { "does not exist" };

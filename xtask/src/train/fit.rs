@@ -3,7 +3,6 @@
 
 use super::engine::{FEATURES, Weights};
 use super::lesson::{Lesson, Lessons, Part};
-use super::rows::Rows;
 use super::weights::{self, Values};
 
 /// Ridge penalties that are tried. The penalty of a weight is the ridge times the spread of its feature: with one
@@ -167,6 +166,7 @@ fn solve(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::rows::Rows;
 
     #[test]
     fn a_system_is_solved() {
