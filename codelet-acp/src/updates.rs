@@ -264,7 +264,7 @@ pub(crate) fn usage(session: &Session) -> UsageUpdate {
     // A partly unknown sum is not reported.
     let is_known = bill.requests > 0 && bill.unpriced == 0;
     match is_known {
-        true => usage.cost(Cost::new((bill.dollars * 1e6).round() / 1e6, "USD")),
+        true => usage.cost(Cost::new((bill.cost.total() * 1e6).round() / 1e6, "USD")),
         false => usage,
     }
 }

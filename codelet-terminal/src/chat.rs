@@ -418,7 +418,7 @@ impl<F: Front> Chat<F> {
         let (sent, estimated) = (count(read, "token"), bill.estimated - before.estimated);
         let sent = if read == 0 { "the whole prompt" } else { &sent };
         let cost = match bill.requests > before.requests && bill.unpriced == before.unpriced {
-            true => format!(" for {}", dollars(bill.dollars - before.dollars)),
+            true => format!(" for {}", dollars(bill.cost.total() - before.cost.total())),
             false if estimated > 0.0 => format!(" for about {}, estimated", dollars(estimated)),
             false => String::new(),
         };

@@ -479,8 +479,7 @@ fn the_answers_to_commands() {
             },
             reasoning: 2_000,
             requests: 46,
-            dollars: 0.668,
-            by_kind: Cost {
+            cost: Cost {
                 fresh: 0.037,
                 cache_read: 0.192,
                 cache_write: 0.304,
@@ -538,11 +537,10 @@ fn the_answers_to_commands() {
                 cache_read: 0,
                 ..bill.usage
             },
-            by_kind: Cost {
+            cost: Cost {
                 cache_read: 0.0,
-                ..bill.by_kind
+                ..bill.cost
             },
-            dollars: 0.476,
             ..bill
         };
         let breaks = [40, 41].map(|request| broken(request, Cause::Unplanned, None));

@@ -52,7 +52,7 @@ impl Note {
     /// Returns the metadata of a session at this place that had cost `before` dollars earlier.
     pub fn of(session: &Session, place: &Place, before: Option<f64>) -> Self {
         let bill = session.bill();
-        let spent = (bill.requests > bill.unpriced).then_some(bill.dollars);
+        let spent = (bill.requests > bill.unpriced).then_some(bill.cost.total());
         Note {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             cwd: place.directory.clone(),

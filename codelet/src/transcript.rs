@@ -144,7 +144,7 @@ impl Destination {
                     conversation,
                     path,
                     pinned: Arc::new(pinned),
-                    before: Some(-session.bill_before().dollars),
+                    before: Some(-session.bill_before().cost.total()),
                 }
             }
         };

@@ -25,11 +25,9 @@ pub struct Bill {
     pub reasoning: Tokens,
     /// The number of billed requests.
     pub requests: u64,
-    /// The cost in US dollars of requests to models with a known price.
-    pub dollars: f64,
-    /// The same by kind of token, each request at the prices of its own model.
-    pub by_kind: Cost,
-    /// The number of requests not in `dollars`: to models with an unknown price, or without reported usage.
+    /// The cost of requests to models with a known price, each at the prices of its own model.
+    pub cost: Cost,
+    /// The number of requests not in `cost`: to models with an unknown price, or without reported usage.
     pub unpriced: u64,
     /// The estimated cost in US dollars of requests without reported usage, assuming no cache reads.
     pub estimated: f64,
@@ -47,8 +45,7 @@ impl Bill {
             return None;
         };
         let cost = price.cost_by_kind(billed.usage, billed.write_1h);
-        self.dollars += cost.total();
-        self.by_kind = self.by_kind.plus(cost);
+        self.cost = self.cost.plus(cost);
         Some(cost.total())
     }
 
@@ -65,8 +62,7 @@ impl Bill {
             write_1h: self.write_1h.saturating_add(other.write_1h),
             reasoning: self.reasoning.saturating_add(other.reasoning),
             requests: self.requests + other.requests,
-            dollars: self.dollars + other.dollars,
-            by_kind: self.by_kind.plus(other.by_kind),
+            cost: self.cost.plus(other.cost),
             unpriced: self.unpriced + other.unpriced,
             estimated: self.estimated + other.estimated,
         }
@@ -74,7 +70,7 @@ impl Bill {
 
     /// Returns the total in US dollars, estimates included.
     pub fn spent(&self) -> f64 {
-        self.dollars + self.estimated
+        self.cost.total() + self.estimated
     }
 
     /// Returns the cost since the bill was `before`.

@@ -69,7 +69,7 @@ fn done(session: &Session, place: &Path) -> String {
     let tokens = grouped(usize::try_from(bill.usage.total()).unwrap_or(usize::MAX));
     told.push_str(&format!("; steps: {}, tokens: {tokens}", session.steps()));
     if bill.requests > bill.unpriced {
-        told.push_str(&format!(", cost: ${:.4}", bill.dollars));
+        told.push_str(&format!(", cost: ${:.4}", bill.cost.total()));
     }
     told
 }

@@ -56,7 +56,10 @@ async fn the_limit_of_costs_holds_where_the_provider_counts_nothing() {
     assert!(said.contains("(about $0.0") && said.contains(", estimated)"), "{said}");
     let bill = stage.session.bill();
     assert_eq!(bill.unpriced, bill.requests - 1);
-    assert!(bill.dollars > 0.0 && bill.dollars < bill.estimated, "{bill:?}");
+    assert!(
+        bill.cost.total() > 0.0 && bill.cost.total() < bill.estimated,
+        "{bill:?}"
+    );
     let notices = notices(&stage);
     assert!(notices.len() == 1 && notices[0].contains("estimated"), "{notices:?}");
 }
@@ -140,7 +143,7 @@ async fn what_was_read_and_said_before_an_interruption_is_estimated() {
     let ending = stage.session.prompt("Think.".into(), &stage.interrupt, &mut hear).await;
     assert_eq!(ending, Ending::Interrupted);
     let bill = *stage.session.bill();
-    assert_eq!((bill.requests, bill.unpriced, bill.dollars), (1, 1, 0.0));
+    assert_eq!((bill.requests, bill.unpriced, bill.cost.total()), (1, 1, 0.0));
     // At least six output tokens, at ten dollars per million, plus the input.
     assert!((0.000_06..0.01).contains(&bill.estimated), "{bill:?}");
 }

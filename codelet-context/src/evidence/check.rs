@@ -63,9 +63,18 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// The check's own success by the [statuses](ToolResult::pipe) of the last pipeline, if they are recorded and the
-    /// check is part of it. A command killed by SIGPIPE has neither passed nor failed.
-    pub(crate) fn own_success(self, result: &ToolResult) -> Option<bool> {
+    /// The check's own success: by its recorded status or, where that of the line decides it, by that.
+    pub(crate) fn success(self, result: &ToolResult) -> Option<bool> {
+        let decides = |success: &bool| match success {
+            true => self.succeeds_with_line,
+            false => self.fails_with_line,
+        };
+        self.success_in_pipe(result).or(result.success.filter(decides))
+    }
+
+    /// The same by the [statuses](ToolResult::pipe) of the last pipeline, if they are recorded and the check is part of
+    /// it. A command killed by SIGPIPE has neither passed nor failed.
+    fn success_in_pipe(self, result: &ToolResult) -> Option<bool> {
         let (at, count) = self.in_pipe.filter(|_| !result.pipe.is_empty())?;
         let status = result.pipe.get(at).filter(|_| result.pipe.len() == count)?;
         (*status != BROKEN_PIPE).then_some(*status == 0)
@@ -141,18 +150,13 @@ pub(crate) fn commands_of_last_pipeline(line: &str) -> Vec<Vec<String>> {
     commands.drain(begins..).map(|(words, _)| words).collect()
 }
 
-/// Returns whether a check has passed, by its own recorded status or, without one, by its [output](says_passed). `None`
+/// Returns whether a check has passed, by [its own success](Check::success) or, if unknown, by its [output](says_passed). `None`
 /// if unknown: a test that the output does not report as passed has not necessarily failed.
 pub(crate) fn passed(check: Check, result: &ToolResult) -> Option<bool> {
-    if let Some(success) = check.own_success(result) {
-        return Some(success);
-    }
-    match result.success {
-        Some(true) if check.succeeds_with_line => Some(true),
-        Some(false) if check.fails_with_line => Some(false),
+    check.success(result).or_else(|| match result.success {
         Some(false) if check.succeeds_with_line => None,
         _ => says_passed(result).then_some(true),
-    }
+    })
 }
 
 /// Returns whether an output without its own status reports passed tests: it contains the word `test`, one of `pass`,

@@ -97,20 +97,13 @@ impl Facts {
                 }
                 let line = action.command.as_deref().unwrap_or_default();
                 for check in checks {
-                    let own = check.own_success(result);
-                    let is_own = match result.success {
-                        _ if own.is_some() => true,
-                        Some(true) => check.succeeds_with_line,
-                        _ => check.fails_with_line,
-                    };
+                    let own = check.success(result);
                     let is_made = || {
                         result
                             .texts()
                             .any(|text| text.body.as_str().lines().any(check::is_commit))
                     };
-                    if check.kind == CheckKind::Commit
-                        && own.or(result.success.filter(|_| is_own)).unwrap_or_else(is_made)
-                    {
+                    if check.kind == CheckKind::Commit && own.unwrap_or_else(is_made) {
                         self.has_commit = true;
                         self.files.iter_mut().for_each(|file| file.is_uncommitted = false);
                         // An earlier git status of the committed files no longer holds.
@@ -122,7 +115,7 @@ impl Facts {
                         kind: check.kind,
                         command: line.into(),
                         success: own.or(result.success),
-                        is_own,
+                        is_own: own.is_some(),
                         may_not_have_run: own.is_none() && result.success != Some(true) && !check.surely_runs,
                         place,
                         changes_since: 0,

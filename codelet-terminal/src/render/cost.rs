@@ -66,7 +66,7 @@ pub fn cost((bill, tasks): (&Bill, &Tasks), has_price: bool, breaks: &[Break], l
 
 /// The billed kinds: name, tokens, and their cost in US dollars.
 fn kinds(bill: &Bill) -> [(&'static str, Tokens, f64); 5] {
-    let (usage, cost) = (bill.usage, bill.by_kind);
+    let (usage, cost) = (bill.usage, bill.cost);
     let of_1h = bill.write_1h.min(usage.cache_write);
     [
         ("fresh input", usage.fresh, cost.fresh),
@@ -79,7 +79,7 @@ fn kinds(bill: &Bill) -> [(&'static str, Tokens, f64); 5] {
 
 fn total(bill: &Bill, look: &Look) -> Line<'static> {
     let spent = match bill.requests > bill.unpriced {
-        true => dollars(bill.dollars),
+        true => dollars(bill.cost.total()),
         false if bill.requests == 0 => "nothing yet".to_owned(),
         false if bill.estimated > 0.0 => "not counted".to_owned(),
         false => "price not known".to_owned(),
@@ -100,7 +100,7 @@ fn of_tasks(tasks: &Tasks, look: &Look) -> String {
     let bill = tasks.bill();
     let dot = look.pick(" · ", " - ");
     let spent = match bill.requests > bill.unpriced {
-        true => format!("{} of it ", dollars(bill.dollars)),
+        true => format!("{} of it ", dollars(bill.cost.total())),
         false => String::new(),
     };
     let (tasks, requests) = (count(u64::from(tasks.count()), "task"), count(bill.requests, "request"));

@@ -182,7 +182,7 @@ impl Renderer {
 
     /// Sets the cost of the session; events keep it up to date during a run.
     pub fn set_bill(&mut self, bill: &Bill) {
-        self.status.dollars = (bill.requests > bill.unpriced).then_some(bill.dollars);
+        self.status.dollars = (bill.requests > bill.unpriced).then_some(bill.cost.total());
         self.status.is_partly_unpriced = bill.unpriced > 0;
         self.status.cached = Some((bill.usage.cache_read, bill.usage.prompt()));
     }

@@ -102,7 +102,7 @@ fn how_far(progress: &Progress, look: &Look) -> String {
         told.push_str(&format!("{dot}{} tokens", short(bill.usage.total())));
     }
     if bill.requests > bill.unpriced {
-        told.push_str(&format!("{dot}{}", dollars(bill.dollars)));
+        told.push_str(&format!("{dot}{}", dollars(bill.cost.total())));
     }
     told
 }

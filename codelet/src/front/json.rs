@@ -53,7 +53,7 @@ impl<W: Write + Send> Json<W> {
         let unfinished = Some(done.session.unfinished()).filter(|text| !text.trim().is_empty());
         let error = answer.is_none().then(|| done.ending.to_string());
         // A sum with missing parts would be a wrong figure.
-        let cost = (bill.unpriced == 0).then_some(bill.dollars);
+        let cost = (bill.unpriced == 0).then_some(bill.cost.total());
         json!({
             "answer": answer,
             "value": value,
@@ -132,7 +132,7 @@ fn tasks_json(tasks: &Tasks) -> Option<Value> {
             "count": tasks.count(),
             "requests": bill.requests,
             "usage": billed_json(&billed),
-            "cost": (bill.unpriced == 0).then_some(bill.dollars),
+            "cost": (bill.unpriced == 0).then_some(bill.cost.total()),
         })
     })
 }

@@ -100,7 +100,7 @@ fn event_json(event: &Event) -> Value {
             let Progress { steps, doing, bill } = progress;
             json!({
                 "type": "task", "id": &**id, "steps": steps, "doing": doing,
-                "tokens": bill.usage.total(), "cost": (bill.unpriced == 0).then_some(bill.dollars),
+                "tokens": bill.usage.total(), "cost": (bill.unpriced == 0).then_some(bill.cost.total()),
             })
         }
         Event::ToolFinished {

@@ -199,7 +199,7 @@ impl Renderer {
         let (before, now) = (running.progress.take().unwrap_or_default().bill, progress.bill);
         running.progress = Some(progress.clone());
         if now.requests - now.unpriced > before.requests - before.unpriced {
-            *self.status.dollars.get_or_insert(0.0) += now.dollars - before.dollars;
+            *self.status.dollars.get_or_insert(0.0) += now.cost.total() - before.cost.total();
         }
         self.status.is_partly_unpriced |= now.unpriced > before.unpriced;
     }
