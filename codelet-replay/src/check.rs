@@ -13,7 +13,6 @@
 use crate::cache::{Cache, Rules};
 use crate::cut;
 use crate::prompt::Prompt;
-use crate::run::Dollars;
 use crate::session::Session;
 use crate::settings::Settings;
 use codelet_context::message::{Message, Part, Role};
@@ -157,10 +156,7 @@ pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
 
 fn cost(card: &PriceCard, usage: Usage, hour: Option<Tokens>) -> f64 {
     let usage = Usage { output: 0, ..usage };
-    match hour {
-        Some(hour) => card.cost(usage, hour),
-        None => Dollars::of(card, usage).total(),
-    }
+    card.cost(usage, hour.unwrap_or_else(|| card.write_1h(usage)))
 }
 
 /// Unrecorded events.

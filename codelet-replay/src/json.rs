@@ -9,7 +9,7 @@ fn sums(sums: &Sums) -> Value {
     json!({
         "requests": sums.steps,
         "dollars": {
-            "fresh": dollars.fresh, "read": dollars.read, "write": dollars.write, "output": dollars.output,
+            "fresh": dollars.fresh, "read": dollars.cache_read, "write": dollars.write(), "output": dollars.output,
             "refetch": sums.refetch, "total": sums.cost(),
         },
         "tokens": {

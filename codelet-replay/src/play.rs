@@ -4,7 +4,7 @@ use crate::cache::{Cache, Rules};
 use crate::editor::{Editor, Moment, Unedited};
 use crate::policy::Policy;
 use crate::prompt::{Change, Prompt};
-use crate::run::{Broken, Cause, Dollars, Edited, Refused, Run, Step};
+use crate::run::{Broken, Cause, Edited, Refused, Run, Step};
 use crate::session::Session;
 use crate::settings::Settings;
 use codelet_context::conversation::Report;
@@ -101,7 +101,9 @@ fn play_one<'a>(session: &'a Session, policy: Policy, settings: &Settings, unedi
             began: request.began,
             occupancy: prompt.occupancy(),
             usage: bill.usage,
-            dollars: Dollars::of(&settings.card, bill.usage),
+            dollars: settings
+                .card
+                .cost_by_kind(bill.usage, settings.card.write_1h(bill.usage)),
             broken: (lost > 0).then_some(Broken { cause, lost }),
             edit,
             refetch: look.refetch,
@@ -219,7 +221,7 @@ impl<'a> Memory<'a> {
                 cache_write: again + CALL,
                 output: CALL,
             };
-            look.refetch = settings.chance() * Dollars::of(&settings.card, usage).total();
+            look.refetch = settings.chance() * settings.card.cost(usage, settings.card.write_1h(usage));
         }
         look
     }

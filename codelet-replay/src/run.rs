@@ -2,75 +2,9 @@
 
 use crate::policy::Policy;
 use crate::prompt::Occupancy;
-use codelet_context::price::{Lifetime, PriceCard};
+use codelet_context::price::Cost;
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
-use std::iter::Sum;
-use std::ops::Add;
-
-/// US dollars by category.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Dollars {
-    /// Uncached prompt tokens.
-    pub(crate) fresh: f64,
-    /// Prompt tokens read from the cache.
-    pub read: f64,
-    /// Prompt tokens written to the cache.
-    pub write: f64,
-    /// Replies.
-    pub(crate) output: f64,
-}
-
-impl Dollars {
-    /// Returns the cost of a request with this usage.
-    pub fn of(card: &PriceCard, usage: Usage) -> Self {
-        let hour = match card.lifetime {
-            Lifetime::Hour => usage.cache_write,
-            Lifetime::FiveMinutes => 0,
-        };
-        Dollars::with(card, usage, hour)
-    }
-
-    /// Returns the cost if `hour` tokens were cached for an hour, whatever the card's own lifetime is.
-    pub(crate) fn with(card: &PriceCard, usage: Usage, hour: Tokens) -> Self {
-        let cost = card.cost_by_kind(usage, hour);
-        Dollars {
-            fresh: cost.fresh,
-            read: cost.cache_read,
-            write: cost.cache_write + cost.cache_write_1h,
-            output: cost.output,
-        }
-    }
-
-    /// The total without the replies.
-    pub fn prompt(self) -> f64 {
-        self.fresh + self.read + self.write
-    }
-
-    /// The total.
-    pub fn total(self) -> f64 {
-        self.prompt() + self.output
-    }
-}
-
-impl Add for Dollars {
-    type Output = Dollars;
-
-    fn add(self, other: Dollars) -> Dollars {
-        Dollars {
-            fresh: self.fresh + other.fresh,
-            read: self.read + other.read,
-            write: self.write + other.write,
-            output: self.output + other.output,
-        }
-    }
-}
-
-impl Sum for Dollars {
-    fn sum<I: Iterator<Item = Dollars>>(all: I) -> Dollars {
-        all.fold(Dollars::default(), Add::add)
-    }
-}
 
 /// The reason why less was read from the cache than the request before had left there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,7 +63,7 @@ pub struct Step {
     /// The usage of the request, in tokens.
     pub usage: Usage,
     /// Its cost.
-    pub dollars: Dollars,
+    pub dollars: Cost,
     /// The cache break at this request, if the prefix was broken.
     pub broken: Option<Broken>,
     /// The edit before this request; the last one if there were several.
@@ -171,7 +105,7 @@ pub struct Sums {
     /// The usage of all requests.
     pub usage: Usage,
     /// Their cost.
-    pub dollars: Dollars,
+    pub dollars: Cost,
     /// The cost of reading again, in dollars, times its probability.
     pub refetch: f64,
     /// Requests that broke the prefix because the policy had edited.

@@ -45,7 +45,7 @@ impl Bill {
             return None;
         };
         let cost = price.cost_by_kind(billed.usage, billed.write_1h);
-        self.cost = self.cost.plus(cost);
+        self.cost = self.cost + cost;
         Some(cost.total())
     }
 
@@ -62,7 +62,7 @@ impl Bill {
             write_1h: self.write_1h.saturating_add(other.write_1h),
             reasoning: self.reasoning.saturating_add(other.reasoning),
             requests: self.requests + other.requests,
-            cost: self.cost.plus(other.cost),
+            cost: self.cost + other.cost,
             unpriced: self.unpriced + other.unpriced,
             estimated: self.estimated + other.estimated,
         }

@@ -1,6 +1,6 @@
 //! The running cost and savings of price-driven edits, compared with the same session without them.
 
-use crate::budget::price::{Lifetime, PriceCard};
+use crate::budget::price::PriceCard;
 use crate::budget::usage::Usage;
 use crate::message::tokens::Tokens;
 
@@ -23,11 +23,7 @@ pub(crate) struct Account {
 impl Account {
     /// Records the usage report of a request.
     pub fn reported(&mut self, card: &PriceCard, usage: Usage) {
-        let hour = match card.lifetime {
-            Lifetime::FiveMinutes => 0,
-            Lifetime::Hour => usage.cache_write,
-        };
-        self.spent += card.cost(usage, hour);
+        self.spent += card.cost(usage, card.write_1h(usage));
         // Without the edits, the removed tokens would have been read with the rest and might have pushed the prompt
         // above a price tier.
         let prompt = usage.prompt() as f64;

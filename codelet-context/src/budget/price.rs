@@ -8,6 +8,8 @@ pub use spelling::undated;
 
 use crate::budget::usage::Usage;
 use crate::message::tokens::Tokens;
+use std::iter::Sum;
+use std::ops::Add;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -63,13 +65,26 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The sum over all kinds.
-    pub fn total(self) -> f64 {
-        self.fresh + self.cache_read + self.cache_write + self.cache_write_1h + self.output
+    /// The cost of the prompt.
+    pub fn prompt(self) -> f64 {
+        self.fresh + self.cache_read + self.write()
     }
 
-    /// The sum of both, kind by kind.
-    pub fn plus(self, other: Cost) -> Cost {
+    /// The cost of writing to a cache of either lifetime.
+    pub fn write(self) -> f64 {
+        self.cache_write + self.cache_write_1h
+    }
+
+    /// The sum over all kinds.
+    pub fn total(self) -> f64 {
+        self.prompt() + self.output
+    }
+}
+
+impl Add for Cost {
+    type Output = Cost;
+
+    fn add(self, other: Cost) -> Cost {
         Cost {
             fresh: self.fresh + other.fresh,
             cache_read: self.cache_read + other.cache_read,
@@ -77,6 +92,12 @@ impl Cost {
             cache_write_1h: self.cache_write_1h + other.cache_write_1h,
             output: self.output + other.output,
         }
+    }
+}
+
+impl Sum for Cost {
+    fn sum<I: Iterator<Item = Cost>>(all: I) -> Cost {
+        all.fold(Cost::default(), Add::add)
     }
 }
 
@@ -167,6 +188,14 @@ impl PriceCard {
     /// The price factor for the tokens of a prompt of this size.
     pub fn factor(&self, prompt: Tokens) -> f64 {
         self.tier(prompt).map_or(1.0, |tier| tier.prompt)
+    }
+
+    /// The cache writes of a request that live an hour, if all live as long as the card says.
+    pub fn write_1h(&self, usage: Usage) -> Tokens {
+        match self.lifetime {
+            Lifetime::FiveMinutes => 0,
+            Lifetime::Hour => usage.cache_write,
+        }
     }
 
     /// The cost of a request in dollars; `write_1h` of its cache writes went to a cache that lives an hour.

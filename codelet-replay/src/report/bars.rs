@@ -1,13 +1,13 @@
 //! Bars of cost by category.
 
 use super::html::Html;
-use crate::run::Dollars;
+use codelet_context::price::Cost;
 
 /// Returns the parts of a bar: label, class and amount.
-pub fn parts(dollars: Dollars, refetch: f64) -> [(&'static str, &'static str, f64); 5] {
+pub fn parts(dollars: Cost, refetch: f64) -> [(&'static str, &'static str, f64); 5] {
     [
-        ("read from the cache", "read", dollars.read),
-        ("written to the cache", "write", dollars.write),
+        ("read from the cache", "read", dollars.cache_read),
+        ("written to the cache", "write", dollars.write()),
         ("not cached", "fresh", dollars.fresh),
         ("replies", "output", dollars.output),
         ("reading again", "again", refetch),
@@ -15,7 +15,7 @@ pub fn parts(dollars: Dollars, refetch: f64) -> [(&'static str, &'static str, f6
 }
 
 /// Draws a bar of these parts; `most` is the full width of the cell.
-pub fn bar(html: &mut Html, dollars: Dollars, refetch: f64, most: f64) {
+pub fn bar(html: &mut Html, dollars: Cost, refetch: f64, most: f64) {
     stretched(html, |html| {
         let mut x = 0.0;
         for (_, class, value) in parts(dollars, refetch) {

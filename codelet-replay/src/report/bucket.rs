@@ -1,7 +1,8 @@
 //! Groups requests into the columns of a chart.
 
-use crate::run::{Dollars, Run, Step};
+use crate::run::{Run, Step};
 use codelet_context::inspect::Kind;
+use codelet_context::price::Cost;
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use std::ops::Range;
@@ -39,7 +40,7 @@ pub struct Bucket {
     /// The usage of all of them.
     pub usage: Usage,
     /// The cost of all of them.
-    pub dollars: Dollars,
+    pub dollars: Cost,
 }
 
 impl Bucket {
@@ -101,9 +102,9 @@ mod tests {
             began: None,
             occupancy: Prompt::new(size).occupancy(),
             usage: Usage::from_inclusive(size, size / 2, 1),
-            dollars: Dollars {
+            dollars: Cost {
                 output: 1.0,
-                ..Dollars::default()
+                ..Cost::default()
             },
             broken: None,
             edit: None,

@@ -50,8 +50,8 @@ pub fn steps(course: &Course, most: usize) -> String {
             usage.cache_write,
             usage.output,
             dollars.fresh,
-            dollars.read,
-            dollars.write,
+            dollars.cache_read,
+            dollars.write(),
             dollars.output,
             step.refetch,
         );

@@ -4,14 +4,14 @@ use super::played::{LARGEST, LARGEST_FILED, ages, course};
 use super::{Course, Earlier, Edit, Report};
 use crate::policy::Policy;
 use crate::prompt::Prompt;
-use crate::run::{Broken, Cause, Dollars, Edited, Run, Step};
+use crate::run::{Broken, Cause, Edited, Run, Step};
 use crate::session::Session;
 use crate::settings::Settings;
 use codelet_context::breaks::{self, Break};
 use codelet_context::conversation::Conversation;
 use codelet_context::inspect::{self, Inspection};
 use codelet_context::message::{Message, Part};
-use codelet_context::price::{Lifetime, PriceCard};
+use codelet_context::price::{Cost, PriceCard};
 use codelet_context::tokens::{self, Tokens};
 use codelet_context::usage::Usage;
 use codelet_transcript::{Billed, Recorded};
@@ -96,7 +96,7 @@ impl Live {
                 began,
                 occupancy: self.prompt.occupancy(),
                 usage: Usage::default(),
-                dollars: Dollars::default(),
+                dollars: Cost::default(),
                 broken: None,
                 edit: None,
                 refetch: 0.0,
@@ -113,7 +113,7 @@ impl Live {
         let Some(mut sent) = self.open.take() else { return };
         sent.step.occupancy = sent.step.occupancy.scaled_to(usage.prompt());
         sent.step.usage = usage;
-        sent.step.dollars = card.map_or_else(Dollars::default, |card| Dollars::with(card, usage, hour));
+        sent.step.dollars = card.map_or_else(Cost::default, |card| card.cost_by_kind(usage, hour));
         self.sent.push(sent);
     }
 
@@ -141,10 +141,7 @@ impl Live {
             model: None,
             billed: Some(Billed {
                 usage: step.usage,
-                hour: match card.lifetime {
-                    Lifetime::Hour => step.usage.cache_write,
-                    Lifetime::FiveMinutes => 0,
-                },
+                hour: card.write_1h(step.usage),
             }),
             without_thinking: false,
         });

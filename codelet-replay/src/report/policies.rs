@@ -104,8 +104,8 @@ fn costs(html: &mut Html, courses: &[Course]) {
             row.push(simulated(course, share_of(course, never)));
         }
         row.extend([
-            money(spent.read),
-            money(spent.write),
+            money(spent.cache_read),
+            money(spent.write()),
             money(spent.fresh),
             money(spent.output),
         ]);

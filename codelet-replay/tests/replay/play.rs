@@ -7,7 +7,7 @@ use codelet_context::usage::Usage;
 use codelet_replay::check::check;
 use codelet_replay::play::play;
 use codelet_replay::policy::{Policy, Settings};
-use codelet_replay::run::{Cause, Dollars, Run};
+use codelet_replay::run::{Cause, Run};
 use codelet_replay::session::Session;
 use codelet_transcript::{Billed, Document, Format, Recorded, Recording};
 use proptest::prelude::*;
@@ -179,7 +179,8 @@ fn what_was_masked_and_is_asked_for_later_is_a_miss_and_costs_a_second_reading()
         cache_write: source + 80,
         output: 80,
     };
-    let expected = 0.5 * Dollars::of(&price::usual(), usage).total();
+    let card = price::usual();
+    let expected = 0.5 * card.cost(usage, card.write_1h(usage));
     assert!((masked.steps[at].refetch - expected).abs() < 1e-9);
     let careless = Settings {
         refetch: 0.0,
@@ -200,10 +201,11 @@ fn the_off_preset_costs_what_never_editing_does_before_the_window_is_full() {
 fn tiers_make_a_long_prompt_dearer_in_every_part() {
     let card = price::find("tier-5x").unwrap();
     let usage = Usage::from_exclusive(10_000, 20_000, 100_000, 1_000);
-    let dollars = Dollars::of(card, usage);
+    let cost = |usage| card.cost_by_kind(usage, card.write_1h(usage));
+    let dollars = cost(usage);
     assert!((dollars.total() - card.cost(usage, 0)).abs() < 1e-9);
-    let shorter = Dollars::of(card, Usage::from_exclusive(10_000, 20_000, 10_000, 1_000));
-    assert!((dollars.write - 5.0 * shorter.write).abs() < 1e-9);
+    let shorter = cost(Usage::from_exclusive(10_000, 20_000, 10_000, 1_000));
+    assert!((dollars.write() - 5.0 * shorter.write()).abs() < 1e-9);
 }
 
 #[test]

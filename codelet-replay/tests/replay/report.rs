@@ -38,8 +38,8 @@ fn the_figures_of_the_page_are_those_of_the_run() {
         for figure in [
             sums.peak as f64,
             sums.cost(),
-            sums.dollars.read,
-            sums.dollars.write,
+            sums.dollars.cache_read,
+            sums.dollars.write(),
             sums.refetch,
             sums.hit_share(),
         ] {
