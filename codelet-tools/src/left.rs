@@ -1,12 +1,12 @@
 //! State that outlives a command: its jobs, and the last snapshot of the files that instruct other programs.
 
 use crate::obeyed::Obeyed;
+use crate::process::PATIENCE;
 use crate::process_tree::{Member, ProcessTree};
 use crate::reaper;
 use crate::tool_context::ToolContext;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// State that outlives a command.
 #[derive(Default)]
@@ -37,8 +37,6 @@ impl Left {
     /// Ends what the earlier command that started this process has left running, and returns what that was; nothing if
     /// the process is not such a job.
     pub(crate) fn stop(&self, pid: u64) -> Vec<Member> {
-        /// Time to exit by itself, for example to close a database.
-        const PATIENCE: Duration = Duration::from_secs(2);
         let is_it = |member: &Member| u64::try_from(member.pid) == Ok(pid);
         let found = self.families().iter().find_map(|family| {
             let members = family.members();

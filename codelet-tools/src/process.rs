@@ -24,8 +24,8 @@ const TICK: Duration = Duration::from_millis(50);
 /// `SILENCE`, for `AFTERWARDS` at most.
 const SILENCE: Duration = Duration::from_millis(30);
 const AFTERWARDS: Duration = Duration::from_millis(300);
-/// Grace period between SIGTERM and SIGKILL after a timeout, and after the user interrupts.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Grace period between SIGTERM and SIGKILL after a timeout or on request, and after the user interrupts.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 const IMPATIENCE: Duration = Duration::from_millis(25);
 
 /// The way a program ended.
