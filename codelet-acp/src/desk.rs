@@ -309,10 +309,7 @@ impl<H: Host + 'static> Desk<H> {
             return hand_on(live.as_ref(), &id, responder, Order::Replay);
         }
         let wanted = wanted(
-            request.cwd,
-            request.additional_directories,
-            request.mcp_servers,
-            request.system_prompt,
+            request.cwd, request.additional_directories, request.mcp_servers, request.system_prompt,
         );
         match wanted {
             Ok(wanted) => {
@@ -359,10 +356,7 @@ fn hand_on<T: agent_client_protocol::JsonRpcResponse>(
 
 fn wanted_of_new(request: NewSessionRequest) -> Result<Wanted, Error> {
     wanted(
-        request.cwd,
-        request.additional_directories,
-        request.mcp_servers,
-        request.system_prompt,
+        request.cwd, request.additional_directories, request.mcp_servers, request.system_prompt,
     )
 }
 

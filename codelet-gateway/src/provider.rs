@@ -197,18 +197,14 @@ mod tests {
             ("/v1/responses", "x-api-key: sk-ant-api03-x", "anthropic to openai"),
             ("/v1/responses?api_key=sk-ant-api03-x", "", "anthropic to openai"),
             (
-                "/v1/chat/completions",
-                "authorization: Bearer AIzax",
-                "gemini to openai",
+                "/v1/chat/completions", "authorization: Bearer AIzax", "gemini to openai",
             ),
             ("/v1/messages", "authorization: Bearer sk-proj-x", "openai to anthropic"),
             // Those of vendors that are none of the three go where the user says.
             ("/v1/messages", "x-api-key: sk-or-v1-x", "OpenRouter to anthropic"),
             ("/v1/models", "authorization: Bearer gsk_x", "Groq to openai"),
             (
-                "/v1/models?key=AIzax",
-                "x-api-key: sk-ant-api03-x",
-                "gemini to anthropic",
+                "/v1/models?key=AIzax", "x-api-key: sk-ant-api03-x", "gemini to anthropic",
             ),
         ] {
             assert_eq!(of(path, header), provider, "{path} {header}");

@@ -435,15 +435,7 @@ mod tests {
             ".{0,12}".prop_map(Value::from)
         ];
         let keys = prop::sample::select(vec![
-            "name",
-            "inputSchema",
-            "type",
-            "description",
-            "properties",
-            "x",
-            "$x",
-            "_x_",
-            "",
+            "name", "inputSchema", "type", "description", "properties", "x", "$x", "_x_", "",
         ]);
         leaf.prop_recursive(4, 40, 6, move |inner| {
             prop_oneof![

@@ -234,14 +234,8 @@ mod tests {
     #[test]
     fn a_server_on_this_machine_is_never_reached_through_a_proxy() {
         for server in [
-            "http://127.0.0.1:8080",
-            "https://127.8.9.10",
-            "http://localhost:11434/v1",
-            "http://LOCALHOST.:1",
-            "http://model.localhost",
-            "http://[::1]:8080",
-            "http://[::ffff:127.0.0.1]",
-            "http://0.0.0.0:8080",
+            "http://127.0.0.1:8080", "https://127.8.9.10", "http://localhost:11434/v1", "http://LOCALHOST.:1",
+            "http://model.localhost", "http://[::1]:8080", "http://[::ffff:127.0.0.1]", "http://0.0.0.0:8080",
         ] {
             assert!(is_direct("", server), "{server}");
             // The variable is not even parsed.
@@ -252,9 +246,7 @@ mod tests {
             );
         }
         for server in [
-            "http://localhost.example.com",
-            "http://127.0.0.1.example.com",
-            "http://128.0.0.1",
+            "http://localhost.example.com", "http://127.0.0.1.example.com", "http://128.0.0.1",
         ] {
             assert!(!is_direct("", server), "{server}");
         }
@@ -291,11 +283,7 @@ mod tests {
     fn what_names_no_proxy_is_an_error_that_names_the_variable_and_shows_no_password() {
         let server = "https://api.example.com".parse().unwrap();
         for given in [
-            "ftp://ada:secret@proxy",
-            "http://",
-            "ada:secret@",
-            "http://ada:secret@pro xy:1",
-            "ada:secret@proxy:port",
+            "ftp://ada:secret@proxy", "http://", "ada:secret@", "http://ada:secret@pro xy:1", "ada:secret@proxy:port",
         ] {
             let proxies = proxies(given, "");
             let error = proxies.of(&server).unwrap_err().to_string();

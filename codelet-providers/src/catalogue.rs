@@ -252,10 +252,7 @@ mod tests {
     /// Models for which the vendors' pages are more accurate than the client library: newer models, and one whose
     /// context window was temporarily larger.
     const BETTER: &[&str] = &[
-        "claude-haiku-5-5",
-        "claude-sonnet-4-5",
-        "claude-sonnet-4-5-20250929",
-        "anthropic/claude-sonnet-4.5",
+        "claude-haiku-5-5", "claude-sonnet-4-5", "claude-sonnet-4-5-20250929", "anthropic/claude-sonnet-4.5",
         "gpt-6.2-sol",
     ];
 
@@ -304,12 +301,8 @@ mod tests {
     #[test]
     fn a_model_that_a_vendors_price_card_names_is_listed_or_retired() {
         const RETIRED: &[&str] = &[
-            "claude-opus-4-0",
-            "claude-opus-4-1",
-            "claude-opus-4-1-20250805",
-            "claude-opus-4-20250514",
-            "claude-sonnet-4-0",
-            "claude-sonnet-4-20250514",
+            "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-1-20250805", "claude-opus-4-20250514",
+            "claude-sonnet-4-0", "claude-sonnet-4-20250514",
         ];
         for card in price::built_in() {
             if let Some((vendor, model)) = card.name.split_once('/') {

@@ -11,70 +11,22 @@ use serde_json::Value;
 
 /// Words about the conversation.
 const SAID: &[&str] = &[
-    "messages.",
-    "messages[",
-    "messages:",
-    "'messages",
-    "`messages",
-    "input[",
-    "input.",
-    "contents[",
-    "contents.",
-    "content policy",
-    "content_policy",
-    "content filter",
-    "content_filter",
-    "content management policy",
-    "data_inspection_failed",
-    "usage policy",
-    "usage policies",
-    "safety",
-    "sensitive",
-    "flagged",
-    "prohibited",
-    "invalid_prompt",
-    "document",
-    "pdf",
+    "messages.", "messages[", "messages:", "'messages", "`messages", "input[", "input.", "contents[", "contents.",
+    "content policy", "content_policy", "content filter", "content_filter", "content management policy",
+    "data_inspection_failed", "usage policy", "usage policies", "safety", "sensitive", "flagged", "prohibited",
+    "invalid_prompt", "document", "pdf",
 ];
 /// Words of a filter that has refused what was said, whatever the status or code: a gateway's may answer 403, or an
 /// error within a stream.
 const FILTERED: &[&str] = &[
-    "content policy",
-    "content_policy",
-    "content filter",
-    "content_filter",
-    "usage policy",
-    "usage policies",
-    "moderation",
-    "flagged",
+    "content policy", "content_policy", "content filter", "content_filter", "usage policy", "usage policies",
+    "moderation", "flagged",
 ];
 /// Words about other parts of a request, whose errors do not depend on the conversation.
 const SETTINGS: &[&str] = &[
-    "model",
-    "tool",
-    "function",
-    "schema",
-    "parameter",
-    "field",
-    "property",
-    "argument",
-    "extra inputs",
-    "max_tokens",
-    "max_completion_tokens",
-    "max_output_tokens",
-    "temperature",
-    "thinking",
-    "reasoning",
-    "effort",
-    "stream",
-    "api version",
-    "api-version",
-    "header",
-    "account",
-    "organization",
-    "region",
-    "location",
-    "billing",
+    "model", "tool", "function", "schema", "parameter", "field", "property", "argument", "extra inputs", "max_tokens",
+    "max_completion_tokens", "max_output_tokens", "temperature", "thinking", "reasoning", "effort", "stream",
+    "api version", "api-version", "header", "account", "organization", "region", "location", "billing",
     "cache_control",
 ];
 
@@ -246,49 +198,26 @@ impl Words {
     /// Returns whether credit or a quota is exhausted: retrying soon does not help.
     fn is_quota(&self, names_a_wait: bool) -> bool {
         self.has_code(&[
-            "insufficient_quota",
-            "billing_error",
-            "billing_hard_limit_reached",
-            "insufficient_balance",
+            "insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_balance",
         ]) || self.says(&[
-            "insufficient balance",
-            "insufficient credit",
-            "credit balance is too low",
+            "insufficient balance", "insufficient credit", "credit balance is too low",
         ]) || (self.says(&["exceeded your current quota", "per day"]) && !names_a_wait)
     }
 
     fn is_about_the_key(&self) -> bool {
         self.has_code(&[
-            "authentication_error",
-            "invalid_api_key",
-            "permission_error",
-            "UNAUTHENTICATED",
+            "authentication_error", "invalid_api_key", "permission_error", "UNAUTHENTICATED",
         ]) || self.says(&[
-            "api key not valid",
-            "api_key_invalid",
-            "api key expired",
-            "incorrect api key",
+            "api key not valid", "api_key_invalid", "api key expired", "incorrect api key",
         ])
     }
 
     /// Returns whether the vendor describes it as its own failure, whatever the status.
     fn is_passing(&self) -> bool {
         let codes = [
-            "overloaded_error",
-            "api_error",
-            "rate_limit_error",
-            "rate_limit_exceeded",
-            "server_error",
-            "timeout_error",
-            "unavailable_error",
-            "internal_server_error",
-            "RESOURCE_EXHAUSTED",
-            "UNAVAILABLE",
-            "INTERNAL",
-            "DEADLINE_EXCEEDED",
-            "engine_overloaded_error",
-            "server_overloaded",
-            "slow_down",
+            "overloaded_error", "api_error", "rate_limit_error", "rate_limit_exceeded", "server_error",
+            "timeout_error", "unavailable_error", "internal_server_error", "RESOURCE_EXHAUSTED", "UNAVAILABLE",
+            "INTERNAL", "DEADLINE_EXCEEDED", "engine_overloaded_error", "server_overloaded", "slow_down",
         ];
         self.has_code(&codes)
     }
@@ -304,14 +233,8 @@ impl Words {
 
     fn is_bad_request(&self) -> bool {
         let codes = [
-            "invalid_request_error",
-            "invalid_prompt",
-            "not_found_error",
-            "model_not_found",
-            "INVALID_ARGUMENT",
-            "FAILED_PRECONDITION",
-            "NOT_FOUND",
-            "PERMISSION_DENIED",
+            "invalid_request_error", "invalid_prompt", "not_found_error", "model_not_found", "INVALID_ARGUMENT",
+            "FAILED_PRECONDITION", "NOT_FOUND", "PERMISSION_DENIED",
         ];
         self.has_code(&codes)
     }

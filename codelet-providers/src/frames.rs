@@ -475,21 +475,12 @@ mod tests {
             broken("Malformed function call: print(default_api.Read()) (MALFORMED_FUNCTION_CALL)")
         );
         for reason in [
-            "UNEXPECTED_TOOL_CALL",
-            "TOO_MANY_TOOL_CALLS",
-            "MISSING_THOUGHT_SIGNATURE",
-            "OTHER",
+            "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "OTHER",
         ] {
             assert_eq!(end(reason, None, json!([{"text": "So far"}])), broken(reason));
         }
         for reason in [
-            "SAFETY",
-            "RECITATION",
-            "BLOCKLIST",
-            "PROHIBITED_CONTENT",
-            "SPII",
-            "LANGUAGE",
-            "IMAGE_SAFETY",
+            "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY",
             "IMAGE_OTHER",
         ] {
             assert_eq!(end(reason, None, json!([])), Stop::Declined(reason.to_owned()));

@@ -152,10 +152,7 @@ mod tests {
     #[test]
     fn what_comes_with_the_line_of_a_file_is_no_part_of_a_key() {
         for written in [
-            "sk-123456789",
-            " sk-123456789\r\n",
-            "'sk-123456789'",
-            "\"sk-123456789\"\n",
+            "sk-123456789", " sk-123456789\r\n", "'sk-123456789'", "\"sk-123456789\"\n",
         ] {
             assert_eq!(Secret::new(written).expose(), "sk-123456789", "{written:?}");
         }

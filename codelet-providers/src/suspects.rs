@@ -16,12 +16,7 @@ const ROOTS: [&str; 3] = ["messages", "input", "contents"];
 const PICTURES: [&str; 3] = ["image", "picture", "pixel"];
 /// Words for a complete lack of image support.
 const NONE_TAKEN: [&str; 6] = [
-    "not support",
-    "unsupported content",
-    "not multimodal",
-    "text only",
-    "text-only",
-    "no endpoints found",
+    "not support", "unsupported content", "not multimodal", "text only", "text-only", "no endpoints found",
 ];
 
 /// Returns whether an error is about images.

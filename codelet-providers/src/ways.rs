@@ -43,17 +43,8 @@ const RENAMED: &[(&str, &str)] = &[
 ];
 /// Fields that a request cannot do without; any other can be omitted.
 const NEEDED: &[&str] = &[
-    "model",
-    "messages",
-    "input",
-    "contents",
-    "system",
-    "instructions",
-    "systemInstruction",
-    "tools",
-    "stream",
-    "max_tokens",
-    "generationConfig",
+    "model", "messages", "input", "contents", "system", "instructions", "systemInstruction", "tools", "stream",
+    "max_tokens", "generationConfig",
 ];
 /// Fields by which a model is asked to think, and how their absence from a model is worded where they are not named.
 const THINKING: &[(&str, &[&str])] = &[
@@ -62,19 +53,8 @@ const THINKING: &[(&str, &[&str])] = &[
 ];
 /// Words for rejecting a field, rather than its value.
 const REFUSES: &[&str] = &[
-    "unsupported",
-    "not supported",
-    "not support",
-    "unrecognized",
-    "unknown",
-    "unexpected",
-    "not permitted",
-    "not allowed",
-    "extra inputs",
-    "extra_forbidden",
-    "additional propert",
-    "invalid parameter",
-    "unknown_parameter",
+    "unsupported", "not supported", "not support", "unrecognized", "unknown", "unexpected", "not permitted",
+    "not allowed", "extra inputs", "extra_forbidden", "additional propert", "invalid parameter", "unknown_parameter",
 ];
 
 /// The deviations of one server.
@@ -180,16 +160,8 @@ fn names_field(lower: &str, name: &str) -> bool {
         before.ends_with(['\'', '"', '`', '.', '[', '('])
             || (before.trim_end().is_empty() || before.ends_with('\n')) && behind.starts_with(':')
             || [
-                "parameter",
-                "parameter:",
-                "parameters:",
-                "field",
-                "field:",
-                "argument",
-                "argument:",
-                "property",
-                "param:",
-                "supplied:",
+                "parameter", "parameter:", "parameters:", "field", "field:", "argument", "argument:", "property",
+                "param:", "supplied:",
             ]
             .iter()
             .any(|word| before.trim_end().ends_with(word))

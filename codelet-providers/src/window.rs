@@ -25,12 +25,7 @@ const BETWEEN_WORDS: Duration = Duration::from_secs(1);
 
 /// The fields for the context window, those of the running server before those of the model.
 const NAMES: [&str; 7] = [
-    "n_ctx",
-    "loaded_context_length",
-    "max_model_len",
-    "context_length",
-    "context_window",
-    "max_context_length",
+    "n_ctx", "loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length",
     "inputTokenLimit",
 ];
 

@@ -71,12 +71,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                "plain",
-                "\"a,b\"",
-                "\"say \"\"x\"\"\"",
-                "'=1+1",
-                "\"' @x,y\"",
-                "a\u{fffd}b"
+                "plain", "\"a,b\"", "\"say \"\"x\"\"\"", "'=1+1", "\"' @x,y\"", "a\u{fffd}b"
             ]
         );
     }

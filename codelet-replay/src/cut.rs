@@ -17,13 +17,8 @@ const LETTERS_PER_TOKEN: usize = 6;
 /// Sonnet from 4.6 on (platform.claude.com/docs, extended thinking, as quoted by others). For such a model, too little
 /// growth means only that.
 const FORGETFUL: [&str; 7] = [
-    "claude-haiku-4-5",
-    "claude-opus-4-0",
-    "claude-opus-4-1",
-    "claude-opus-4-20250514",
-    "claude-sonnet-4-0",
-    "claude-sonnet-4-20250514",
-    "claude-sonnet-4-5",
+    "claude-haiku-4-5", "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-20250514", "claude-sonnet-4-0",
+    "claude-sonnet-4-20250514", "claude-sonnet-4-5",
 ];
 
 /// Returns whether a prompt that grew by `grown` tokens must lack something that the one before held. `since` are the

@@ -213,13 +213,7 @@ mod tests {
     #[test]
     fn identifiers_numbers_and_hyphenated_terms_are_names() {
         for name in [
-            "parse_line",
-            "parseLine",
-            "http2",
-            "reconfiguration",
-            "1234",
-            "tree-sitter",
-            "web-3",
+            "parse_line", "parseLine", "http2", "reconfiguration", "1234", "tree-sitter", "web-3",
         ] {
             assert!(!names(name).is_empty(), "{name}");
         }

@@ -13,13 +13,7 @@ pub(crate) const KIND: Kind = Kind {
         (
             "sessions",
             &[
-                "id",
-                "parent_session_id",
-                "title",
-                "prompt_tokens",
-                "completion_tokens",
-                "cost",
-                "updated_at",
+                "id", "parent_session_id", "title", "prompt_tokens", "completion_tokens", "cost", "updated_at",
             ],
         ),
         (

@@ -51,10 +51,7 @@ fn tokens(connection: &Connection, session: &str) -> Result<Option<u64>, StoreEr
         let message: Value = serde_json::from_slice(bytes(row, 0)).unwrap_or_default();
         let count = |place: &str| message.pointer(place).and_then(Value::as_u64).unwrap_or(0);
         let sum = [
-            "/tokens/input",
-            "/tokens/output",
-            "/tokens/cache/read",
-            "/tokens/cache/write",
+            "/tokens/input", "/tokens/output", "/tokens/cache/read", "/tokens/cache/write",
         ]
         .map(count)
         .into_iter()

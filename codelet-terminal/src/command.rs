@@ -475,11 +475,7 @@ mod tests {
     #[test]
     fn what_is_no_command_is_said_to_the_model() {
         for text in [
-            "hello",
-            "/etc/hosts is wrong",
-            "/ no",
-            "exit the loop",
-            "continue with the tests",
+            "hello", "/etc/hosts is wrong", "/ no", "exit the loop", "continue with the tests",
         ] {
             assert_eq!(read(text), Said::Prompt(text.to_owned()), "{text}");
         }

@@ -219,10 +219,7 @@ mod tests {
     #[test]
     fn files_are_found_by_some_of_their_letters() {
         let all = [
-            "src/main.rs",
-            "src/compact.rs",
-            "docs/domain.md",
-            "src/commands/compare.rs",
+            "src/main.rs", "src/compact.rs", "docs/domain.md", "src/commands/compare.rs",
         ];
         assert_eq!(best("main", &all)[0], "@src/main.rs");
         assert_eq!(best("cmp", &all), ["@src/compact.rs", "@src/commands/compare.rs"]);

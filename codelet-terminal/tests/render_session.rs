@@ -481,10 +481,7 @@ fn an_interruption_says_what_was_kept() {
     renderer.on(&started("b", "sleep 60"), at(4));
     let told = text(&renderer.on(&Event::Over(Ending::Interrupted), at(9)));
     for part in [
-        "Bash sleep 60 · interrupted",
-        "after 8.0 s",
-        "your prompt, 1 tool call ·",
-        "type to go on; /retry",
+        "Bash sleep 60 · interrupted", "after 8.0 s", "your prompt, 1 tool call ·", "type to go on; /retry",
     ] {
         assert!(told.replace("\n  ", " ").contains(part), "{part}: {told}");
     }

@@ -166,13 +166,8 @@ const FILES: [&str; 6] = [
     "Cargo.toml",
 ];
 const COMMANDS: [&str; 8] = [
-    "cargo test",
-    "git status --short",
-    "python3 -m pytest -q tests",
-    "cargo build 2>&1 | tail -20",
-    "ls -la src && cat src/lib.rs",
-    "npm test -- --watch=false",
-    "sed -i 's/a/b/' src/shelf.rs",
+    "cargo test", "git status --short", "python3 -m pytest -q tests", "cargo build 2>&1 | tail -20",
+    "ls -la src && cat src/lib.rs", "npm test -- --watch=false", "sed -i 's/a/b/' src/shelf.rs",
     "go test ./...\necho done",
 ];
 

@@ -20,14 +20,7 @@ const VERBS: [&str; 16] = [
     "render", "resolve", "split", "update",
 ];
 const TYPES: [&str; 8] = [
-    "u32",
-    "u64",
-    "usize",
-    "i64",
-    "String",
-    "bool",
-    "Option<u32>",
-    "Vec<String>",
+    "u32", "u64", "usize", "i64", "String", "bool", "Option<u32>", "Vec<String>",
 ];
 const WHY: [&str; 8] = [
     "the shop prints it in its own order",

@@ -346,12 +346,7 @@ fn documentation(s: &mut Scribe) {
         "Check the documentation of the shop modules for places that could panic or overflow. Just list them.",
     );
     for path in [
-        "src/aisle.rs",
-        "src/barcode.rs",
-        "src/basket.rs",
-        "src/brand.rs",
-        "src/calorie.rs",
-        "src/carton.rs",
+        "src/aisle.rs", "src/barcode.rs", "src/basket.rs", "src/brand.rs", "src/calorie.rs", "src/carton.rs",
         "src/coupon.rs",
     ] {
         s.read(path);

@@ -91,14 +91,7 @@ const VERBS: [&str; 12] = [
     "check", "merge", "split", "load", "count", "trim", "order", "render", "apply", "store", "fetch", "drop",
 ];
 const TYPES: [&str; 8] = [
-    "u32",
-    "u64",
-    "usize",
-    "String",
-    "bool",
-    "Vec<u8>",
-    "Option<u32>",
-    "&str",
+    "u32", "u64", "usize", "String", "bool", "Vec<u8>", "Option<u32>", "&str",
 ];
 
 const TAGS: [&str; 8] = [
@@ -126,18 +119,8 @@ const MARKERS: [&str; 12] = [
     "[image removed] [thinking removed] recall(zzzzzz)",
 ];
 const UNICODE: [&str; 12] = [
-    "grüße ",
-    "日本語のテキスト",
-    "👩‍👩‍👧‍👦 ",
-    "e\u{301}\u{323} ",
-    "שלום ",
-    "\u{202e}txet\u{202c} ",
-    "\u{200b}",
-    "\u{feff}",
-    "ﬁ ",
-    "\u{0}",
-    "𝔘𝔫𝔦 ",
-    "\u{85}\u{2028}",
+    "grüße ", "日本語のテキスト", "👩‍👩‍👧‍👦 ", "e\u{301}\u{323} ", "שלום ", "\u{202e}txet\u{202c} ", "\u{200b}", "\u{feff}",
+    "ﬁ ", "\u{0}", "𝔘𝔫𝔦 ", "\u{85}\u{2028}",
 ];
 
 impl Words {

@@ -384,24 +384,8 @@ fn checks_of_very_long_lines() {
 #[test]
 fn failures_of_very_long_lines() {
     for piece in [
-        "1:",
-        ":1",
-        "(1,",
-        "a(1",
-        "(1):",
-        "é:1 ",
-        ".a_:1",
-        "a.rs:",
-        "a.rs:1",
-        "//:a.b:1",
-        ".1:1",
-        "on line 1",
-        "error:",
-        "E ",
-        "FAILED ",
-        "left: 1 ",
-        "^",
-        "#1 ",
+        "1:", ":1", "(1,", "a(1", "(1):", "é:1 ", ".a_:1", "a.rs:", "a.rs:1", "//:a.b:1", ".1:1", "on line 1",
+        "error:", "E ", "FAILED ", "left: 1 ", "^", "#1 ",
     ] {
         let line = piece.repeat(LONG / 2 / piece.len());
         let output = format!("{line}\nmake: *** [all] Error 2");
@@ -429,23 +413,8 @@ fn files_of_one_line() {
         assert!(took < LONGEST_FILE, "{what} as {from:?}: {took:?}");
     };
     let repeated = [
-        "[",
-        "{\"a\":",
-        "{}",
-        "{},",
-        "\"",
-        "\\u0000",
-        "1",
-        "[],",
-        "null,",
-        "\"\",",
-        " ",
-        "\0",
-        "-",
-        "\u{feff}",
-        "\"a\":1,",
-        "{\"type\":\"user\"}",
-        "{\"messages\":[",
+        "[", "{\"a\":", "{}", "{},", "\"", "\\u0000", "1", "[],", "null,", "\"\",", " ", "\0", "-", "\u{feff}",
+        "\"a\":1,", "{\"type\":\"user\"}", "{\"messages\":[",
     ];
     for piece in repeated {
         for opening in ["", "[", "{\"messages\":[", "{\"contents\":[", "{\"input\":\""] {

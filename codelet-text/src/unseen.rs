@@ -147,12 +147,7 @@ mod tests {
     #[test]
     fn what_a_terminal_obeys_and_what_hides_between_letters_misleads() {
         for text in [
-            "a\u{1b}[2J",
-            "a\rb",
-            "a\u{200d}b",
-            "a\u{202e}b",
-            "a\u{e0041}",
-            "a\u{9b}b",
+            "a\u{1b}[2J", "a\rb", "a\u{200d}b", "a\u{202e}b", "a\u{e0041}", "a\u{9b}b",
         ] {
             assert!(misleads(text), "{text:?}");
         }

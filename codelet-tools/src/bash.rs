@@ -780,29 +780,13 @@ mod tests {
     #[test]
     fn what_is_more_than_one_program_keeps_its_shell() {
         for line in [
-            "cat a",
-            "ls",
-            "git log --oneline -5",
-            "grep -rn 'a b' src",
-            "ls *.rs 2>/dev/null",
+            "cat a", "ls", "git log --oneline -5", "grep -rn 'a b' src", "ls *.rs 2>/dev/null",
         ] {
             assert!(is_one_program(line), "{line}");
         }
         for line in [
-            "echo a",
-            "pwd",
-            "cd sub",
-            "cat a; cat b",
-            "cat a\ncat b",
-            "cat a | wc -l",
-            "cd sub && ls",
-            "! grep a b",
-            "cat $(ls)",
-            "cat <<'E'\na\nE",
-            "'cat' a",
-            "A=1 cat a",
-            "cargo test",
-            "",
+            "echo a", "pwd", "cd sub", "cat a; cat b", "cat a\ncat b", "cat a | wc -l", "cd sub && ls", "! grep a b",
+            "cat $(ls)", "cat <<'E'\na\nE", "'cat' a", "A=1 cat a", "cargo test", "",
         ] {
             assert!(!is_one_program(line), "{line}");
         }

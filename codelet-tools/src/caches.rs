@@ -157,10 +157,7 @@ mod tests {
         let all = redirected(&[], &[], true);
         assert!(all.starts_with(ALWAYS), "{all}");
         for more in [
-            "CARGO_HOME=~/cargo",
-            "GOPATH=~/go ",
-            "GOMODCACHE=~/go/pkg/mod",
-            "YARN_CACHE_FOLDER=~/yarn",
+            "CARGO_HOME=~/cargo", "GOPATH=~/go ", "GOMODCACHE=~/go/pkg/mod", "YARN_CACHE_FOLDER=~/yarn",
         ] {
             assert!(all.contains(more), "{more}: {all}");
         }

@@ -166,12 +166,7 @@ fn limits(context: &ToolContext, sandbox: &Sandbox) -> String {
 /// Returns whether a failure reads as if the sandbox caused it. It only decides whether a hint is added.
 fn may_be_sandbox(text: &str) -> bool {
     const SIGNS: [&str; 7] = [
-        "ermission denied",
-        "EACCES",
-        "not permitted",
-        "resolve host",
-        "name resolution",
-        "Name or service not known",
+        "ermission denied", "EACCES", "not permitted", "resolve host", "name resolution", "Name or service not known",
         "os error 13",
     ];
     SIGNS.iter().any(|sign| tail(text).contains(sign))

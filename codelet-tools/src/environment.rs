@@ -243,12 +243,7 @@ impl World {
         let hidden = |(answer, is_whole): Answer| (self.without_secrets(&answer, is_whole), is_whole);
         // Git would run another git in a submodule, which obeys the submodule's settings.
         let status = [
-            "status",
-            "--porcelain=v1",
-            "--branch",
-            "--untracked-files=normal",
-            "--ignore-submodules=all",
-            "-z",
+            "status", "--porcelain=v1", "--branch", "--untracked-files=normal", "--ignore-submodules=all", "-z",
         ]
         .map(OsStr::new);
         let log = ["log", "--no-show-signature", "--format=%h %s", &count].map(OsStr::new);
@@ -362,12 +357,7 @@ pub(crate) mod tests {
 
     pub(crate) fn git(folder: &Path, arguments: &[&str]) {
         let identity = [
-            "-c",
-            "user.name=a",
-            "-c",
-            "user.email=a@b.c",
-            "-c",
-            "init.defaultBranch=main",
+            "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main",
         ];
         let done = Command::new("git")
             .args(identity)

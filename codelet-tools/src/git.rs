@@ -33,13 +33,7 @@ const OWN: &str = r"^core\.(autocrlf|eol|excludesfile)$";
 
 /// Plain data in the folder shared by all working trees of a repository.
 const DATA: [&str; 7] = [
-    "objects",
-    "refs",
-    "packed-refs",
-    "reftable",
-    "shallow",
-    "info/exclude",
-    "info/sparse-checkout",
+    "objects", "refs", "packed-refs", "reftable", "shallow", "info/exclude", "info/sparse-checkout",
 ];
 
 impl Repository {
@@ -190,13 +184,7 @@ impl Git {
             words.iter().map(|word| OsStr::new(*word)).collect()
         }
         let of_user = words(&[
-            "config",
-            "--global",
-            "--includes",
-            "--type=path",
-            "-z",
-            "--get-regexp",
-            OWN,
+            "config", "--global", "--includes", "--type=path", "-z", "--get-regexp", OWN,
         ]);
         let file = repository.common.join("config");
         let mut of_repository: Vec<&OsStr> = words(&["config", "--no-includes", "-z", "--file"]);

@@ -10,12 +10,7 @@ const HEAD: usize = 6 * 1024;
 const TAIL: usize = 2 * 1024;
 /// Text formats, the most readable first: an output in several formats is shown in the first of these.
 const KINDS: [&str; 6] = [
-    "text/plain",
-    "text/markdown",
-    "text/latex",
-    "application/json",
-    "image/svg+xml",
-    "text/html",
+    "text/plain", "text/markdown", "text/latex", "application/json", "image/svg+xml", "text/html",
 ];
 
 /// A notebook in readable form.

@@ -13,28 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// Variables that make interpreters, linkers and browser launchers run other code.
 const STARTS_CODE: [&str; 22] = [
-    "BASH_ENV",
-    "BROWSER",
-    "CLASSPATH",
-    "DOTNET_STARTUP_HOOKS",
-    "DYLD_INSERT_LIBRARIES",
-    "DYLD_LIBRARY_PATH",
-    "ENV",
-    "GEM_HOME",
-    "GEM_PATH",
-    "JAVA_TOOL_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "LD_AUDIT",
-    "LD_LIBRARY_PATH",
-    "LD_PRELOAD",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "PERL5LIB",
-    "PERL5OPT",
-    "PYTHONHOME",
-    "PYTHONPATH",
-    "RUBYLIB",
-    "RUBYOPT",
+    "BASH_ENV", "BROWSER", "CLASSPATH", "DOTNET_STARTUP_HOOKS", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "ENV",
+    "GEM_HOME", "GEM_PATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD",
+    "NODE_OPTIONS", "NODE_PATH", "PERL5LIB", "PERL5OPT", "PYTHONHOME", "PYTHONPATH", "RUBYLIB", "RUBYOPT",
 ];
 
 /// The search path and environment of such programs.

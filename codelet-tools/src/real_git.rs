@@ -29,13 +29,7 @@ const TOLD: usize = 30;
 /// Switches off the file system monitor, which is a program, and git's own maintenance, which would go on in the
 /// background.
 const QUIET: [&str; 7] = [
-    "--no-pager",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "maintenance.auto=false",
-    "-c",
-    "gc.auto=0",
+    "--no-pager", "-c", "core.fsmonitor=false", "-c", "maintenance.auto=false", "-c", "gc.auto=0",
 ];
 /// Variables set by an outer git for another repository, which do not apply to this one.
 const ELSEWHERE: [&str; 9] = [

@@ -250,10 +250,7 @@ mod tests {
         check("a", "a", "x\r\ny\r\n", "x\ny\n");
         // Each line of a mixed file keeps its ending; new lines take that of the majority.
         check(
-            "a\r\nb\r\nc\r\nd\ne\n",
-            "b\nc\nd\ne",
-            "b\nc\nd\nx\ne",
-            "a\r\nb\r\nc\r\nd\nx\r\ne\n",
+            "a\r\nb\r\nc\r\nd\ne\n", "b\nc\nd\ne", "b\nc\nd\nx\ne", "a\r\nb\r\nc\r\nd\nx\r\ne\n",
         );
         check("a\nb\r\nc\n", "a\nb\nc", "a\nb\nC", "a\nb\r\nC\n");
         check("a\r\nb\nc\r\n", "a\nb\nc", "A\nB\nC", "A\r\nB\nC\r\n");

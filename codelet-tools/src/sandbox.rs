@@ -92,42 +92,17 @@ fn harmless(name: &str) -> PathBuf {
 /// The system's programs and what they load. Their contents are not secret, and no command can change them. Not all of
 /// `/usr`: people work in `/usr/src`, `/usr/home` and the like.
 const PROGRAMS: [&str; 22] = [
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/usr/bin",
-    "/usr/sbin",
-    "/usr/lib",
-    "/usr/lib32",
-    "/usr/lib64",
-    "/usr/libx32",
-    "/usr/libexec",
-    "/usr/local/bin",
-    "/usr/local/sbin",
-    "/usr/local/lib",
-    "/usr/local/lib32",
-    "/usr/local/lib64",
-    "/usr/local/libexec",
-    "/nix/store",
-    "/gnu/store",
-    "/run/current-system/sw",
+    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32",
+    "/usr/lib64", "/usr/libx32", "/usr/libexec", "/usr/local/bin", "/usr/local/sbin", "/usr/local/lib",
+    "/usr/local/lib32", "/usr/local/lib64", "/usr/local/libexec", "/nix/store", "/gnu/store", "/run/current-system/sw",
 ];
 /// Data that those programs read: time zones, locales, file types.
 const SHARED: [&str; 2] = ["/usr/share", "/usr/local/share"];
 /// Files about the system that programs read: users and groups, libraries, the time zone, file types.
 #[cfg(target_os = "linux")]
 const FACTS: [&str; 8] = [
-    "/etc/magic",
-    "/etc/magic.mime",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.preload",
-    "/etc/passwd",
-    "/etc/group",
-    "/etc/nsswitch.conf",
-    "/etc/localtime",
+    "/etc/magic", "/etc/magic.mime", "/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/passwd", "/etc/group",
+    "/etc/nsswitch.conf", "/etc/localtime",
 ];
 
 /// Returns whether a program, with links resolved, is in one of the system's folders.

@@ -19,24 +19,8 @@ const SCHEMES: &[&str] = &["bearer", "basic", "token"];
 const WEBHOOKS: &[&str] = &["://hooks.", "/webhook", ".webhook."];
 /// Vendors' token prefixes, made so that leaked tokens can be found.
 const MARKED: &[&str] = &[
-    "sk-",
-    "sk_live_",
-    "rk_live_",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "github_pat_",
-    "glpat-",
-    "xoxb-",
-    "xoxp-",
-    "xapp-",
-    "hf_",
-    "npm_",
-    "pypi-",
-    "dop_v1_",
-    "ya29.",
-    // A JSON Web Token, in base64.
+    "sk-", "sk_live_", "rk_live_", "ghp_", "gho_", "ghu_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xapp-",
+    "hf_", "npm_", "pypi-", "dop_v1_", "ya29.", // A JSON Web Token, in base64.
     "eyJ",
 ];
 /// The header of a private key in a file (RFC 7468), for any kind of key.
@@ -771,10 +755,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "sk_live_0123456789",
-                "c0ffee0123456789",
-                "gate0123456789ab",
-                "gate9876543210cd"
+                "sk_live_0123456789", "c0ffee0123456789", "gate0123456789ab", "gate9876543210cd"
             ]
         );
     }

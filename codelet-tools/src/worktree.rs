@@ -177,11 +177,7 @@ fn holds(tree: &Path, base: Option<&str>, options: &Options) -> Option<Holds> {
     let environment = crate::environment(options);
     let git = Git::new(&repository, tree, &environment, &context, TIME, None)?;
     let status = [
-        "status",
-        "--porcelain=v1",
-        "--ignore-submodules=all",
-        "--no-renames",
-        "-z",
+        "status", "--porcelain=v1", "--ignore-submodules=all", "--no-renames", "-z",
     ]
     .map(OsStr::new);
     let (status, _) = git.ask(&status)?;

@@ -520,16 +520,8 @@ fn told_apart(part: Part) -> Vec<Part> {
 
 fn is_wrapped(words: &str) -> bool {
     const WRAPPERS: &[&str] = &[
-        "bash-input",
-        "bash-stderr",
-        "bash-stdout",
-        "ide_diagnostics",
-        "ide_opened_file",
-        "ide_selection",
-        "local-command-caveat",
-        "local-command-stderr",
-        "local-command-stdout",
-        "task-notification",
+        "bash-input", "bash-stderr", "bash-stdout", "ide_diagnostics", "ide_opened_file", "ide_selection",
+        "local-command-caveat", "local-command-stderr", "local-command-stdout", "task-notification",
     ];
     let words = words.trim();
     let name = words

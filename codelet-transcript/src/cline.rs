@@ -24,13 +24,7 @@ pub(crate) const FORM: Form = Form {
 
 /// Annotations that these agents put on messages, which no provider accepts.
 const NOTES: [&str; 7] = [
-    "ts",
-    "isSummary",
-    "condenseId",
-    "condenseParent",
-    "truncationParent",
-    "isTruncationMarker",
-    "modelInfo",
+    "ts", "isSummary", "condenseId", "condenseParent", "truncationParent", "isTruncationMarker", "modelInfo",
 ];
 
 fn shows(first: &Seen) -> bool {

@@ -141,13 +141,7 @@ impl Rollout {
 
     fn refers(&mut self, to: &Value) {
         let names = [
-            "rollout_path",
-            "path",
-            "file",
-            "thread_id",
-            "session_id",
-            "rollout_id",
-            "id",
+            "rollout_path", "path", "file", "thread_id", "session_id", "rollout_id", "id",
         ];
         let name = to
             .as_str()
@@ -527,14 +521,7 @@ const REJECTED: &[&str] = &["exec command rejected by user", "patch rejected by 
 
 /// Tools whose output begins with an envelope that holds the exit status.
 const PROGRAMS: &[&str] = &[
-    "apply_patch",
-    "container.exec",
-    "exec",
-    "exec_command",
-    "local_shell",
-    "shell",
-    "shell_command",
-    "unified_exec",
+    "apply_patch", "container.exec", "exec", "exec_command", "local_shell", "shell", "shell_command", "unified_exec",
     "write_stdin",
 ];
 

@@ -117,14 +117,7 @@ impl CopilotSession {
 }
 
 const SHELLS: &[&str] = &[
-    "bash",
-    "read_bash",
-    "write_bash",
-    "powershell",
-    "read_powershell",
-    "write_powershell",
-    "local_shell",
-    "shell",
+    "bash", "read_bash", "write_bash", "powershell", "read_powershell", "write_powershell", "local_shell", "shell",
 ];
 
 /// Returns the exit status in the line that a shell tool appends to the output of a finished program.
@@ -174,27 +167,9 @@ fn file(mut fields: Fields) -> Option<Part> {
 /// Returns whether an event belongs to a family that only repeats what is read from other events.
 pub(crate) fn is_known(kind: &str) -> bool {
     const FAMILIES: &[&str] = &[
-        "abort",
-        "assistant",
-        "auto_mode_switch",
-        "command",
-        "commands",
-        "elicitation",
-        "exit_plan_mode",
-        "external_tool",
-        "hook",
-        "mcp",
-        "model",
-        "pending_messages",
-        "permission",
-        "sampling",
-        "session",
-        "skill",
-        "subagent",
-        "system",
-        "tool",
-        "user",
-        "user_input",
+        "abort", "assistant", "auto_mode_switch", "command", "commands", "elicitation", "exit_plan_mode",
+        "external_tool", "hook", "mcp", "model", "pending_messages", "permission", "sampling", "session", "skill",
+        "subagent", "system", "tool", "user", "user_input",
     ];
     FAMILIES.contains(&kind.split('.').next().unwrap_or_default())
 }

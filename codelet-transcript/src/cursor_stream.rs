@@ -104,14 +104,7 @@ fn result(id: &str, result: Fields) -> ToolResult {
         _ => Some(false),
     };
     const WORDS: [&str; 8] = [
-        "stdout",
-        "stderr",
-        "content",
-        "output",
-        "text",
-        "message",
-        "error",
-        "errorMessage",
+        "stdout", "stderr", "content", "output", "text", "message", "error", "errorMessage",
     ];
     let texts = WORDS.iter();
     let mut output: Vec<_> = texts

@@ -122,13 +122,7 @@ fn entry(entry: &Seen) -> Evidence {
 
 fn is_of_codex(kind: &str) -> bool {
     const KINDS: [&str; 7] = [
-        "session_meta",
-        "response_item",
-        "event_msg",
-        "turn_context",
-        "compacted",
-        "session_state",
-        "world_state",
+        "session_meta", "response_item", "event_msg", "turn_context", "compacted", "session_state", "world_state",
     ];
     KINDS.contains(&kind)
 }
@@ -180,23 +174,11 @@ fn document(object: &Seen) -> Option<Format> {
 /// Detects the format from the fields around the messages, if those are plain text.
 fn around(object: &Seen, clues: &Clues) -> Format {
     const ANTHROPIC: [&str; 5] = [
-        "system",
-        "anthropic_version",
-        "stop_sequences",
-        "thinking",
-        "mcp_servers",
+        "system", "anthropic_version", "stop_sequences", "thinking", "mcp_servers",
     ];
     const OPENAI: [&str; 10] = [
-        "max_completion_tokens",
-        "response_format",
-        "frequency_penalty",
-        "presence_penalty",
-        "reasoning_effort",
-        "stream_options",
-        "parallel_tool_calls",
-        "logprobs",
-        "seed",
-        "stop",
+        "max_completion_tokens", "response_format", "frequency_penalty", "presence_penalty", "reasoning_effort",
+        "stream_options", "parallel_tool_calls", "logprobs", "seed", "stop",
     ];
     let any = |names: &[&str]| names.iter().any(|name| object.has(name));
     let tool = object.get("tools").and_then(|tools| tools.items().next());

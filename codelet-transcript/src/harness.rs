@@ -29,21 +29,11 @@ const FRAGMENTS: [(&str, &str); 13] = [
 ];
 /// The fragments that nobody types: they report events.
 const EVENTS: [&str; 4] = [
-    "<skill>",
-    "<user_shell_command>",
-    "<turn_aborted>",
-    "<subagent_notification>",
+    "<skill>", "<user_shell_command>", "<turn_aborted>", "<subagent_notification>",
 ];
 /// Tags in which harnesses put the user's text between blocks of their own.
 const WORDS: [&str; 8] = [
-    "user_query",
-    "userRequest",
-    "user_request",
-    "user_message",
-    "user_input",
-    "user_prompt",
-    "task",
-    "feedback",
+    "user_query", "userRequest", "user_request", "user_message", "user_input", "user_prompt", "task", "feedback",
 ];
 /// Words in the names of tags in which people put their request.
 #[rustfmt::skip]
@@ -279,15 +269,8 @@ mod tests {
     #[test]
     fn a_text_of_nothing_but_tags_is_read_in_time_in_proportion_to_its_bytes() {
         for tags in [
-            "<a-b>",
-            "</a-b>",
-            "<a-b ",
-            "<a-b>x</a-b>",
-            "<a-b><a-b></a-b>",
-            "<a-b><a-b><c></a-b></c>",
-            "<a-b></a-b><a-b><a-b></a-b>",
-            "<a-b c=\"<\">",
-            "<<<<<<<<",
+            "<a-b>", "</a-b>", "<a-b ", "<a-b>x</a-b>", "<a-b><a-b></a-b>", "<a-b><a-b><c></a-b></c>",
+            "<a-b></a-b><a-b><a-b></a-b>", "<a-b c=\"<\">", "<<<<<<<<",
         ] {
             let text = tags.repeat(1_000_000 / tags.len());
             assert!(!is_block(&text) && !is_fragment(&text), "{tags}");

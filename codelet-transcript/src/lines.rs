@@ -276,9 +276,7 @@ mod tests {
     #[test]
     fn a_cut_last_line_is_a_warning() {
         for cut in [
-            "{\"a\":1}\n{\"b\":\"x",
-            "{\"a\":1}\n{\"b\":\"x\n",
-            "{\"a\":1}\n{\"b\":tru\n\n",
+            "{\"a\":1}\n{\"b\":\"x", "{\"a\":1}\n{\"b\":\"x\n", "{\"a\":1}\n{\"b\":tru\n\n",
         ] {
             let (seen, warnings) = read(cut.as_bytes()).unwrap();
             assert_eq!(seen.len(), 1);

@@ -170,14 +170,7 @@ impl OpencodeSession {
 
     fn note_unknown(&mut self, kind: &str, part: &Fields) {
         const KNOWN: &[&str] = &[
-            "agent",
-            "patch",
-            "retry",
-            "snapshot",
-            "step-finish",
-            "step-start",
-            "compaction",
-            "subtask",
+            "agent", "patch", "retry", "snapshot", "step-finish", "step-start", "compaction", "subtask",
         ];
         if KNOWN.contains(&kind) {
             return;

@@ -195,12 +195,7 @@ impl Events {
                 let id = take::string(&mut noted, "tool_call_id").unwrap_or_else(|| format!("event_{number}"));
                 let tool = take::string(&mut noted, "function_name").unwrap_or_else(|| action.to_owned());
                 const OF_PROGRAM: [&str; 6] = [
-                    "confirmation_state",
-                    "security_risk",
-                    "hidden",
-                    "is_static",
-                    "blocking",
-                    "is_input",
+                    "confirmation_state", "security_risk", "hidden", "is_static", "blocking", "is_input",
                 ];
                 args.remove("thought");
                 args.retain(|name, value| !OF_PROGRAM.contains(&name.as_str()) && !value.is_null());

@@ -48,22 +48,12 @@ const SHELLS: [&str; 2] = ["<shellId: ", "<command with shellId: "];
 const COMPLETED: &str = " completed with exit code ";
 /// The beginnings of other lines that harnesses write above an output.
 const ALSO_ABOVE: &[&str] = &[
-    "Chunk ID: ",
-    "Wall time: ",
-    "Duration: ",
-    "Command: ",
-    "Directory: ",
-    "Command executed in terminal",
+    "Chunk ID: ", "Wall time: ", "Duration: ", "Command: ", "Directory: ", "Command executed in terminal",
 ];
 /// The beginnings of other lines that harnesses write below an output.
 const ALSO_BELOW: &[&str] = &[
-    "Signal: ",
-    "Background PIDs: ",
-    "Process Group PGID: ",
-    "Duration: ",
-    "Wall time: ",
-    "[Current working directory: ",
-    "[Python interpreter: ",
+    "Signal: ", "Background PIDs: ", "Process Group PGID: ", "Duration: ", "Wall time: ",
+    "[Current working directory: ", "[Python interpreter: ",
 ];
 /// The beginnings of lines that say that a command is still running.
 const RUNS: &[&str] = &[
@@ -75,12 +65,7 @@ const MOST_LINES: usize = 8;
 
 /// Names of fields that hold an exit status.
 const STATUSES: &[&str] = &[
-    "exitCode",
-    "exit_code",
-    "exitcode",
-    "returncode",
-    "return_code",
-    "exit_status",
+    "exitCode", "exit_code", "exitcode", "returncode", "return_code", "exit_status",
 ];
 /// Names of fields that hold a program's output.
 const PRINTED: &[&str] = &["output", "stdout", "stderr", "result", "content"];

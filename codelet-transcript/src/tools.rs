@@ -139,10 +139,7 @@ fn either<'a>(value: &'a Value, names: [&str; 2]) -> Option<&'a Value> {
 
 fn schema(tool: &Value) -> Option<Value> {
     let names = [
-        "input_schema",
-        "parameters",
-        "parametersJsonSchema",
-        "parameters_json_schema",
+        "input_schema", "parameters", "parametersJsonSchema", "parameters_json_schema",
     ];
     let schema = names
         .into_iter()

@@ -248,14 +248,7 @@ mod tests {
     fn no_nesting_takes_long_or_breaks_the_stack() {
         let most = crate::body::MOST;
         for tag in [
-            "div",
-            "b",
-            "ul><li",
-            "table><tr><th",
-            "blockquote",
-            "pre",
-            "a href=x",
-            "svg",
+            "div", "b", "ul><li", "table><tr><th", "blockquote", "pre", "a href=x", "svg",
         ] {
             let open = format!("<{tag}>");
             let text = is_read(tag, format!("{}deep", open.repeat(most / open.len())));
@@ -267,14 +260,7 @@ mod tests {
     fn no_breadth_takes_long() {
         let most = crate::body::MOST;
         for piece in [
-            "<b>x</b>",
-            "<b><p>",
-            "<li>x",
-            "<h1>x</h1>",
-            "<",
-            "<a b=c d=e f=g>",
-            "`",
-            "[",
+            "<b>x</b>", "<b><p>", "<li>x", "<h1>x</h1>", "<", "<a b=c d=e f=g>", "`", "[",
         ] {
             is_read(piece, piece.repeat(most / piece.len()));
         }

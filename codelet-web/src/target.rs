@@ -11,20 +11,8 @@ const LONGEST: usize = 8_000;
 const LONG: usize = 256;
 /// Suffixes of names that no public server has.
 const LOCAL_ENDS: [&str; 14] = [
-    ".localhost",
-    ".local",
-    ".internal",
-    ".localdomain",
-    ".localdomain6",
-    ".private",
-    ".svc",
-    ".consul",
-    ".fritz.box",
-    ".lan",
-    ".intranet",
-    ".corp",
-    ".home",
-    ".home.arpa",
+    ".localhost", ".local", ".internal", ".localdomain", ".localdomain6", ".private", ".svc", ".consul", ".fritz.box",
+    ".lan", ".intranet", ".corp", ".home", ".home.arpa",
 ];
 
 /// A URL that can be requested.

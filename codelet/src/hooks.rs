@@ -232,12 +232,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         for at in [
-            ".claude",
-            "app/.claude",
-            "app/deep",
-            "other/.claude",
-            "home/.claude",
-            "linked",
+            ".claude", "app/.claude", "app/deep", "other/.claude", "home/.claude", "linked",
         ] {
             fs::create_dir_all(root.join(at)).unwrap();
         }

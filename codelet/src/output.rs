@@ -540,11 +540,7 @@ mod tests {
         symlink(&outside, place.work.join("folder")).unwrap();
         symlink("out", place.work.join("within")).unwrap();
         for name in [
-            "a.json",
-            "b.json",
-            "folder/t.json",
-            "within/t.json",
-            "out/../folder/t.json",
+            "a.json", "b.json", "folder/t.json", "within/t.json", "out/../folder/t.json",
         ] {
             let why = place.pin(name).unwrap_err();
             assert!(why.contains("name the link's target instead"), "{why}");

@@ -150,9 +150,7 @@ mod tests {
             all: Secrets::default(),
         };
         let keys = [
-            "a-key-of-number-1",
-            "a-longer-key-of-number-2",
-            "the-longest-key-of-number-3",
+            "a-key-of-number-1", "a-longer-key-of-number-2", "the-longest-key-of-number-3",
         ];
         assert_eq!(known.now().hide(keys[0]), keys[0]);
         for (at, key) in keys.iter().enumerate() {

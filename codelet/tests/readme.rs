@@ -148,11 +148,7 @@ fn every_page_is_in_the_table_of_contents_and_every_link_leads_somewhere() {
     }
     pages.extend(
         [
-            "README.md",
-            "ARCHITECTURE.md",
-            "CHANGELOG.md",
-            "fuzz/README.md",
-            "codelet-python/README.md",
+            "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "fuzz/README.md", "codelet-python/README.md",
         ]
         .map(|page| root.join(page)),
     );

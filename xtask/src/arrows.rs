@@ -483,10 +483,7 @@ const OUTSIDE: &[Arrow] = &[
 
 /// Crates whose external dependencies are restricted.
 const PURE: &[&str] = &[
-    "codelet-text",
-    "codelet-context",
-    "codelet-transcript",
-    "codelet-replay",
+    "codelet-text", "codelet-context", "codelet-transcript", "codelet-replay",
 ];
 
 /// Checks the workspace at `root`; each error is one line.

@@ -351,12 +351,7 @@ impl Workspace {
         let base = server.base();
         command
             .args([
-                "-p",
-                "Read everything.",
-                "--output",
-                "json",
-                "--model",
-                "anthropic/bench",
+                "-p", "Read everything.", "--output", "json", "--model", "anthropic/bench",
             ])
             .args(["--window", window, "--base-url", base.as_str()])
             .args(["--policy", economics])

@@ -33,15 +33,7 @@ pub fn run(root: &Path) -> Result<String, Vec<String>> {
     let adapter = format!("{}:Codelet", root.join("xtask/conformance/adapter.py").display());
     let budgets = MARKS.map(|(budget, _)| budget.to_string()).join(",");
     let measure = [
-        "benchmark",
-        "--spec",
-        &adapter,
-        "--budgets",
-        &budgets,
-        "--rounds",
-        ROUNDS,
-        "--format",
-        "json",
+        "benchmark", "--spec", &adapter, "--budgets", &budgets, "--rounds", ROUNDS, "--format", "json",
     ];
     let measured = output(
         Command::new(bin.join("compaction-kit"))

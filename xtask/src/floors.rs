@@ -19,16 +19,7 @@ const FLOORS: &[Floors] = &[
     Floors {
         krate: "codelet-agent",
         names: &[
-            "interrupt",
-            "model",
-            "permission",
-            "run",
-            "environment",
-            "tool",
-            "session",
-            "turn",
-            "task",
-            "prompts",
+            "interrupt", "model", "permission", "run", "environment", "tool", "session", "turn", "task", "prompts",
         ],
     },
 ];

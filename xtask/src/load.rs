@@ -81,11 +81,7 @@ fn draw_page(root: &Path, file: &Path) -> std::io::Result<bool> {
     let mut browser = Command::new("chromium");
     browser
         .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            "--window-size=1100,1240",
+            "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1100,1240",
         ])
         .arg(format!("--screenshot={}", file.display()))
         .arg(format!("http://{}/codelet", gateway.address));

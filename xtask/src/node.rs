@@ -135,14 +135,7 @@ pub fn package(root: &Path, repository: Option<&str>) -> Result<String, Vec<Stri
         let modules = npm::install(&target.join("node"), &LIGHT).map_err(Missing::why)?;
         let mut cargo = Command::new("cargo");
         cargo.args([
-            "build",
-            "--profile",
-            "dist",
-            "--quiet",
-            "-p",
-            "codelet",
-            "-p",
-            "codelet-node",
+            "build", "--profile", "dist", "--quiet", "-p", "codelet", "-p", "codelet-node",
         ]);
         output(cargo.current_dir(root))?;
         let built = Built {

@@ -17,14 +17,7 @@ pub fn as_tested(root: &Path) -> Result<PathBuf, String> {
         // A separate build has fewer features of the dependencies and would rebuild most of them. One of these tests
         // builds the program, the other the JavaScript addon.
         .args([
-            "test",
-            "--quiet",
-            "--workspace",
-            "--no-run",
-            "--test",
-            "readme",
-            "--test",
-            "job",
+            "test", "--quiet", "--workspace", "--no-run", "--test", "readme", "--test", "job",
         ])
         .current_dir(root)
         .status()

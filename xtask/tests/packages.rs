@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const TARGETS: [&str; 4] = [
-    "aarch64-apple-darwin",
-    "aarch64-unknown-linux-musl",
-    "x86_64-apple-darwin",
-    "x86_64-unknown-linux-musl",
+    "aarch64-apple-darwin", "aarch64-unknown-linux-musl", "x86_64-apple-darwin", "x86_64-unknown-linux-musl",
 ];
 const URL: &str = "https://example.org/releases/v9.8.7";
 

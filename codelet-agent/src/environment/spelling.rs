@@ -118,13 +118,7 @@ mod tests {
     fn needless_quotes_are_taken_off_and_half_of_them_belong_to_the_name() {
         assert_eq!(read("\"src/main.rs\""), Some(OsString::from("src/main.rs")));
         for name in [
-            "src/main.rs",
-            "\"open",
-            "\"a\"b\"",
-            "\"bad \\q\"",
-            "\"\\x9\"",
-            "\"\\u{110000}\"",
-            "\"",
+            "src/main.rs", "\"open", "\"a\"b\"", "\"bad \\q\"", "\"\\x9\"", "\"\\u{110000}\"", "\"",
         ] {
             assert_eq!(read(name), None, "{name}");
         }

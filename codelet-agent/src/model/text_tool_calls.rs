@@ -5,49 +5,19 @@ use serde_json::Value;
 
 /// The markers that start a call in templates. They are special tokens of models, not text of an answer.
 const MARKS: &[&str] = &[
-    "<tool_call>",
-    "<tool_calls>",
-    "<|tool_call|>",
-    "<|tool_call>",
-    "<|tool_calls|>",
-    "<|tool_call_begin|>",
-    "<|tool_call_start|>",
-    "<|tool_calls_section_begin|>",
-    "<｜tool▁calls▁begin｜>",
-    "<｜tool▁call▁begin｜>",
-    "<minimax:tool_call>",
-    "<function=",
-    "<function_call>",
-    "<function_calls>",
-    "<functioncall>",
-    "<invoke name=",
-    "<|python_tag|>",
-    "<|channel|>commentary to=",
-    "[TOOL_CALLS]",
-    "[TOOL_REQUEST]",
-    "[tool_call]",
-    "✿FUNCTION✿",
+    "<tool_call>", "<tool_calls>", "<|tool_call|>", "<|tool_call>", "<|tool_calls|>", "<|tool_call_begin|>",
+    "<|tool_call_start|>", "<|tool_calls_section_begin|>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>",
+    "<minimax:tool_call>", "<function=", "<function_call>", "<function_calls>", "<functioncall>", "<invoke name=",
+    "<|python_tag|>", "<|channel|>commentary to=", "[TOOL_CALLS]", "[TOOL_REQUEST]", "[tool_call]", "✿FUNCTION✿",
 ];
 /// The end-of-message markers that servers without the model's template leave in the text.
 const ENDS: &[&str] = &["<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|call|>", "</s>"];
 /// The keys of the tool's name; `PARAMETERS`: those of its parameters.
 const NAME: &[&str] = &[
-    "name",
-    "tool",
-    "tool_name",
-    "function",
-    "function_name",
-    "action",
-    "recipient_name",
+    "name", "tool", "tool_name", "function", "function_name", "action", "recipient_name",
 ];
 const PARAMETERS: &[&str] = &[
-    "arguments",
-    "parameters",
-    "input",
-    "args",
-    "action_input",
-    "tool_input",
-    "kwargs",
+    "arguments", "parameters", "input", "args", "action_input", "tool_input", "kwargs",
 ];
 
 /// Returns whether an answer is a tool call, preceded at most by some text. When in doubt it is an answer: one that

@@ -360,11 +360,7 @@ mod tests {
             }
         }
         for line in [
-            "./ok.sh\tevil",
-            "./ok.sh  evil",
-            "\t./ok.sh",
-            "./ok.sh 'a\u{a0}b'",
-            "./ok.sh \u{200b}",
+            "./ok.sh\tevil", "./ok.sh  evil", "\t./ok.sh", "./ok.sh 'a\u{a0}b'", "./ok.sh \u{200b}",
         ] {
             assert!(may(&["./ok.sh *"], line), "{line:?}");
         }
@@ -531,13 +527,7 @@ mod tests {
         assert!(may(&["~/bin/x *"], "~/bin/x y"));
         assert!(may(&["~/bin/x *"], "~/'bin'/x y"));
         for line in [
-            "'~/bin/x'",
-            "\\~/bin/x",
-            "\"~\"/bin/x",
-            "''~/bin/x",
-            "~\"/bin/x\"",
-            "~''/bin/x",
-            "~\\/bin/x",
+            "'~/bin/x'", "\\~/bin/x", "\"~\"/bin/x", "''~/bin/x", "~\"/bin/x\"", "~''/bin/x", "~\\/bin/x",
         ] {
             assert!(!may(&["~/bin/x *"], line), "{line}");
         }

@@ -32,11 +32,7 @@ const STARTING: &[(&str, &[&str], &str)] = &[
     (
         "git",
         &[
-            "--open-files-in-pager",
-            "--ext-diff",
-            "--textconv",
-            "--filters",
-            "--show-signature",
+            "--open-files-in-pager", "--ext-diff", "--textconv", "--filters", "--show-signature",
         ],
         "",
     ),
@@ -342,23 +338,9 @@ mod tests {
             assert!(beside(line), "{line}");
         }
         for line in [
-            "git status",
-            "diff a b",
-            "find .",
-            "sha256sum -c a",
-            "rg --pre ./x y",
-            "rg -L x",
-            "rg --follow x",
-            "grep -R x .",
-            "grep -nR x .",
-            "ls -LR",
-            "ls a/*",
-            "cat *",
-            "echo a/*",
-            "echo ~",
-            "tail -F a",
-            "sort --files0-from=a",
-            "sort -o a b",
+            "git status", "diff a b", "find .", "sha256sum -c a", "rg --pre ./x y", "rg -L x", "rg --follow x",
+            "grep -R x .", "grep -nR x .", "ls -LR", "ls a/*", "cat *", "echo a/*", "echo ~", "tail -F a",
+            "sort --files0-from=a", "sort -o a b",
         ] {
             assert!(!beside(line), "{line}");
         }

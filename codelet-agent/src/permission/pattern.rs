@@ -402,32 +402,11 @@ pub(super) mod tests {
             assert!(may(&["cargo *", "tail *"], line), "{line}");
         }
         for line in [
-            "",
-            "rm -rf /",
-            "cargo-x",
-            "cargo test; rm -rf /",
-            "cargo test\nrm x",
-            "cargo test | sh",
-            "cargo test && rm x",
-            "cargo test || rm x",
-            "cargo test & rm x",
-            "cargo $(rm x)",
-            "cargo `rm x`",
-            "cargo \"$(rm x)\"",
-            "cargo <(rm x)",
-            "cargo test > src/main.rs",
-            "cargo test >> x",
-            "cargo test >&out",
-            "(cargo test; rm x)",
-            "{ cargo test; } > x",
-            "!cargo test",
-            "RUSTC=rm cargo test",
-            "PATH=. cargo test",
-            "cargo 'test",
-            "cargo \\",
-            "cargo test # and\n rm x",
-            "; cargo test",
-            "cargo test ;; cargo",
+            "", "rm -rf /", "cargo-x", "cargo test; rm -rf /", "cargo test\nrm x", "cargo test | sh",
+            "cargo test && rm x", "cargo test || rm x", "cargo test & rm x", "cargo $(rm x)", "cargo `rm x`",
+            "cargo \"$(rm x)\"", "cargo <(rm x)", "cargo test > src/main.rs", "cargo test >> x", "cargo test >&out",
+            "(cargo test; rm x)", "{ cargo test; } > x", "!cargo test", "RUSTC=rm cargo test", "PATH=. cargo test",
+            "cargo 'test", "cargo \\", "cargo test # and\n rm x", "; cargo test", "cargo test ;; cargo",
         ] {
             assert!(!may(&["cargo *", "tail *"], line), "{line}");
         }
@@ -471,19 +450,12 @@ pub(super) mod tests {
     fn a_pattern_that_names_a_place_holds_from_where_the_session_began() {
         let patterns = ["./ok.sh *", "cargo *", "rm build/*", "/usr/bin/x"].map(str::to_owned);
         for line in [
-            "./ok.sh",
-            "rm build/x",
-            "cd sub && cargo test",
-            "cargo test && cd sub",
-            "cd sub; /usr/bin/x",
+            "./ok.sh", "rm build/x", "cd sub && cargo test", "cargo test && cd sub", "cd sub; /usr/bin/x",
         ] {
             assert!(allows(&patterns, line, false, true), "{line}");
         }
         for line in [
-            "cd sub && ./ok.sh",
-            "cd sub; rm build/x",
-            "cd ..; cargo test",
-            "pushd sub; cargo test",
+            "cd sub && ./ok.sh", "cd sub; rm build/x", "cd ..; cargo test", "pushd sub; cargo test",
         ] {
             assert!(!allows(&patterns, line, false, true), "{line}");
         }

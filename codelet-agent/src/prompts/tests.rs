@@ -102,17 +102,7 @@ fn only_a_server_and_a_prompt_are_a_command() {
         Some(("my-server_2:code.review", ""))
     );
     for text in [
-        "/s:",
-        "/:x",
-        "/todo: x",
-        "/s:a/b",
-        "/s:a:b",
-        "/usr:/bin",
-        "s:x",
-        "/a b:c",
-        "/2:x",
-        "/ä:x",
-        "/compact",
+        "/s:", "/:x", "/todo: x", "/s:a/b", "/s:a:b", "/usr:/bin", "s:x", "/a b:c", "/2:x", "/ä:x", "/compact",
     ] {
         assert_eq!(command(text), None, "{text}");
     }

@@ -196,11 +196,7 @@ async fn a_task_has_a_history_of_its_own_and_only_its_answer_comes_back() {
         .trim_end_matches(']');
     let kept = stage.session.conversation().recall(handle, None).unwrap();
     for part in [
-        "task: look around",
-        "call: Do {\"what\":\"mend\"}",
-        "result: mend",
-        "failed: ",
-        "agent: It is in a.rs.",
+        "task: look around", "call: Do {\"what\":\"mend\"}", "result: mend", "failed: ", "agent: It is in a.rs.",
     ] {
         assert!(kept.contains(part), "{part}: {kept}");
     }

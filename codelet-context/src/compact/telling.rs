@@ -9,7 +9,6 @@ const PIECE: usize = 300;
 const SHORT: usize = 40;
 
 /// Words that bind the reader or correct an earlier statement.
-#[rustfmt::skip]
 const BINDING: &str = "actually allow allowed always approval approve approved avoid before cannot constraint constraints \
     correction deadline decide decided decision disallow dont don't ensure except exactly exceed forbid forbidden forget \
     important instead keep mandatory must mustn't never no not permission policy prefer preference preferred prefers prohibited \

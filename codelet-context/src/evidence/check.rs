@@ -420,11 +420,7 @@ mod tests {
         }
         check("pytest", None, "3 tests passed", Some(true));
         for output in [
-            "the test password",
-            "0 passed, no test",
-            "test bypass",
-            "tests: 2 passed, 1 failed",
-            "3 passed",
+            "the test password", "0 passed, no test", "test bypass", "tests: 2 passed, 1 failed", "3 passed",
         ] {
             check("pytest", None, output, None);
         }

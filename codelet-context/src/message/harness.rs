@@ -174,23 +174,12 @@ mod tests {
     #[test]
     fn a_tag_begins_a_line_behind_its_number_and_nowhere_else() {
         for before in [
-            "",
-            "a\n",
-            "\n  1→",
-            "aé\n      123→ ",
-            "é\n1234567890123456",
-            "é\n12345678901→ ",
+            "", "a\n", "\n  1→", "aé\n      123→ ", "é\n1234567890123456", "é\n12345678901→ ",
         ] {
             assert!(begins_line(before), "{before:?}");
         }
         for before in [
-            "a",
-            "a ",
-            "é\na",
-            "\n12345678901234567",
-            "12345678901234567",
-            "\nééééééééé",
-            "\n-",
+            "a", "a ", "é\na", "\n12345678901234567", "12345678901234567", "\nééééééééé", "\n-",
         ] {
             assert!(!begins_line(before), "{before:?}");
         }

@@ -6,10 +6,7 @@ const MOST: usize = 1_000;
 /// The files that a patch changes, in the format of `apply_patch` or as a unified diff, without duplicates.
 pub fn patched(patch: &str) -> Vec<&str> {
     const HEADS: [&str; 4] = [
-        "*** Add File: ",
-        "*** Update File: ",
-        "*** Delete File: ",
-        "*** Move to: ",
+        "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ",
     ];
     let mut found: Vec<&str> = Vec::new();
     let mut old = None;

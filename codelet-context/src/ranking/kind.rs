@@ -46,7 +46,6 @@ const CHECKING: &[&str] = &[
 ];
 /// Parts of the names of tools that delegate work, and of tools that use the network.
 const AGENTS: &[&str] = &["agent", "delegate", "skill", "spawn", "task", "wait"];
-#[rustfmt::skip]
 const REACHING: &[&str] = &[
     "browser", "fetch", "github", "http", "issue", "pull_request", "url", "web",
 ];

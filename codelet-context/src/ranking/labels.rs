@@ -136,29 +136,8 @@ mod tests {
     #[test]
     fn every_label_is_one_that_nothing_quoted_may_begin_with() {
         let labels = [
-            SUMMARY,
-            STANDS,
-            NOTICE,
-            RECORD,
-            USER,
-            ASSISTANT,
-            THINKING,
-            HARNESS,
-            CALL,
-            OUTPUT,
-            FAILED_OUTPUT,
-            PINNED,
-            REFUSED,
-            TO_DO,
-            UNDER_WAY,
-            CHANGED,
-            UNCOMMITTED,
-            COMMITTED,
-            ASKED_EARLIER,
-            ASKED,
-            BEGAN,
-            SAID,
-            ANSWERED,
+            SUMMARY, STANDS, NOTICE, RECORD, USER, ASSISTANT, THINKING, HARNESS, CALL, OUTPUT, FAILED_OUTPUT, PINNED,
+            REFUSED, TO_DO, UNDER_WAY, CHANGED, UNCOMMITTED, COMMITTED, ASKED_EARLIER, ASKED, BEGAN, SAID, ANSWERED,
             MORE,
         ];
         for label in labels {
@@ -180,14 +159,7 @@ mod tests {
             assert!(poses(line), "{line}");
         }
         for line in [
-            "lastly",
-            "# turns out well",
-            "# stateful",
-            "users: 3",
-            "tests/a.rs:3",
-            "#include <a>",
-            "=> x",
-            ">>> x",
+            "lastly", "# turns out well", "# stateful", "users: 3", "tests/a.rs:3", "#include <a>", "=> x", ">>> x",
         ] {
             assert!(!poses(line), "{line}");
         }

@@ -527,11 +527,7 @@ mod tests {
             assert!(names_place(text), "{text}");
         }
         for text in [
-            "12:05:33 done",
-            "version 1.2:3",
-            "see a.rs: it fails",
-            "3 of 4 (75 %)",
-            "",
+            "12:05:33 done", "version 1.2:3", "see a.rs: it fails", "3 of 4 (75 %)", "",
         ] {
             assert!(!names_place(text), "{text}");
         }

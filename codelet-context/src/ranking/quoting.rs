@@ -212,19 +212,8 @@ mod tests {
             assert!(poses(line), "{line}");
         }
         for line in [
-            "",
-            "# a comment",
-            "=> x",
-            ">>> x",
-            "- item",
-            "let goal = 1;",
-            " Goal: x",
-            "goals: 3",
-            "–",
-            "test result: ok",
-            "Тест: ок",
-            "Größe: 3",
-            "用户: 3",
+            "", "# a comment", "=> x", ">>> x", "- item", "let goal = 1;", " Goal: x", "goals: 3", "–",
+            "test result: ok", "Тест: ок", "Größe: 3", "用户: 3",
         ] {
             assert!(!poses(line), "{line}");
         }

@@ -137,13 +137,7 @@ mod tests {
     #[test]
     fn the_instruction_asks_for_everything_that_a_summary_holds() {
         for wanted in [
-            "goal",
-            "Decisions",
-            "Files changed",
-            "Context needed",
-            "Current state",
-            "Blockers",
-            "400 words",
+            "goal", "Decisions", "Files changed", "Context needed", "Current state", "Blockers", "400 words",
         ] {
             assert!(INSTRUCTION.contains(wanted), "{wanted}");
         }

@@ -579,11 +579,7 @@ fn a_long_answer_leaves_room_for_what_the_session_was_about() {
 #[test]
 fn what_the_user_decided_is_told_where_there_is_room_for_little_else() {
     let questions = [
-        "Which store?",
-        "Who may read it?",
-        "How long is it kept?",
-        "Who pays?",
-        "Where?",
+        "Which store?", "Who may read it?", "How long is it kept?", "Who pays?", "Where?",
     ];
     let ask = |number: usize| {
         let id = format!("ask{number}");

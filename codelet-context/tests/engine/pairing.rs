@@ -27,10 +27,7 @@ fn an_interrupted_call_gets_an_answer() {
     let view = check(
         [Message::user("go"), says(vec![run("a", "x")]), Message::user("stop")],
         &[
-            "user: go",
-            "assistant: call a",
-            "user: result a [interrupted]",
-            "user: stop",
+            "user: go", "assistant: call a", "user: result a [interrupted]", "user: stop",
         ],
     );
     assert_eq!(view.messages[2].tool_results().next().unwrap().success, Some(false));
@@ -99,12 +96,7 @@ fn a_misplaced_result_moves_to_its_call() {
             answers(vec![result("a", "late"), Part::text("here")]),
         ],
         &[
-            "user: go",
-            "assistant: call a",
-            "user: result a late",
-            "user: wait",
-            "assistant: waiting",
-            "user: here",
+            "user: go", "assistant: call a", "user: result a late", "user: wait", "assistant: waiting", "user: here",
         ],
     );
 }
@@ -195,11 +187,7 @@ fn an_unanswered_call_leaves_the_answer_to_its_namesake() {
             answers(vec![result("a", "1")]),
         ],
         &[
-            "user: go",
-            "assistant: call a",
-            "user: result a [interrupted]",
-            "user: again",
-            "assistant: call a_2",
+            "user: go", "assistant: call a", "user: result a [interrupted]", "user: again", "assistant: call a_2",
             "user: result a_2 1",
         ],
     );

@@ -141,12 +141,7 @@ fn a_schema_within_itself_keeps_its_type() {
 #[test]
 fn references_that_multiply_are_bounded() {
     let keywords = [
-        "items",
-        "not",
-        "if",
-        "contains",
-        "propertyNames",
-        "additionalProperties",
+        "items", "not", "if", "contains", "propertyNames", "additionalProperties",
     ];
     let mut defs = Map::new();
     for level in 0..40 {

@@ -35,14 +35,7 @@ fn tools_that_a_server_changes_are_known_once_they_are_asked_for() {
         // The list does not change until it is refreshed.
         assert_eq!(names(&connected), before);
         let after = [
-            "a__change",
-            "a__echo",
-            "a__late",
-            "a__sulk",
-            "b__change",
-            "b__echo",
-            "b__late",
-            "b__sulk",
+            "a__change", "a__echo", "a__late", "a__sulk", "b__change", "b__echo", "b__late", "b__sulk",
         ];
         let mut heard = refresh(&connected).await;
         while heard.0.as_ref().is_none_or(|tools| tools.len() < after.len()) {

@@ -14,10 +14,7 @@ fn a_server_that_dies_in_a_call_is_started_again_once() {
         let text = died.text.as_str();
         assert!(!died.success);
         for part in [
-            "The server s gave no answer",
-            "status 3",
-            "fatal: out of luck",
-            "The next call restarts it",
+            "The server s gave no answer", "status 3", "fatal: out of luck", "The next call restarts it",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

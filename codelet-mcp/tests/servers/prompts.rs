@@ -16,15 +16,7 @@ async fn ask(connected: &Connected, command: &str, words: &str) -> Result<Fetche
 }
 
 const OWN: [&str; 9] = [
-    "code_style",
-    "die",
-    "hello",
-    "huge",
-    "long",
-    "odd",
-    "refuse",
-    "review",
-    "wait",
+    "code_style", "die", "hello", "huge", "long", "odd", "refuse", "review", "wait",
 ];
 
 #[test]

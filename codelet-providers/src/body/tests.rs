@@ -131,10 +131,7 @@ fn a_model_that_wants_its_thinking_back_finds_the_field_on_every_reply_that_call
         written(&settings, picture())["messages"][1]["reasoning_content"].clone()
     };
     for model in [
-        "deepseek-v4-pro",
-        "deepseek/deepseek-v4-flash",
-        "moonshotai/kimi-k2.5",
-        "kimi-k2-thinking",
+        "deepseek-v4-pro", "deepseek/deepseek-v4-flash", "moonshotai/kimi-k2.5", "kimi-k2-thinking",
     ] {
         assert_eq!(asked(model, Thinking::Usual), "", "{model}");
     }

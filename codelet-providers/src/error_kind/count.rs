@@ -9,22 +9,9 @@ const FIELDS: &[&str] = &["n_prompt_tokens", "prompt_tokens", "input_tokens"];
 
 /// Words directly after the count.
 const BEHIND: &[&str] = &[
-    "tokens in the messages",
-    "tokens in your messages",
-    "tokens in the prompt",
-    "tokens in your prompt",
-    "in the messages",
-    "in your messages",
-    "in the prompt",
-    "in your prompt",
-    "of text input",
-    "in the input",
-    "of the input",
-    "input tokens",
-    "prompt tokens",
-    "`inputs` tokens",
-    "tokens from the input",
-    "tokens > ",
+    "tokens in the messages", "tokens in your messages", "tokens in the prompt", "tokens in your prompt",
+    "in the messages", "in your messages", "in the prompt", "in your prompt", "of text input", "in the input",
+    "of the input", "input tokens", "prompt tokens", "`inputs` tokens", "tokens from the input", "tokens > ",
 ];
 
 /// Words directly before the count.

@@ -133,26 +133,13 @@ impl Passed {
 
 /// Words for a model's input.
 const GIVEN: &[&str] = &[
-    "prompt",
-    "prompts",
-    "input",
-    "inputs",
-    "context",
-    "messages",
-    "conversation",
+    "prompt", "prompts", "input", "inputs", "context", "messages", "conversation",
 ];
 /// Words for the measure of a context window.
 const MEASURES: &[&str] = &["token", "tokens", "length", "window"];
 /// Words and pairs of words for exceeding a limit.
 const EXCEEDS: &[&str] = &[
-    "exceed",
-    "exceeds",
-    "exceeded",
-    "exceeding",
-    "overflow",
-    "overflows",
-    "longer",
-    "<=",
+    "exceed", "exceeds", "exceeded", "exceeding", "overflow", "overflows", "longer", "<=",
 ];
 const TOO: &[(&str, &str)] = &[
     ("too", "long"),
@@ -165,49 +152,11 @@ const TOO: &[(&str, &str)] = &[
 ];
 /// Words for other limits: rates and quotas, outputs, bytes, files and counts, time.
 const OTHER_LIMITS: &[&str] = &[
-    "rate limit",
-    "rate_limit",
-    "rate-limit",
-    "ratelimit",
-    "per min",
-    "per-min",
-    "per sec",
-    "per hour",
-    "per day",
-    "/min",
-    "throttl",
-    "quota",
-    "daily",
-    "monthly",
-    "weekly",
-    "hourly",
-    "concurren",
-    "credit",
-    "output token",
-    "output length",
-    "completion token",
-    "max_output",
-    "max_completion_tokens",
-    "max_tokens",
-    "budget_tokens",
-    "byte",
-    "megabyte",
-    " kb",
-    " mb",
-    "kib",
-    "mib",
-    "character",
-    "image",
-    "file",
-    "array too long",
-    "string too long",
-    "deadline",
-    "timeout",
-    "timed out",
-    "token is",
-    "access token",
-    "auth",
-    "expired",
+    "rate limit", "rate_limit", "rate-limit", "ratelimit", "per min", "per-min", "per sec", "per hour", "per day",
+    "/min", "throttl", "quota", "daily", "monthly", "weekly", "hourly", "concurren", "credit", "output token",
+    "output length", "completion token", "max_output", "max_completion_tokens", "max_tokens", "budget_tokens", "byte",
+    "megabyte", " kb", " mb", "kib", "mib", "character", "image", "file", "array too long", "string too long",
+    "deadline", "timeout", "timed out", "token is", "access token", "auth", "expired",
 ];
 
 /// Returns the first number after the words for exceeding a limit, unless it is the excess, or an error code.
@@ -241,51 +190,20 @@ fn limit_behind(words: &[&str]) -> Option<Tokens> {
 
 /// Names of the output limit in requests and error messages.
 const OUTPUT: &[&str] = &[
-    "max_tokens",
-    "max_completion_tokens",
-    "max_output_tokens",
-    "max_new_tokens",
-    "maxoutputtokens",
-    "max tokens",
-    "maximum tokens",
-    "output tokens",
-    "completion tokens",
+    "max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "maxoutputtokens", "max tokens",
+    "maximum tokens", "output tokens", "completion tokens",
 ];
 /// Words before the output limit; the first match counts.
 const BEFORE_OUTPUT: &[&str] = &[
-    "supports at most",
-    "at most",
-    "less than or equal to",
-    "<=",
-    "[1,",
-    "(inclusive) to",
-    "range from 1 to",
-    "between 1 and",
-    "model limit of",
-    "limit of",
-    "maximum value of",
-    "maximum of",
-    "maximum is",
-    "maximum allowed is",
-    "limit is",
-    "lower than",
-    "must be less than",
-    "cannot exceed",
-    "must not exceed",
-    "exceeds the maximum",
-    " > ",
+    "supports at most", "at most", "less than or equal to", "<=", "[1,", "(inclusive) to", "range from 1 to",
+    "between 1 and", "model limit of", "limit of", "maximum value of", "maximum of", "maximum is",
+    "maximum allowed is", "limit is", "lower than", "must be less than", "cannot exceed", "must not exceed",
+    "exceeds the maximum", " > ",
 ];
 /// Words for a request of too much output, without a limit after them.
 const ASKS_TOO_MUCH: &[&str] = &[
-    "too large",
-    "too high",
-    "too big",
-    "above the maximum",
-    "above maximum",
-    "above_max",
-    "exceed",
-    "greater than the maximum",
-    "maximum allowed",
+    "too large", "too high", "too big", "above the maximum", "above maximum", "above_max", "exceed",
+    "greater than the maximum", "maximum allowed",
 ];
 
 /// Returns whether a request asked for more output than the model supports, and the limit, if the response contains it.

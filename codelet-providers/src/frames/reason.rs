@@ -5,22 +5,8 @@ use codelet_agent::model::Stop;
 
 /// Stop reasons of complete answers.
 const FINISHED: &[&str] = &[
-    "stop",
-    "stop_sequence",
-    "end_turn",
-    "end",
-    "eos",
-    "eos_token",
-    "eot",
-    "complete",
-    "completed",
-    "done",
-    "finish",
-    "finished",
-    "tool_calls",
-    "tool_call",
-    "tool_use",
-    "function_call",
+    "stop", "stop_sequence", "end_turn", "end", "eos", "eos_token", "eot", "complete", "completed", "done", "finish",
+    "finished", "tool_calls", "tool_call", "tool_use", "function_call",
 ];
 /// Substrings of stop reasons for an answer that the vendor could not parse.
 const MALFORMED: &[&str] = &["malformed", "unexpected_tool_call", "too_many_tool_calls"];
@@ -28,42 +14,15 @@ const MALFORMED: &[&str] = &["malformed", "unexpected_tool_call", "too_many_tool
 const WINDOW: &[&str] = &["context"];
 /// … for a refused answer.
 const DECLINED: &[&str] = &[
-    "filter",
-    "refus",
-    "safety",
-    "sensitive",
-    "blocklist",
-    "blocked",
-    "prohibited",
-    "recitation",
-    "spii",
-    "moderation",
-    "guardrail",
-    "policy",
+    "filter", "refus", "safety", "sensitive", "blocklist", "blocked", "prohibited", "recitation", "spii", "moderation",
+    "guardrail", "policy",
 ];
 /// … for an answer that reached its output limit.
 const LIMIT: &[&str] = &["length", "max_tokens", "max_output", "max_completion", "token_limit"];
 /// … for a failure of the vendor.
 const FAILED: &[&str] = &[
-    "error",
-    "abort",
-    "fail",
-    "timeout",
-    "timed_out",
-    "time_limit",
-    "cancel",
-    "insufficient",
-    "interrupt",
-    "overload",
-    "unavailable",
-    "disconnect",
-    "preempt",
-    "throttl",
-    "expired",
-    "busy",
-    "terminated",
-    "exception",
-    "network",
+    "error", "abort", "fail", "timeout", "timed_out", "time_limit", "cancel", "insufficient", "interrupt", "overload",
+    "unavailable", "disconnect", "preempt", "throttl", "expired", "busy", "terminated", "exception", "network",
 ];
 
 /// Converts a stop reason. `words` is the vendor's explanation.
@@ -108,11 +67,7 @@ mod tests {
             assert_eq!(stop(reason, None), Ok(Stop::Declined(reason.to_owned())), "{reason}");
         }
         for reason in [
-            "network_error",
-            "abort",
-            "insufficient_system_resource",
-            "error",
-            "server_overloaded",
+            "network_error", "abort", "insufficient_system_resource", "error", "server_overloaded",
         ] {
             assert_eq!(stop(reason, None), Err(Trouble::Failed(reason.to_owned())), "{reason}");
         }

@@ -118,11 +118,7 @@ fn there_and_back(first: (Wire, &str), second: (Wire, &str)) {
     assert!(holds(sent, "looked") && holds(sent, "\"Look\""), "{pair}: {sent}");
     assert!(!holds(sent, "thought of the first"), "{pair}: {sent}");
     for field in [
-        "reasoning_content",
-        "reasoning\"",
-        "signature",
-        "thoughtSignature",
-        "encrypted_content\":\"",
+        "reasoning_content", "reasoning\"", "signature", "thoughtSignature", "encrypted_content\":\"",
     ] {
         assert!(!holds(sent, field), "{pair}: {field} in {sent}");
     }

@@ -25,10 +25,7 @@ const ITS_MAKERS: &[&str] = &[".google.com", ".googleapis.com", ".gstatic.com", 
 
 /// Features that send requests when the browser starts: the time, and search settings.
 const ITS_QUESTIONS: &[&str] = &[
-    "NetworkTimeServiceQuerying",
-    "PreconnectToSearch",
-    "AimEnabled",
-    "AimServerEligibilityEnabled",
+    "NetworkTimeServiceQuerying", "PreconnectToSearch", "AimEnabled", "AimServerEligibilityEnabled",
 ];
 
 fn folder(test: &str) -> PathBuf {
@@ -101,11 +98,7 @@ fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
     let address = format!("file://{}", folder.join(file).display());
     let output = Command::new("chromium")
         .args([
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-dev-shm-usage",
-            "--disable-gpu",
-            "--hide-scrollbars",
+            "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars",
             "--enable-logging=stderr",
         ])
         .args([

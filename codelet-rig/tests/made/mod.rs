@@ -127,16 +127,7 @@ fn said() -> impl Strategy<Value = UserContent> {
         option::of(object()),
     );
     let kinds = [
-        "pdf",
-        "txt",
-        "rtf",
-        "html",
-        "css",
-        "markdown",
-        "csv",
-        "xml",
-        "javascript",
-        "python",
+        "pdf", "txt", "rtf", "html", "css", "markdown", "csv", "xml", "javascript", "python",
     ]
     .as_slice();
     let document = (

@@ -137,15 +137,7 @@ fn what_a_slow_line_cuts_off_behind_an_esc_is_not_typed() {
     assert_eq!(keys.take(b"[200~a\rb\x1b[201~"), [Typed::Paste("a\nb".to_owned())]);
     // What the user types is kept, including a bracket.
     for typed in [
-        "[",
-        "[x",
-        "[]",
-        "O",
-        "Ok",
-        "[1] fix it",
-        "[ ] to do",
-        "[Done]",
-        "OF course",
+        "[", "[x", "[]", "O", "Ok", "[1] fix it", "[ ] to do", "[Done]", "OF course",
     ] {
         let expected: Vec<Typed> = typed
             .chars()

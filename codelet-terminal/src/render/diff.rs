@@ -269,19 +269,8 @@ mod tests {
         assert_eq!(
             shown(&diff, 100),
             [
-                " 1   line 1",
-                " 2 - line 2",
-                " 2 + line two",
-                " 3   line 3",
-                " 4   line 4",
-                " 5   line 5",
-                "   :",
-                "22   line 22",
-                "23   line 23",
-                "24   line 24",
-                "25 - line 25",
-                "25   line 26",
-                "26   line 27",
+                " 1   line 1", " 2 - line 2", " 2 + line two", " 3   line 3", " 4   line 4", " 5   line 5", "   :",
+                "22   line 22", "23   line 23", "24   line 24", "25 - line 25", "25   line 26", "26   line 27",
                 "27   line 28"
             ]
         );
@@ -296,12 +285,7 @@ mod tests {
             shown(&diff, 5),
             [
                 &[
-                    " 1 - old 1",
-                    " 2 - old 2",
-                    " 3 - old 3",
-                    "   :",
-                    " 1 + new 1",
-                    " 2 + new 2"
+                    " 1 - old 1", " 2 - old 2", " 3 - old 3", "   :", " 1 + new 1", " 2 + new 2"
                 ][..],
                 &["   ... 35 more lines"]
             ]

@@ -451,13 +451,7 @@ fn a_reason_is_written_once_its_line_has_opened() {
 fn a_message_that_begins_like_an_answer_is_still_there_to_be_sent() {
     // The user begins to type without having noticed the question.
     for text in [
-        "remove it",
-        "Remove it",
-        "run yarn again",
-        "no tabs",
-        "yes, but",
-        "always",
-        "put it there",
+        "remove it", "Remove it", "run yarn again", "no tabs", "yes, but", "always", "put it there",
     ] {
         let (first, rest) = text.split_at(1);
         for then in [&[][..], &[KeyCode::Enter]] {

@@ -13,10 +13,7 @@ impl Wire {
                 continue;
             };
             let places = [
-                &frame["usage"],
-                &frame["message"]["usage"],
-                &frame["response"]["usage"],
-                &frame["usageMetadata"],
+                &frame["usage"], &frame["message"]["usage"], &frame["response"]["usage"], &frame["usageMetadata"],
             ];
             for usage in places.into_iter().filter_map(Value::as_object) {
                 told.extend(usage.clone());

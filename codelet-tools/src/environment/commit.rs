@@ -35,12 +35,7 @@ const DIFF: usize = 48 * 1024;
 const OF_A_FILE: usize = 2 * 1024;
 /// Counts the changed lines of each file.
 const COUNTED: [&str; 6] = [
-    "diff",
-    "--numstat",
-    "-z",
-    "--no-renames",
-    "--no-ext-diff",
-    "--no-textconv",
+    "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv",
 ];
 /// Number of commit subjects that the model sees.
 const SUBJECTS: &str = "-8";
@@ -50,12 +45,7 @@ const HOOK: u64 = 1024 * 1024;
 
 /// Hooks that git runs for a commit.
 const HOOKS: [&str; 6] = [
-    "pre-commit",
-    "prepare-commit-msg",
-    "commit-msg",
-    "post-commit",
-    "reference-transaction",
-    "post-index-change",
+    "pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction", "post-index-change",
 ];
 /// Settings that are examined: those that name programs started by a commit, and whether it is signed.
 const SETTINGS: &str = r"^(filter\..*\.(clean|process)|gpg\.(program|.*\.program|ssh\.defaultkeycommand)|hook\..*\.command|commit\.gpgsign)$";
@@ -133,13 +123,7 @@ impl World {
         const SILENT: &str = "Git did not answer, or took too long.";
         let named = |more: &[&'static str]| {
             let all = [
-                "diff",
-                "--raw",
-                "--no-abbrev",
-                "-z",
-                "--no-renames",
-                "--no-ext-diff",
-                "--no-textconv",
+                "diff", "--raw", "--no-abbrev", "-z", "--no-renames", "--no-ext-diff", "--no-textconv",
             ];
             let all: Vec<&OsStr> = all.iter().chain(more).map(|word| OsStr::new(*word)).collect();
             git.bytes(&all)
@@ -191,12 +175,7 @@ impl World {
             });
         }
         let diff = [
-            "diff",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
+            "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/",
         ];
         let which = match is_staged {
             true => ["--cached", "--ignore-submodules=dirty"].as_slice(),
@@ -375,14 +354,7 @@ impl World {
             Ok::<String, String>(self.without_secrets(&answer.output, true))
         };
         let files = asked(&[
-            "diff-tree",
-            "--no-commit-id",
-            "--name-only",
-            "--no-renames",
-            "-r",
-            "-z",
-            "--root",
-            "HEAD",
+            "diff-tree", "--no-commit-id", "--name-only", "--no-renames", "-r", "-z", "--root", "HEAD",
         ])?;
         Ok(Made {
             id: one_line(asked(&["rev-parse", "--short", "HEAD"])?.trim()),

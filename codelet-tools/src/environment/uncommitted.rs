@@ -15,17 +15,8 @@ impl World {
         let repository = Repository::of(&directory).filter(Repository::is_of_its_tree)?;
         let git = Git::new(&repository, &directory, &self.env, &self.reach.0, TIME, stop)?;
         let mut diff = [
-            "-c",
-            "core.quotepath=off",
-            "diff",
-            "HEAD",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-            "--ignore-submodules=all",
-            "--",
+            "-c", "core.quotepath=off", "diff", "HEAD", "--no-ext-diff", "--no-textconv", "--no-color",
+            "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all", "--",
         ]
         .map(OsStr::new)
         .to_vec();

@@ -336,16 +336,10 @@ fn an_edit_looks_for_no_byte_order_mark_and_keeps_the_one_that_is_there() {
     let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
     for (file, old, new, expected) in [
         (
-            "\u{feff}using A;\r\nend\r\n",
-            "using A;\nend",
-            "using B;\nend",
-            "\u{feff}using B;\r\nend\r\n",
+            "\u{feff}using A;\r\nend\r\n", "using A;\nend", "using B;\nend", "\u{feff}using B;\r\nend\r\n",
         ),
         (
-            "\u{feff}using A;\r\nend\r\n",
-            "\u{feff}using A;\nend",
-            "using B;\nend",
-            "\u{feff}using B;\r\nend\r\n",
+            "\u{feff}using A;\r\nend\r\n", "\u{feff}using A;\nend", "using B;\nend", "\u{feff}using B;\r\nend\r\n",
         ),
         ("\u{feff}one\n", "\u{feff}one", "\u{feff}two", "\u{feff}two\n"),
         ("\u{feff}one\n", "one", "\u{feff}two", "\u{feff}two\n"),
@@ -670,11 +664,7 @@ fn what_git_obeys_is_not_changed_unless_everything_is_permitted() {
     let evil = "[core]\n\tfsmonitor = evil\n";
     trial.done("Read", to_read(".git/config"));
     for name in [
-        ".git/config",
-        ".git/hooks/pre-commit",
-        "innocent/config",
-        "sub/.git/config",
-        "sub/.Git/hooks/post-checkout",
+        ".git/config", ".git/hooks/pre-commit", "innocent/config", "sub/.git/config", "sub/.Git/hooks/post-checkout",
         "bare/config",
     ] {
         let told = trial.failed("Write", to_write(name, evil));

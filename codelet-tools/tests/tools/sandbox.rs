@@ -622,10 +622,7 @@ fn a_superusers_command_makes_no_device_and_mounts_nothing() {
     }
     let trial = Trial::new(Permission::Edit);
     for command in [
-        "mknod disk b 7 0",
-        "mount -t tmpfs none .",
-        "unshare -m true",
-        "chroot . /bin/true",
+        "mknod disk b 7 0", "mount -t tmpfs none .", "unshare -m true", "chroot . /bin/true",
     ] {
         let told = trial.failed("Bash", json!({"command": command}));
         assert!(!told.contains("not found"), "{command}: {told}");

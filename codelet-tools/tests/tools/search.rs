@@ -158,27 +158,8 @@ fn of_all_ignore_files_the_nearest_decides_and_those_for_searches_before_gits() 
         trial.write(name, text);
     }
     for name in [
-        "x.log",
-        "top",
-        "a/top",
-        "a/keep.log",
-        "a/c.log",
-        "a/d.log",
-        "a/deep/e",
-        "a/excluded",
-        "a/shown",
-        "a/local",
-        "local",
-        "a/noise",
-        "a/in/noise",
-        "noise",
-        "a/b.txt",
-        "b/gone",
-        "b/kept",
-        "sub/x",
-        "sub/y",
-        "sub/z",
-        "sub/w",
+        "x.log", "top", "a/top", "a/keep.log", "a/c.log", "a/d.log", "a/deep/e", "a/excluded", "a/shown", "a/local",
+        "local", "a/noise", "a/in/noise", "noise", "a/b.txt", "b/gone", "b/kept", "sub/x", "sub/y", "sub/z", "sub/w",
     ] {
         trial.write(name, "needle\n");
     }
@@ -466,9 +447,7 @@ fn a_name_that_would_break_the_list_is_one_line_and_can_be_read() {
     assert_eq!(
         names,
         [
-            "\"odd/\\u{1b}[31mred.txt\"",
-            "\"odd/caf\\xe9.txt\"",
-            "\"odd/two\\nlines.txt\""
+            "\"odd/\\u{1b}[31mred.txt\"", "\"odd/caf\\xe9.txt\"", "\"odd/two\\nlines.txt\""
         ]
     );
     for name in names {

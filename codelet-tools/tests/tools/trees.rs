@@ -10,12 +10,7 @@ use std::path::{Path, PathBuf};
 fn git(folder: &Path, arguments: &[&str]) {
     let mut git = std::process::Command::new("git");
     git.args([
-        "-c",
-        "user.name=a",
-        "-c",
-        "user.email=a@b.c",
-        "-c",
-        "protocol.file.allow=always",
+        "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "protocol.file.allow=always",
     ])
     .args(arguments);
     git.envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")]);
@@ -44,11 +39,7 @@ fn repository(folder: &Path) {
         git(
             folder,
             &[
-                "commit",
-                "-qm",
-                name,
-                "--author=Other <o@x>",
-                "--date=2001-01-01T00:00:00Z",
+                "commit", "-qm", name, "--author=Other <o@x>", "--date=2001-01-01T00:00:00Z",
             ],
         );
     }

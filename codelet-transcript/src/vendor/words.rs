@@ -10,11 +10,7 @@ const DEEPEST: usize = 16;
 
 /// OpenAI's items that hold both a call and its output ("Responses", developers.openai.com, November 2026).
 const BOTH: &[&str] = &[
-    "web_search_call",
-    "file_search_call",
-    "code_interpreter_call",
-    "mcp_call",
-    "program_output",
+    "web_search_call", "file_search_call", "code_interpreter_call", "mcp_call", "program_output",
 ];
 
 /// Returns the text of a block, if it belongs to a server tool.

@@ -92,19 +92,7 @@ fn a_key_with_broken_bytes_hides_nothing_behind_it() {
 #[test]
 fn what_is_no_conversation_is_not_guessed_at() {
     for text in [
-        "",
-        "   ",
-        "hello",
-        "42",
-        "null",
-        "{}",
-        "[]",
-        "[1,2]",
-        "{\"a\":1}",
-        "{\"messages\":3}",
-        "{",
-        "[{",
-        "\"x",
+        "", "   ", "hello", "42", "null", "{}", "[]", "[1,2]", "{\"a\":1}", "{\"messages\":3}", "{", "[{", "\"x",
         "{\"a\\",
     ] {
         check(text, None);

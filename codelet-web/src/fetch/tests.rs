@@ -292,10 +292,7 @@ async fn a_redirect_is_followed_on_its_host_and_told_elsewhere() {
         );
     }
     for to in [
-        "file:///etc/passwd",
-        "http://ada:secret@127.0.0.1/",
-        "gopher://127.0.0.1/",
-        "http://",
+        "file:///etc/passwd", "http://ada:secret@127.0.0.1/", "gopher://127.0.0.1/", "http://",
     ] {
         let why = fetching.refused(&server.at("127.0.0.1", &format!("/to?{to}"))).await;
         assert!(

@@ -31,20 +31,8 @@ use tokio::sync::mpsc::unbounded_channel;
 
 /// Terminal commands that are useful in an editor, except those for which editors have their own interface.
 const OFFERED: [&str; 14] = [
-    "context",
-    "compact",
-    "undo-compact",
-    "summary",
-    "pin",
-    "unpin",
-    "recall",
-    "why",
-    "cost",
-    "plan",
-    "retry",
-    "clear",
-    "rewind",
-    "undo",
+    "context", "compact", "undo-compact", "summary", "pin", "unpin", "recall", "why", "cost", "plan", "retry", "clear",
+    "rewind", "undo",
 ];
 /// The width of command output, in columns.
 const WIDTH: usize = 88;

@@ -13,13 +13,7 @@ use codelet_providers::vendor::{self, Vendor};
 use codelet_text::near;
 
 const HEADS: [&str; 7] = [
-    "model",
-    "window",
-    "max output",
-    "input",
-    "output",
-    "cache read",
-    "cache write",
+    "model", "window", "max output", "input", "output", "cache read", "cache write",
 ];
 const UNITS: &str =
     "Window and max output in tokens; prices in US dollars per million tokens; ? where the price is not known.";

@@ -6,13 +6,7 @@ use std::time::Duration;
 
 /// The supported events.
 pub const EVENTS: [&str; 8] = [
-    "PreToolUse",
-    "PostToolUse",
-    "UserPromptSubmit",
-    "Stop",
-    "SessionStart",
-    "PreCompact",
-    "PostCompact",
+    "PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "SessionStart", "PreCompact", "PostCompact",
     "Notification",
 ];
 

@@ -9,19 +9,8 @@ use std::path::Path;
 
 /// The settings that a project may make at all.
 const OF_PROJECTS: [&str; 13] = [
-    "deny",
-    "hooks",
-    "keep_alive",
-    "max_cost",
-    "max_steps",
-    "model",
-    "network",
-    "patience",
-    "permission",
-    "policy",
-    "summary",
-    "web",
-    "window",
+    "deny", "hooks", "keep_alive", "max_cost", "max_steps", "model", "network", "patience", "permission", "policy",
+    "summary", "web", "window",
 ];
 
 impl Settings {

@@ -254,15 +254,7 @@ fn what_is_expected_is_told_in_plain_words() {
         let told = told(of(line, ""));
         assert!(told.starts_with(&format!("settings.toml{told_of}")), "{line}: {told}");
         for foreign in [
-            "u32",
-            "u64",
-            "f64",
-            "i128",
-            "i64",
-            "sequence",
-            "a map",
-            "invalid type",
-            "boolean",
+            "u32", "u64", "f64", "i128", "i64", "sequence", "a map", "invalid type", "boolean",
         ] {
             assert!(!told.contains(foreign), "{line}: {told}");
         }
@@ -273,25 +265,8 @@ fn what_is_expected_is_told_in_plain_words() {
 fn no_error_about_a_setting_repeats_a_misplaced_key() {
     const KEY: &str = "sk-ant-api03-0123456789";
     for setting in [
-        "effort",
-        "permission",
-        "network",
-        "summary",
-        "policy",
-        "compact_at",
-        "background",
-        "notify",
-        "co_author",
-        "hooks_from",
-        "transcripts",
-        "max_steps",
-        "max_cost",
-        "window",
-        "patience",
-        "web",
-        "allow",
-        "keys",
-        "models",
+        "effort", "permission", "network", "summary", "policy", "compact_at", "background", "notify", "co_author",
+        "hooks_from", "transcripts", "max_steps", "max_cost", "window", "patience", "web", "allow", "keys", "models",
     ] {
         let told = told(of(&format!("{setting} = \"{KEY}\""), ""));
         assert!(told.starts_with("settings.toml:1:") && !told.contains(KEY), "{told}");
@@ -355,13 +330,7 @@ fn a_co_author_is_somebody_with_an_address_and_the_users_choice() {
     );
     assert_eq!(of("co_author = \"off\"", "").unwrap().co_author.value, None);
     for name in [
-        "Ada",
-        "Ada <>",
-        "<a@b>",
-        "Ada <a b>",
-        "Ada <a@b> x",
-        "Ada\\nEve <a@b>",
-        "A <b> <c>",
+        "Ada", "Ada <>", "<a@b>", "Ada <a b>", "Ada <a@b> x", "Ada\\nEve <a@b>", "A <b> <c>",
     ] {
         assert!(of(&format!("co_author = \"{name}\""), "").is_err(), "{name}");
     }

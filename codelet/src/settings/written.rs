@@ -155,11 +155,7 @@ impl ModelFile {
     /// Returns the prices, set or not.
     pub fn rates(&self) -> impl Iterator<Item = Option<f64>> {
         [
-            self.input,
-            self.output,
-            self.cache_read,
-            self.cache_write,
-            self.cache_write_1h,
+            self.input, self.output, self.cache_read, self.cache_write, self.cache_write_1h,
         ]
         .into_iter()
     }

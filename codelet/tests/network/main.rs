@@ -41,12 +41,7 @@ fn run(bench: &Bench, args: &[&str], variables: &[(&str, &str)]) -> Output {
 /// Asks a model of Anthropic's at this address.
 fn ask(bench: &Bench, url: &str, variables: &[(&str, &str)]) -> Output {
     let args = [
-        "--model",
-        "anthropic/claude-sonnet-5-5",
-        "--base-url",
-        url,
-        "-p",
-        "Hello?",
+        "--model", "anthropic/claude-sonnet-5-5", "--base-url", url, "-p", "Hello?",
     ];
     run(bench, &args, &[&[("ANTHROPIC_API_KEY", KEY)], variables].concat())
 }
@@ -172,12 +167,7 @@ fn this_machine_and_excepted_hosts_are_reached_directly() {
         ended(&ask(&bench, &url, &[("ALL_PROXY", &proxy)]), 0);
     }
     for excepted in [
-        "model.test",
-        ".test",
-        "*.test",
-        "*",
-        "other, model.test",
-        "MODEL.TEST:80",
+        "model.test", ".test", "*.test", "*", "other, model.test", "MODEL.TEST:80",
     ] {
         for name in ["no_proxy", "NO_PROXY"] {
             let variables = [("ALL_PROXY", &*proxy), (name, excepted)];

@@ -111,14 +111,7 @@ fn claude_on_bedrock_works_by_a_profile_whose_keys_are_shown_nowhere() {
     let output = run(
         &bench,
         &[
-            "-p",
-            "Look around.",
-            "--model",
-            CLAUDE,
-            "--permission",
-            "all",
-            "--output",
-            "json",
+            "-p", "Look around.", "--model", CLAUDE, "--permission", "all", "--output", "json",
         ],
         &variables,
     );

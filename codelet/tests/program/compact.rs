@@ -84,29 +84,13 @@ fn the_report_has_every_key() {
     let input = file(&folder, "request.json", request_text(20));
     let path = folder.join("report.json").to_str().unwrap().to_owned();
     let output = run(&[
-        "compact",
-        &input,
-        "--budget",
-        "2000",
-        "--report",
-        &path,
-        "-o",
-        "/dev/null",
+        "compact", &input, "--budget", "2000", "--report", &path, "-o", "/dev/null",
     ]);
     ended(&output, 0);
     let report = json(&fs::read_to_string(&path).unwrap());
     let keys: Vec<_> = report.as_object().unwrap().keys().map(String::as_str).collect();
     let expected = [
-        "format",
-        "messages",
-        "tokens",
-        "bytes",
-        "ratio",
-        "turns",
-        "anchor",
-        "strategies",
-        "removed",
-        "warnings",
+        "format", "messages", "tokens", "bytes", "ratio", "turns", "anchor", "strategies", "removed", "warnings",
         "elapsed_ms",
     ];
     assert_eq!(keys, expected);
@@ -127,13 +111,7 @@ fn the_report_has_every_key() {
     assert_eq!(
         strategies,
         [
-            "thinking_prune",
-            "tool_call_dedup",
-            "dedup",
-            "snippet",
-            "lingua",
-            "streaming_llm",
-            "pairing"
+            "thinking_prune", "tool_call_dedup", "dedup", "snippet", "lingua", "streaming_llm", "pairing"
         ]
     );
     for (name, count) in report["strategies"].as_object().unwrap() {
@@ -226,14 +204,7 @@ fn outputs_do_not_get_in_each_other_s_way() {
     );
     ended(
         &run(&[
-            "compact",
-            &input,
-            "-o",
-            "/dev/null",
-            "--report",
-            "/dev/null",
-            "--removed",
-            "/dev/null",
+            "compact", &input, "-o", "/dev/null", "--report", "/dev/null", "--removed", "/dev/null",
         ]),
         0,
     );

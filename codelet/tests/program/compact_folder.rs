@@ -109,11 +109,7 @@ fn every_conversation_goes_to_its_name_with_the_bytes_that_it_would_have_alone()
     let found = tree(&place.to);
     let names: Vec<&str> = found.keys().map(String::as_str).collect();
     let files = [
-        "deep/er/small.json",
-        "deep/set.jsonl",
-        "deep/two.JSON",
-        "list.json",
-        "one.json",
+        "deep/er/small.json", "deep/set.jsonl", "deep/two.JSON", "list.json", "one.json",
     ];
     assert_eq!(names, [&[HELD], &files[..]].concat());
     for name in files {

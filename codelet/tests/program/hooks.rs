@@ -211,13 +211,7 @@ fn hooks_read_what_others_give_them() {
     let bench = Bench::new();
     let note = "cat >> read; echo >> read";
     let events = [
-        "PreToolUse",
-        "PostToolUse",
-        "UserPromptSubmit",
-        "Stop",
-        "SessionStart",
-        "PreCompact",
-        "PostCompact",
+        "PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "SessionStart", "PreCompact", "PostCompact",
     ];
     let entry = |event| format!("[[hooks.{event}]]\nhooks = [{{ type = \"command\", command = {note:?} }}]\n");
     bench.settings(&events.map(entry).concat());
@@ -388,13 +382,7 @@ fn a_hook_that_fails_hangs_floods_or_leaves_something_behind_is_told_once_and_st
     let bench = Bench::new();
     let daemon = "(env -i setsid sleep 5437 > /dev/null 2>&1 &) ; exit 3";
     let many = [
-        daemon,
-        "sleep 600",
-        "yes",
-        "yes >&2",
-        "echo '{ \"decision\":'",
-        "kill -9 $$",
-        "head -c 300000 /dev/zero",
+        daemon, "sleep 600", "yes", "yes >&2", "echo '{ \"decision\":'", "kill -9 $$", "head -c 300000 /dev/zero",
     ];
     let entries = many.map(|command| format!("{{ type = \"command\", command = {command:?}, timeout = 0.3 }}"));
     bench.settings(&format!("[[hooks.PreToolUse]]\nhooks = [{}]\n", entries.join(", ")));

@@ -535,14 +535,7 @@ fn a_model_that_thinks_writes_a_summary() {
         let server = Server::start(wire, Behaviour::answering(answer).window(window));
         let base = server.base();
         let args = [
-            "--model",
-            model,
-            "--base-url",
-            &base,
-            "-p",
-            "Read it.",
-            "--window",
-            "60000",
+            "--model", model, "--base-url", &base, "-p", "Read it.", "--window", "60000",
         ];
         let mut command = bench.command(&[&args[..], &["--summary", "model", "--output", "json"]].concat());
         command.env("ANTHROPIC_API_KEY", KEY).env("OPENAI_API_KEY", KEY);

@@ -95,14 +95,7 @@ fn everything_that_a_compaction_removed_can_be_restored() {
     let gone = folder.join("gone.jsonl").to_str().unwrap().to_owned();
     let report = folder.join("report.json").to_str().unwrap().to_owned();
     let compacted = run(&[
-        "compact",
-        &input,
-        "--budget",
-        "3000",
-        "--removed",
-        &gone,
-        "--report",
-        &report,
+        "compact", &input, "--budget", "3000", "--removed", &gone, "--report", &report,
     ]);
     ended(&compacted, 0);
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();

@@ -649,14 +649,7 @@ fn a_key_that_a_server_sends_back_is_neither_shown_nor_run_nor_written() {
         ];
         let server = Server::start(Wire::Anthropic, Behaviour::replies(replies).binding_thinking());
         let args = [
-            "-p",
-            "Look.",
-            "--permission",
-            "all",
-            "--transcript",
-            "t.json",
-            "--output",
-            form,
+            "-p", "Look.", "--permission", "all", "--transcript", "t.json", "--output", form,
         ];
         // What is printed is searched for the key there.
         let output = bench.ask(&server, Wire::Anthropic, &args);

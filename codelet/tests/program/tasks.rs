@@ -267,10 +267,7 @@ fn the_conversation_of_a_task_is_recalled_by_its_handle() {
     let results = record.exchanges.last().unwrap().request.results();
     assert!(!results[0].1.contains("hidden_in_the_task"), "{}", results[0].1);
     for part in [
-        "task: look: do it.",
-        "call: Read",
-        "fn hidden_in_the_task() {}",
-        "There is no tool Task",
+        "task: look: do it.", "call: Read", "fn hidden_in_the_task() {}", "There is no tool Task",
         "agent: One function.",
     ] {
         assert!(results[1].1.contains(part), "{part}: {}", results[1].1);

@@ -52,15 +52,7 @@ fn the_formats_are_listed() {
         .filter_map(|line| line.split(' ').next())
         .collect();
     for name in [
-        "anthropic",
-        "openai",
-        "responses",
-        "gemini",
-        "claude-code",
-        "codex",
-        "opencode",
-        "pi",
-        "copilot",
+        "anthropic", "openai", "responses", "gemini", "claude-code", "codex", "opencode", "pi", "copilot",
     ] {
         assert!(names.contains(&name), "{name}");
     }

@@ -113,13 +113,7 @@ fn no_permission_opens_private_addresses() {
 fn a_hostile_server_leads_nowhere_fills_nothing_and_poses_as_nobody() {
     let pages = Pages::start();
     let paths = [
-        "/metadata",
-        "/inward",
-        "/endless",
-        "/deep",
-        "/posing",
-        "/key",
-        "/paper.pdf",
+        "/metadata", "/inward", "/endless", "/deep", "/posing", "/key", "/paper.pdf",
     ]
     .map(|path| pages.at(path));
     let urls: Vec<&str> = paths.iter().map(String::as_str).collect();

@@ -34,14 +34,7 @@ fn repository(bench: &Bench) {
     git(
         &bench.work,
         &[
-            "-c",
-            "user.name=A",
-            "-c",
-            "user.email=a@b",
-            "commit",
-            "-q",
-            "-m",
-            "first",
+            "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "-m", "first",
         ],
     );
 }

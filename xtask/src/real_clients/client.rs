@@ -240,20 +240,9 @@ pub const CLIENTS: &[Client] = &[
         wire: Wire::Anthropic,
         arguments: |task| {
             let mut arguments = owned(&[
-                "--model",
-                "anthropic/claude-sonnet-4-5",
-                "--no-git",
-                "--yes-always",
-                "--analytics-disable",
-                "--no-check-update",
-                "--no-show-release-notes",
-                "--no-show-model-warnings",
-                "--no-detect-urls",
-                "--map-tokens",
-                "0",
-                "--max-chat-history-tokens",
-                "100000000",
-                "--load",
+                "--model", "anthropic/claude-sonnet-4-5", "--no-git", "--yes-always", "--analytics-disable",
+                "--no-check-update", "--no-show-release-notes", "--no-show-model-warnings", "--no-detect-urls",
+                "--map-tokens", "0", "--max-chat-history-tokens", "100000000", "--load",
             ]);
             arguments.push(task.home("commands"));
             arguments

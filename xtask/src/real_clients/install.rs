@@ -39,12 +39,7 @@ fn npm(package: &str, version: &str, folder: &Path) -> Result<(), String> {
     let mut command = Command::new("npm");
     command
         .args([
-            "install",
-            "--no-audit",
-            "--no-fund",
-            "--no-update-notifier",
-            "--loglevel=error",
-            "--prefix",
+            "install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--prefix",
         ])
         .arg(folder)
         .arg(format!("{package}@{version}"));

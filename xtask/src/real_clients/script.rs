@@ -199,12 +199,7 @@ impl Tool<'_> {
     /// A call that runs a command, if this tool can.
     fn running(&self, command: &str) -> Option<(String, Value)> {
         let names = [
-            "Bash",
-            "bash",
-            "exec_command",
-            "shell",
-            "shell_command",
-            "run_shell_command",
+            "Bash", "bash", "exec_command", "shell", "shell_command", "run_shell_command",
         ];
         if !names.contains(&self.name) {
             return None;

@@ -61,25 +61,8 @@ fn bring(folder: &Path, tier: &str, pins: &str, is_of_it: impl Fn(&str) -> bool)
     let (to, from) = (wheels.to_string_lossy(), list.to_string_lossy());
     // `--isolated`: user settings must not redirect the package source.
     let arguments = [
-        "-m",
-        "pip",
-        "--isolated",
-        "download",
-        "-q",
-        "--disable-pip-version-check",
-        "--no-cache-dir",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "--require-hashes",
-        "--timeout",
-        "20",
-        "--retries",
-        "1",
-        "-d",
-        &to,
-        "-r",
-        &from,
+        "-m", "pip", "--isolated", "download", "-q", "--disable-pip-version-check", "--no-cache-dir", "--no-deps",
+        "--only-binary", ":all:", "--require-hashes", "--timeout", "20", "--retries", "1", "-d", &to, "-r", &from,
     ];
     let downloaded = python(&arguments, DOWNLOAD).map_err(|error| skipped(&format!("the download failed: {error}")))?;
     if !downloaded.is_success() {

@@ -21,12 +21,7 @@ const WINDOW: &str = "8192";
 /// Shortens answers: the end token is made more likely, and recent tokens less likely. Otherwise such a small model
 /// repeats one sentence up to the output limit, in every continuation of an answer.
 const BRIEF: [&str; 6] = [
-    "--logit-bias",
-    "2+6",
-    "--repeat-penalty",
-    "1.2",
-    "--repeat-last-n",
-    "256",
+    "--logit-bias", "2+6", "--repeat-penalty", "1.2", "--repeat-last-n", "256",
 ];
 /// Maximum number of starts in order to catch a server while it loads.
 const STARTS: u32 = 4;

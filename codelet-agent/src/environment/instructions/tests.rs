@@ -82,10 +82,7 @@ fn a_file_of_the_project_imports_as_one_whoever_imports_it() {
         ("/home/ann/.aws/credentials", "key"),
     ]));
     let taken = [
-        "/home/ann/.codelet/AGENTS.md",
-        "/repo/notes.md",
-        "/repo/more.md",
-        "/home/ann/mine.md",
+        "/home/ann/.codelet/AGENTS.md", "/repo/notes.md", "/repo/more.md", "/home/ann/mine.md",
     ];
     assert_eq!(order(&found), taken);
     assert!(
@@ -107,10 +104,7 @@ fn the_users_own_come_first_and_the_nearest_last() {
     assert_eq!(
         order(&gather(&world)),
         [
-            "/home/ann/.codelet/CLAUDE.md",
-            "/repo/CLAUDE.md",
-            "/repo/AGENTS.md",
-            "/repo/app/AGENTS.md"
+            "/home/ann/.codelet/CLAUDE.md", "/repo/CLAUDE.md", "/repo/AGENTS.md", "/repo/app/AGENTS.md"
         ]
     );
 }
@@ -125,10 +119,7 @@ fn a_folder_has_them_under_four_names() {
         ("/repo/AGENTS.md", "agents"),
     ]));
     let taken = [
-        "/repo/.claude/CLAUDE.md",
-        "/repo/.claude/more.md",
-        "/repo/AGENTS.md",
-        "/repo/CLAUDE.local.md",
+        "/repo/.claude/CLAUDE.md", "/repo/.claude/more.md", "/repo/AGENTS.md", "/repo/CLAUDE.local.md",
         "/repo/app/.claude/CLAUDE.md",
     ];
     assert_eq!(order(&found), taken);
@@ -194,10 +185,7 @@ fn an_import_stands_behind_who_names_it_and_only_once() {
     assert_eq!(
         order(&found),
         [
-            "/repo/CLAUDE.md",
-            "/repo/docs/a.md",
-            "/repo/docs/b.md",
-            "/repo/app/CLAUDE.md"
+            "/repo/CLAUDE.md", "/repo/docs/a.md", "/repo/docs/b.md", "/repo/app/CLAUDE.md"
         ]
     );
     assert!(found.notices.is_empty(), "{:?}", found.notices);

@@ -170,12 +170,7 @@ mod tests {
             assert_eq!(found, Some(wanted), "{asked}");
         }
         for unknown in [
-            "acme-large-9",
-            "<synthetic>",
-            "anthropic/",
-            "claude",
-            "deepseek/deepseek-flash:free",
-            "us.anthropic.",
+            "acme-large-9", "<synthetic>", "anthropic/", "claude", "deepseek/deepseek-flash:free", "us.anthropic.",
         ] {
             assert_eq!(find(unknown).map(|card| &*card.name), None, "{unknown}");
         }

@@ -85,13 +85,7 @@ fn terminal_codes_go_and_words_stay() {
 #[test]
 fn a_broken_terminal_code_stays() {
     for broken in [
-        "\x1b",
-        "\x1b[",
-        "\x1b[12;",
-        "\x1b]0;title without end\n",
-        "\x1b[31\nm",
-        "\x1bä",
-        "\x1b]\x1b[0",
+        "\x1b", "\x1b[", "\x1b[12;", "\x1b]0;title without end\n", "\x1b[31\nm", "\x1bä", "\x1b]\x1b[0",
     ] {
         assert_eq!(codes::without(broken), broken);
     }
@@ -202,16 +196,7 @@ fn a_diff_of_a_log_comes_through() {
 #[test]
 fn hostile_text_takes_linear_time() {
     for piece in [
-        "\x1b]",
-        "\x1b[",
-        "\x1b[0;",
-        "\r",
-        "1%\r",
-        "%\r\n",
-        "test  ... ok ... ok\n",
-        "[1/",
-        "=== RUN x\n",
-        "…",
+        "\x1b]", "\x1b[", "\x1b[0;", "\r", "1%\r", "%\r\n", "test  ... ok ... ok\n", "[1/", "=== RUN x\n", "…",
         "\x1bP1\x1b",
     ] {
         let text = piece.repeat(1_000_000 / piece.len());

@@ -3,9 +3,7 @@ use codelet_testkit::server::{chunk_frame, event_frame};
 use proptest::prelude::*;
 
 const PIECES: [&str; 3] = [
-    r#"{"type":"message_start"}"#,
-    r#"{"type":"ping"}"#,
-    "{\"text\":\"größer\"}",
+    r#"{"type":"message_start"}"#, r#"{"type":"ping"}"#, "{\"text\":\"größer\"}",
 ];
 
 fn stream() -> Vec<u8> {

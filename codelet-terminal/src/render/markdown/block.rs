@@ -454,11 +454,7 @@ impl Blocks {
                 let sides = vec![Alignment::None; cells.len()];
                 let begin = words.wrap.clone();
                 Leaf::Table(Box::new(Table::new(
-                    &words.text,
-                    sides,
-                    begin,
-                    &self.references,
-                    &self.look,
+                    &words.text, sides, begin, &self.references, &self.look,
                 )))
             }
         };

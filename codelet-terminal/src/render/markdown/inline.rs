@@ -268,16 +268,8 @@ mod tests {
     #[test]
     fn nothing_at_the_beginning_is_taken_for_a_block() {
         for text in [
-            "# no heading *x*",
-            "- no list *x*",
-            "> no quote *x*",
-            "    no code *x*",
-            "1. no list *x*",
-            "<div> *x*",
-            "``` *x*",
-            "[a]: b *x*",
-            "| a | *x*",
-            ", comma *x*",
+            "# no heading *x*", "- no list *x*", "> no quote *x*", "    no code *x*", "1. no list *x*", "<div> *x*",
+            "``` *x*", "[a]: b *x*", "| a | *x*", ", comma *x*",
         ] {
             assert_eq!(words(text).trim(), text.trim().replace('*', ""), "{text}");
         }

@@ -88,14 +88,7 @@ fn what_is_staged_goes_in_and_nothing_else() {
 fn where_nothing_is_staged_changed_files_go_in_and_new_ones_that_tools_made_whatever_their_names() {
     let (_folder, path) = repository();
     let odd = [
-        "a b",
-        "*",
-        ":(top)x",
-        "-f",
-        "tab\tand\nline",
-        "é",
-        "\"q\"",
-        "src/deep.rs",
+        "a b", "*", ":(top)x", "-f", "tab\tand\nline", "é", "\"q\"", "src/deep.rs",
     ];
     fs::create_dir(path.join("src")).unwrap();
     let mut made: Vec<PathBuf> = odd.iter().map(|name| path.join(name)).collect();

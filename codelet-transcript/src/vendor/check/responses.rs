@@ -6,12 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Items that are calls for the client.
 const CALLS: &[&str] = &[
-    "function_call",
-    "custom_tool_call",
-    "local_shell_call",
-    "shell_call",
-    "apply_patch_call",
-    "computer_call",
+    "function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "computer_call",
     "tool_search_call",
 ];
 

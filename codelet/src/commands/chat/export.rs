@@ -111,12 +111,7 @@ mod tests {
     #[test]
     fn a_name_as_it_is_completed_is_read_back() {
         for name in [
-            "my session.html",
-            "a \"b\" \\ c.json",
-            "\"",
-            "esc\u{1b}[31m x",
-            "日本 語.html",
-            "'tis.json",
+            "my session.html", "a \"b\" \\ c.json", "\"", "esc\u{1b}[31m x", "日本 語.html", "'tis.json",
         ] {
             let written = codelet_agent::file_reference::write(&spelling::spell(OsStr::new(name)));
             assert_eq!(path(&written[1..], None), Path::new(name), "{written}");

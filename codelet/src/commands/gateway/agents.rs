@@ -259,9 +259,7 @@ mod tests {
         let pi = of(Path::new("pi")).extension(&|_| None, here()).unwrap().unwrap();
         let extension = std::fs::read_to_string(pi.file.path()).unwrap();
         for address in [
-            "http://127.0.0.1:4114",
-            "http://127.0.0.1:4114/v1",
-            "http://127.0.0.1:4114/v1beta",
+            "http://127.0.0.1:4114", "http://127.0.0.1:4114/v1", "http://127.0.0.1:4114/v1beta",
         ] {
             assert!(
                 extension.contains(&format!("{{\"baseUrl\":\"{address}\"}}")),

@@ -133,14 +133,7 @@ pub(super) fn lifetime(seconds: u64) -> String {
 /// Formats one row per policy: all columns in a width of 80, else the most important ones.
 fn policies(text: &mut String, look: &Look, totals: &[Total]) {
     let heads = [
-        "dollars",
-        "share",
-        "95 %",
-        "p95",
-        "hits",
-        "broken+cold",
-        "edits",
-        "recall",
+        "dollars", "share", "95 %", "p95", "hits", "broken+cold", "edits", "recall",
     ];
     let widths = [8, 6, 10, 5, 6, 11, 6, 6];
     let shown: &[usize] = match look.width {

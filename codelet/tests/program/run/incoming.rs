@@ -164,14 +164,7 @@ fn each_answer_fits_the_schema_and_the_transcript_holds_the_whole_conversation()
     let replies = [Reply::text("1"), Reply::text("two"), Reply::text("2")];
     let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
     let args = [
-        "-p",
-        "-",
-        "--input",
-        "stream-json",
-        "--schema",
-        r#"{"type": "integer"}"#,
-        "--transcript",
-        "all.json",
+        "-p", "-", "--input", "stream-json", "--schema", r#"{"type": "integer"}"#, "--transcript", "all.json",
     ];
     let output = answered(&bench, &server, &args, &[user("Count."), user("Go on.")]);
     ended(&output, 0);
