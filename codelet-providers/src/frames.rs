@@ -107,6 +107,11 @@ pub(crate) fn str<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str().filter(|text| !text.is_empty())
 }
 
+/// Returns the total length of these string fields.
+pub(crate) fn lengths(value: &Value, names: [&str; 3]) -> usize {
+    names.iter().filter_map(|name| str(value, name)).map(str::len).sum()
+}
+
 /// Returns the stop reason, if there is one; a value that is not a string is returned as JSON.
 pub(crate) fn reason_in<'a>(value: &'a Value, name: &str) -> Option<Cow<'a, str>> {
     match value.get(name)? {

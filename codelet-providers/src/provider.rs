@@ -1,7 +1,7 @@
 //! A model behind a provider: one request, one response stream, no retries.
 
 use crate::answer;
-use crate::error_kind::{NoHeaders, Refusal, classify};
+use crate::error_kind::{Refusal, classify};
 use crate::frames::{Frames, Trouble, Whole, anthropic, chat, gemini, responses};
 
 use crate::line::{Line, Stream, StreamItem};
@@ -207,7 +207,7 @@ impl Exchange {
             Err(Trouble::Reported(body)) => {
                 let refusal = Refusal {
                     status: None,
-                    headers: &NoHeaders,
+                    headers: None,
                     body: &body,
                 };
                 Err(self.blame(classify(&refusal, &self.line.connection.secrets)))
