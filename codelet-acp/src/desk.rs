@@ -2,7 +2,7 @@
 
 use crate::editor::{Editor, EditorCapabilities, clean, clean_line};
 use crate::host::{Host, Listed, Server, ServerReach, Unopened, Wanted};
-use crate::lines::{Backlog, incoming, outgoing};
+use crate::lines::{incoming, outgoing};
 use crate::prompt::invalid;
 use crate::seat::{Announce, Order, Seat};
 use agent_client_protocol::schema::ProtocolVersion;
@@ -59,12 +59,10 @@ pub async fn serve(
     output: impl AsyncWrite + Send + Unpin + 'static,
     stop: &Interrupt,
 ) -> Result<(), String> {
-    let backlog = Backlog::default();
-    let lines = Lines::new(outgoing(output, backlog.clone()), incoming(input));
+    let lines = Lines::new(outgoing(output), incoming(input));
     let (ask, asked) = unbounded_channel();
     let desk = Rc::new(Desk {
         host,
-        backlog,
         shows: Cell::default(),
         sessions: RefCell::default(),
         skip: Interrupt::new(),
@@ -146,7 +144,6 @@ async fn connected(
 
 struct Desk<H> {
     host: H,
-    backlog: Backlog,
     shows: Cell<EditorCapabilities>,
     sessions: RefCell<HashMap<SessionId, UnboundedSender<Order>>>,
     /// Thrown when sessions that are still starting are no longer needed.
@@ -256,7 +253,6 @@ impl<H: Host + 'static> Desk<H> {
             connection: connection.clone(),
             id: id.clone(),
             shows: self.shows.get(),
-            backlog: self.backlog.clone(),
         };
         let desk = Rc::clone(self);
         seats.spawn_local(async move {

@@ -1,6 +1,5 @@
 //! The editor as a session sees it: the receiver of updates, and its capabilities.
 
-use crate::lines::Backlog;
 use agent_client_protocol::Client;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
@@ -35,19 +34,14 @@ pub(crate) struct Editor {
     pub connection: ConnectionTo<Client>,
     pub id: SessionId,
     pub shows: EditorCapabilities,
-    pub backlog: Backlog,
 }
 
 impl Editor {
     /// Sends an update. An editor that is gone is noticed where its messages are awaited.
     pub fn update(&self, update: SessionUpdate) {
-        if self
+        let _ = self
             .connection
-            .send_notification(SessionNotification::new(self.id.clone(), update))
-            .is_ok()
-        {
-            self.backlog.sent();
-        }
+            .send_notification(SessionNotification::new(self.id.clone(), update));
     }
 
     /// Sends a message of Codelet itself as part of the conversation.

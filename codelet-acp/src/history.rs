@@ -11,9 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Sends the whole conversation to the editor, in order, without additions such as reminders.
-pub(crate) async fn replay(session: &Session, editor: &Editor, base: &Path) {
+pub(crate) fn replay(session: &Session, editor: &Editor, base: &Path) {
     for (number, message) in (0u64..).zip(session.said()) {
-        editor.backlog.room().await;
         for update in updates(&message, number, base) {
             editor.update(update);
         }

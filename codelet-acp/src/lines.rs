@@ -1,19 +1,12 @@
-//! The pipes: one JSON-RPC message per line. Overlong lines are not buffered, and unwritten updates are counted.
+//! The pipes: one JSON-RPC message per line. Overlong lines are not buffered.
 
 use futures_util::{Sink, Stream, sink, stream};
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::AsyncRead;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::Notify;
 
 /// Maximum bytes of a line: as many images as a prompt may have, and more text than any context window holds.
 const LONGEST: u64 = 32 * 1024 * 1024;
-/// Maximum number of unwritten updates before their producers wait.
-const MOST_WAITING: usize = 2_000;
-/// Occurs in updates and nowhere else: inside a text, its quotes are escaped.
-const UPDATE: &str = r#""method":"session/update""#;
 /// Replaces a line that is not UTF-8 or too long: it is invalid JSON and is answered as such.
 const UNREADABLE: &str = "\u{0}";
 
@@ -56,65 +49,14 @@ async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option
     Ok(Some(String::from_utf8(line).unwrap_or_else(|_| UNREADABLE.to_owned())))
 }
 
-/// The lines of an output, each written as it arrives. `backlog` counts the written updates.
+/// The lines of an output, each written as it arrives.
 pub(crate) fn outgoing(
     output: impl AsyncWrite + Send + Unpin + 'static,
-    backlog: Backlog,
 ) -> impl Sink<String, Error = io::Error> + Send + 'static {
-    sink::unfold(output, move |mut output, mut line: String| {
-        let backlog = backlog.clone();
-        async move {
-            line.push('\n');
-            output.write_all(line.as_bytes()).await?;
-            output.flush().await?;
-            if line.contains(UPDATE) {
-                backlog.written();
-            }
-            Ok(output)
-        }
+    sink::unfold(output, |mut output, mut line: String| async move {
+        line.push('\n');
+        output.write_all(line.as_bytes()).await?;
+        output.flush().await?;
+        Ok(output)
     })
-}
-
-/// Counts updates that wait to be written. Clones share the count.
-#[derive(Clone, Default)]
-pub(crate) struct Backlog(Arc<Waiting>);
-
-#[derive(Default)]
-struct Waiting {
-    sent: AtomicUsize,
-    written: AtomicUsize,
-    bell: Notify,
-}
-
-impl Backlog {
-    /// Counts an update that waits.
-    pub fn sent(&self) {
-        self.0.sent.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts an update that was written.
-    fn written(&self) {
-        self.0.written.fetch_add(1, Ordering::Relaxed);
-        self.0.bell.notify_waiters();
-    }
-
-    fn is_full(&self) -> bool {
-        let (sent, written) = (
-            self.0.sent.load(Ordering::Relaxed),
-            self.0.written.load(Ordering::Relaxed),
-        );
-        sent.saturating_sub(written) >= MOST_WAITING
-    }
-
-    /// Waits until there is room: a model that is faster than its reader must not fill the memory.
-    pub async fn room(&self) {
-        while self.is_full() {
-            let written = self.0.bell.notified();
-            tokio::pin!(written);
-            written.as_mut().enable();
-            if self.is_full() {
-                written.await;
-            }
-        }
-    }
 }

@@ -81,7 +81,7 @@ impl Seat {
                 let there = NewSessionResponse::new(seat.editor.id.clone()).modes(modes(&seat.reach));
                 let _ = responder.respond(there.config_options(seat.options()));
             }
-            Announce::Load(responder) => seat.replay(responder).await,
+            Announce::Load(responder) => seat.replay(responder),
         }
         seat.offer();
         for notice in &notices {
@@ -119,7 +119,7 @@ impl Seat {
                     responder.respond_with_result(chosen.map(|()| SetSessionConfigOptionResponse::new(self.options())));
             }
             Order::Replay(responder) => {
-                self.replay(responder).await;
+                self.replay(responder);
                 self.offer();
             }
             Order::Close(responder) => {
@@ -148,8 +148,8 @@ impl Seat {
     }
 
     /// Replays the conversation, then answers the request.
-    async fn replay(&mut self, responder: Responder<LoadSessionResponse>) {
-        history::replay(&self.session, &self.editor, &self.reach.directory).await;
+    fn replay(&mut self, responder: Responder<LoadSessionResponse>) {
+        history::replay(&self.session, &self.editor, &self.reach.directory);
         if self.session.conversation().todo().items().next().is_some() {
             self.editor.update(todo(&self.session));
         }
@@ -296,12 +296,6 @@ impl Seat {
             loop {
                 let may_wait = !interrupt.is_thrown();
                 let due = teller.due();
-                let working = async {
-                    if may_wait {
-                        editor.backlog.room().await;
-                    }
-                    work.as_mut().await
-                };
                 tokio::select! {
                     biased;
                     order = orders.recv(), if !*is_over => match order {
@@ -321,7 +315,7 @@ impl Seat {
                         }
                     }
                     () = sleep_until(due) => teller.catch_up(editor),
-                    done = working => break done,
+                    done = work.as_mut() => break done,
                 }
             }
         };

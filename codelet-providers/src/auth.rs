@@ -138,7 +138,7 @@ fn advised(said: String, skew: Option<i64>) -> String {
 
 /// Returns the header value for a token; `None` if it contains characters that a header cannot carry.
 fn bearer(key: &Secret) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).ok()?;
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.reveal())).ok()?;
     value.set_sensitive(true);
     Some(value)
 }

@@ -5,7 +5,7 @@ mod limit;
 
 use crate::secret::Secrets;
 use crate::suspects::is_about_pictures;
-use crate::wait::{self, Headers};
+use crate::wait::{self, Received};
 use codelet_agent::model::{ModelError, Suspects};
 use serde_json::Value;
 
@@ -37,19 +37,10 @@ const LONGEST: usize = 1_000;
 pub(crate) struct Refusal<'a> {
     /// The status; `None` within a stream.
     pub status: Option<u16>,
-    /// The reply's headers.
-    pub headers: &'a dyn Headers,
+    /// The reply's headers; `None` within a stream.
+    pub headers: Option<&'a Received>,
     /// The body, JSON or not.
     pub body: &'a str,
-}
-
-/// An empty set of headers, for errors within a stream.
-pub(crate) struct NoHeaders;
-
-impl Headers for NoHeaders {
-    fn header(&self, _: &str) -> Option<&str> {
-        None
-    }
 }
 
 /// Classifies an error response. The result contains no secret.
@@ -143,7 +134,7 @@ impl Words {
         let raw = error.get("metadata").and_then(|metadata| metadata.get("raw"));
         let raw = raw.and_then(Value::as_str).filter(|raw| !raw.trim().is_empty());
         // AWS names the kind in a header, followed by a URL.
-        let kind = refusal.headers.header("x-amzn-errortype");
+        let kind = refusal.headers.and_then(|headers| headers.header("x-amzn-errortype"));
         let kind = kind.and_then(|kind| kind.split([':', '#']).next()).map(str::trim);
         let codes: Vec<String> = ["code", "type", "status"]
             .iter()
@@ -263,7 +254,7 @@ mod tests {
         };
         let refusal = Refusal {
             status: status.into(),
-            headers: &Vec::<(&str, &str)>::new(),
+            headers: None,
             body: &body,
         };
         classify(&refusal, &Secrets::default())
@@ -505,11 +496,11 @@ mod tests {
     fn the_key_is_in_no_error() {
         let key = Secret::new("sk-ant-0123456789abcdefghijklmnopqrstuvwxyz");
         let secrets = Secrets::of(Some(&key), [&"https://gate.example".parse().unwrap()]);
-        let body = format!("{{\"error\":{{\"message\":\"no such key {}\"}}}}", key.expose());
+        let body = format!("{{\"error\":{{\"message\":\"no such key {}\"}}}}", key.reveal());
         for status in [400, 401, 403, 404, 413, 429, 500] {
             let refusal = Refusal {
                 status: Some(status),
-                headers: &NoHeaders,
+                headers: None,
                 body: &body,
             };
             let error = classify(&refusal, &secrets);

@@ -8,7 +8,7 @@ mod reason;
 pub(crate) mod responses;
 
 use codelet_agent::model::{Billed, Delta, Stop};
-use codelet_text::json::has_more_values;
+use codelet_text::json::{has_more_values, replace_halves};
 use codelet_text::short::clip;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -86,20 +86,30 @@ pub(crate) struct Whole {
     pub stop: Option<Stop>,
 }
 
-/// Parses a frame as JSON.
+/// Parses a frame as JSON. Some servers cut a text in the middle of a character and escape each half (`\ud83d`), which
+/// is not valid JSON; a half becomes U+FFFD.
 pub(crate) fn parse(frame: &str) -> Result<Value, Trouble> {
     if has_more_values(frame.as_bytes(), MOST_VALUES) {
         return Err(Trouble::Garbled(format!("an event has more than {MOST_VALUES} values")));
     }
-    serde_json::from_str(frame).map_err(|error| {
-        let beginning = clip(frame, 80);
-        Trouble::Garbled(format!("an event is not valid JSON ({error}): {beginning}"))
+    serde_json::from_str(frame).or_else(|error| {
+        let mended = replace_halves(frame, |_, mended| mended.push_str("\\ufffd"));
+        let value = mended.and_then(|(mended, _)| serde_json::from_str(&mended).ok());
+        value.ok_or_else(|| {
+            let beginning = clip(frame, 80);
+            Trouble::Garbled(format!("an event is not valid JSON ({error}): {beginning}"))
+        })
     })
 }
 
 /// Returns a string field that is not empty.
 pub(crate) fn str<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// Returns the total length of these string fields.
+pub(crate) fn lengths(value: &Value, names: [&str; 3]) -> usize {
+    names.iter().filter_map(|name| str(value, name)).map(str::len).sum()
 }
 
 /// Returns the stop reason, if there is one; a value that is not a string is returned as JSON.
@@ -211,6 +221,14 @@ mod tests {
         assert!(parameters(&holding(MOST_VALUES - 10)).is_some());
         assert!(parameters(&holding(MOST_VALUES + 10)).is_none());
         assert!(matches!(parse(&holding(MOST_VALUES + 10)), Err(Trouble::Garbled(why)) if why.contains("values")));
+    }
+
+    #[test]
+    fn half_a_character_is_a_replacement_character_and_a_whole_one_stays() {
+        let frame = r#"{"a": "\ud83d b \ude00", "b": "\ud83d\ude00 \\ud83d"}"#;
+        let read = json!({"a": "\u{fffd} b \u{fffd}", "b": "\u{1f600} \\ud83d"});
+        assert_eq!(parse(frame).unwrap_or_default(), read);
+        assert!(matches!(parse(r#"{"a": "\ud83d"#), Err(Trouble::Garbled(_))));
     }
 
     /// Reads frames, whatever their outcome.

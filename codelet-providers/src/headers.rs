@@ -38,11 +38,11 @@ pub(crate) fn headers(
     }
     if let Some(key) = key {
         let (name, value) = match wire {
-            _ if host == Some(Host::Azure) && !is_token => ("api-key", key.expose().to_owned()),
-            _ if host.is_some() => ("authorization", format!("Bearer {}", key.expose())),
-            Wire::Anthropic if !is_token => ("x-api-key", key.expose().to_owned()),
-            Wire::Gemini if !is_token => ("x-goog-api-key", key.expose().to_owned()),
-            _ => ("authorization", format!("Bearer {}", key.expose())),
+            _ if host == Some(Host::Azure) && !is_token => ("api-key", key.reveal().to_owned()),
+            _ if host.is_some() => ("authorization", format!("Bearer {}", key.reveal())),
+            Wire::Anthropic if !is_token => ("x-api-key", key.reveal().to_owned()),
+            Wire::Gemini if !is_token => ("x-goog-api-key", key.reveal().to_owned()),
+            _ => ("authorization", format!("Bearer {}", key.reveal())),
         };
         let mut value = HeaderValue::from_str(&value).ok()?;
         value.set_sensitive(true);

@@ -44,7 +44,6 @@ mod secret;
 mod sent_steps;
 mod settings;
 mod stream_end;
-mod surrogate_pairs;
 mod suspects;
 mod usage;
 pub mod vendor;

@@ -1,7 +1,7 @@
 //! Requests to one provider and the streams of its replies, with their size limits.
 
 use crate::auth::Auth;
-use crate::error_kind::{NoHeaders, Refusal, classify};
+use crate::error_kind::{Refusal, classify};
 use crate::host::events::EventFramer;
 use crate::network::{Connection, LONGEST_REFUSAL, read, wants_login};
 use crate::wait::Received;
@@ -203,7 +203,7 @@ impl Line {
         }
         let refusal = Refusal {
             status: Some(status),
-            headers: &received,
+            headers: Some(&received),
             body: &body,
         };
         match (
@@ -355,7 +355,7 @@ impl Stream {
             Ok((body, _)) if body.contains("\"error\"") => {
                 let refusal = Refusal {
                     status: None,
-                    headers: &NoHeaders,
+                    headers: None,
                     body: &body,
                 };
                 classify(&refusal, &connection.secrets)

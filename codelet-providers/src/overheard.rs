@@ -1,6 +1,6 @@
 //! Responses of vendors to other clients, read by a gateway between an agent and its provider.
 
-use crate::error_kind::{NoHeaders, Refusal, classify};
+use crate::error_kind::{Refusal, classify};
 use crate::secret::Secrets;
 use crate::usage::{AnthropicUsage, Inclusive};
 use crate::wire::Wire;
@@ -22,7 +22,7 @@ pub struct TooLong {
 pub fn too_long(status: u16, body: &str) -> Option<TooLong> {
     let refusal = Refusal {
         status: Some(status),
-        headers: &NoHeaders,
+        headers: None,
         body,
     };
     match classify(&refusal, &Secrets::default()) {

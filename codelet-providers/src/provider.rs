@@ -1,7 +1,7 @@
 //! A model behind a provider: one request, one response stream, no retries.
 
 use crate::answer;
-use crate::error_kind::{NoHeaders, Refusal, classify};
+use crate::error_kind::{Refusal, classify};
 use crate::frames::{Frames, Trouble, Whole, anthropic, chat, gemini, responses};
 
 use crate::line::{Line, Stream, StreamItem};
@@ -9,7 +9,6 @@ use crate::scrubber::{Kept, Scrubber};
 use crate::sent_steps::SentSteps;
 use crate::settings::Settings;
 use crate::stream_end::{Habits, StreamEnds};
-use crate::surrogate_pairs::SurrogatePairs;
 use crate::suspects;
 use crate::wire::Wire;
 use bytes::Bytes;
@@ -90,7 +89,6 @@ impl Model for Provider {
             stream: None,
             frames: new(self.settings.wire),
             ready: VecDeque::new(),
-            halves: SurrogatePairs::default(),
             scrubber: Scrubber::new(self.line.connection.key.as_ref()),
             kept: self.kept.clone(),
             sent: self.sent.clone(),
@@ -124,7 +122,6 @@ struct Exchange {
     stream: Option<Stream>,
     frames: Box<dyn Frames>,
     ready: VecDeque<Result<Delta, ModelError>>,
-    halves: SurrogatePairs,
     scrubber: Scrubber,
     kept: Arc<Kept>,
     sent: Arc<Mutex<SentSteps>>,
@@ -186,8 +183,7 @@ impl Exchange {
         };
         let is_last = stream.is_over();
         let mut deltas = Vec::new();
-        let taken = self.frames.take(&self.halves.mend(&frame), &mut deltas);
-        self.halves.join(&mut deltas);
+        let taken = self.frames.take(&frame, &mut deltas);
         let (missing, content) = (self.frames.missing(), self.frames.content());
         self.ends.settle(missing, content, Instant::now());
         self.had_begun |= deltas.iter().any(|delta| !matches!(delta, Delta::Billed(_)));
@@ -211,7 +207,7 @@ impl Exchange {
             Err(Trouble::Reported(body)) => {
                 let refusal = Refusal {
                     status: None,
-                    headers: &NoHeaders,
+                    headers: None,
                     body: &body,
                 };
                 Err(self.blame(classify(&refusal, &self.line.connection.secrets)))
@@ -257,7 +253,6 @@ impl Exchange {
         if self.settings.wire == Wire::Responses && is_at_limit && whole.stop == Some(Stop::Finished) {
             whole.stop = Some(Stop::OutputLimit);
         }
-        self.halves.join_whole(&mut whole);
         let reply = self.reply(whole)?;
         self.ready.extend(self.scrubber.rest().map(Ok));
         self.ready.push_back(Ok(Delta::Done(reply)));

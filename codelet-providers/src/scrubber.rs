@@ -91,10 +91,10 @@ impl Pieces {
         self.held.push_str(more);
         let mut out = String::new();
         let mut from = 0;
-        while let Some(at) = self.held[from..].find(key.expose()).map(|at| from + at) {
+        while let Some(at) = self.held[from..].find(key.reveal()).map(|at| from + at) {
             out.push_str(self.held.get(self.shown..at).unwrap_or_default());
             out.push_str(MASK);
-            from = at + key.expose().len();
+            from = at + key.reveal().len();
             self.shown = from;
         }
         let begins = self.held.len() - key.begun(&self.held[from..]);

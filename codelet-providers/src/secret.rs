@@ -39,18 +39,14 @@ impl Secret {
         self.0.is_empty()
     }
 
-    pub(crate) fn expose(&self) -> &str {
-        &self.0
-    }
-
-    /// Returns the key itself, for callers that redact it elsewhere.
+    /// Returns the key itself.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
     /// Redacts the key in a text, whole or partly quoted.
     pub(crate) fn scrub(&self, text: &str) -> String {
-        let key = self.expose();
+        let key = self.reveal();
         if key.len() < SHORTEST {
             return text.to_owned();
         }
@@ -76,7 +72,7 @@ impl Secret {
 impl Secret {
     /// Returns whether it is searched for in answers at all.
     pub(crate) fn is_hidden(&self) -> bool {
-        let key = self.expose();
+        let key = self.reveal();
         let has = |of: fn(&char) -> bool| key.chars().any(|c| of(&c));
         key.len() >= SHORTEST_IN_ANSWERS && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic)
     }
@@ -92,15 +88,15 @@ impl Secret {
     }
 
     fn hide_behind<'a>(&self, mask: &str, text: &'a str) -> Cow<'a, str> {
-        if self.is_hidden() && text.contains(self.expose()) {
-            return Cow::Owned(text.replace(self.expose(), mask));
+        if self.is_hidden() && text.contains(self.reveal()) {
+            return Cow::Owned(text.replace(self.reveal(), mask));
         }
         Cow::Borrowed(text)
     }
 
     /// Returns the number of bytes at the end of a text that may be the beginning of the key.
     pub(crate) fn begun(&self, text: &str) -> usize {
-        let key = self.expose();
+        let key = self.reveal();
         let mut begins = key.char_indices().map(|(at, _)| at).rev();
         begins.find(|at| text.ends_with(&key[..*at])).unwrap_or(0)
     }
@@ -114,7 +110,7 @@ impl Secrets {
     /// Collects the secrets of a request with this key to these URLs, the server's and a proxy's, each in every form in
     /// which it is transmitted.
     pub(crate) fn of<'a>(key: Option<&Secret>, urls: impl IntoIterator<Item = &'a Url>) -> Secrets {
-        let key = key.map(|key| key.expose().to_owned());
+        let key = key.map(|key| key.reveal().to_owned());
         let held = urls.into_iter().flat_map(|url| address::secrets(url.as_str()));
         let found: Vec<String> = key.into_iter().chain(held).collect();
         let mut secrets: Vec<Secret> = Vec::new();
@@ -154,7 +150,7 @@ mod tests {
         for written in [
             "sk-123456789", " sk-123456789\r\n", "'sk-123456789'", "\"sk-123456789\"\n",
         ] {
-            assert_eq!(Secret::new(written).expose(), "sk-123456789", "{written:?}");
+            assert_eq!(Secret::new(written).reveal(), "sk-123456789", "{written:?}");
         }
     }
 
@@ -190,7 +186,7 @@ mod tests {
             "query%2Bsecret",
             "query+secret",
             basic,
-            key.expose(),
+            key.reveal(),
         ] {
             assert_eq!(
                 secrets.scrub(&format!("bad {secret}, sorry")),

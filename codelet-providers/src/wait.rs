@@ -11,17 +11,6 @@ use time::format_description::well_known::{Rfc2822, Rfc3339};
 /// The maximum delay (136 years); longer ones are reduced to it.
 const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// The headers of a reply; names are in lower case.
-pub(crate) trait Headers {
-    /// Returns the value of a header.
-    fn header(&self, name: &str) -> Option<&str>;
-
-    /// Returns the time of the reply's arrival by this machine's clock, in seconds since 1970; `None` within a stream.
-    fn arrived(&self) -> Option<i64> {
-        None
-    }
-}
-
 /// The headers of a reply, with its time of arrival.
 pub(crate) struct Received {
     /// The headers, unchanged.
@@ -30,8 +19,9 @@ pub(crate) struct Received {
     pub at: SystemTime,
 }
 
-impl Headers for Received {
-    fn header(&self, name: &str) -> Option<&str> {
+impl Received {
+    /// Returns the value of a header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
@@ -41,24 +31,19 @@ impl Headers for Received {
     }
 }
 
-#[cfg(test)]
-impl Headers for Vec<(&str, &str)> {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)
-    }
-}
-
-/// Returns the delay that a reply requests: from its headers first, then its body, then its message.
-pub(crate) fn asked(headers: &dyn Headers, body: &Value, said: &str) -> Option<Duration> {
-    let wait = after(headers)
+/// Returns the delay that a reply requests: from its headers first, then its body, then its message. An error within a
+/// stream has no headers.
+pub(crate) fn asked(headers: Option<&Received>, body: &Value, said: &str) -> Option<Duration> {
+    let wait = headers
+        .and_then(after)
         .or_else(|| retry_info(body))
         .or_else(|| in_words(said))
-        .or_else(|| reset(headers))?;
+        .or_else(|| headers.and_then(reset))?;
     Some(wait.min(LONGEST))
 }
 
 /// Returns the seconds by which this machine's clock is ahead of the vendor's; `None` if the vendor sends no date.
-pub(crate) fn skew(headers: &dyn Headers) -> Option<i64> {
+pub(crate) fn skew(headers: &Received) -> Option<i64> {
     let told = http_date(headers.header("date")?.trim())?;
     Some(headers.arrived()? - told)
 }
@@ -67,7 +52,7 @@ fn seconds(number: f64) -> Option<Duration> {
     (number.is_finite() && number >= 0.0).then(|| Duration::from_secs_f64(number.min(LONGEST.as_secs_f64())))
 }
 
-fn after(headers: &dyn Headers) -> Option<Duration> {
+fn after(headers: &Received) -> Option<Duration> {
     let milliseconds = || headers.header("retry-after-ms")?.trim().parse::<f64>().ok();
     if let Some(wait) = milliseconds().and_then(|ms| seconds(ms / 1_000.0)) {
         return Some(wait);
@@ -81,7 +66,7 @@ fn after(headers: &dyn Headers) -> Option<Duration> {
 
 /// Returns the delay until a point in time in seconds since 1970, starting at the reply's own `date`, or else its time
 /// of arrival. The vendor's clock takes precedence, since it determined that point.
-fn until(moment: f64, headers: &dyn Headers) -> Option<Duration> {
+fn until(moment: f64, headers: &Received) -> Option<Duration> {
     let told = headers.header("date").and_then(|text| http_date(text.trim()));
     let now = told.or_else(|| headers.arrived())?;
     seconds((moment - now as f64).max(0.0))
@@ -117,7 +102,7 @@ fn in_words(said: &str) -> Option<Duration> {
 }
 
 /// Returns the latest reset of the exhausted limits.
-fn reset(headers: &dyn Headers) -> Option<Duration> {
+fn reset(headers: &Received) -> Option<Duration> {
     let is_used_up = |name: &str| headers.header(name).is_none_or(|left| left.trim() == "0");
     let openai = ["requests", "tokens"].into_iter().filter_map(|what| {
         is_used_up(&format!("x-ratelimit-remaining-{what}")).then_some(())?;
@@ -136,7 +121,7 @@ fn reset(headers: &dyn Headers) -> Option<Duration> {
 }
 
 /// Parses a delay (`1s`, `6m0s`, `0.5`) or a point in time (RFC 3339, seconds or milliseconds since 1970).
-fn moment(text: &str, headers: &dyn Headers) -> Option<Duration> {
+fn moment(text: &str, headers: &Received) -> Option<Duration> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
         return match number {
@@ -190,12 +175,24 @@ fn rfc3339(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rig_reqwest::reqwest::header::{HeaderName, HeaderValue};
     use serde_json::json;
 
     const DATE: (&str, &str) = ("date", "Sun, 22 Nov 2026 02:32:42 GMT");
 
-    fn wait(headers: &[(&'static str, &'static str)], body: Value, said: &str) -> Option<f64> {
-        asked(&headers.to_vec(), &body, said).map(|wait| wait.as_secs_f64())
+    fn received(headers: &[(&'static str, &str)]) -> Received {
+        let headers = headers.iter().filter_map(|(name, value)| {
+            let value = HeaderValue::from_str(value).ok()?;
+            Some((HeaderName::from_static(name), value))
+        });
+        Received {
+            headers: headers.collect(),
+            at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_314_762),
+        }
+    }
+
+    fn wait(headers: &[(&'static str, &str)], body: Value, said: &str) -> Option<f64> {
+        asked(Some(&received(headers)), &body, said).map(|wait| wait.as_secs_f64())
     }
 
     #[test]
@@ -247,28 +244,11 @@ mod tests {
     #[test]
     fn a_moment_without_the_replys_own_date_is_counted_from_its_arrival() {
         let until = "Sun, 22 Nov 2026 02:33:12 GMT";
-        let received = |dates: &[&'static str]| Received {
-            headers: dates
-                .iter()
-                .map(|date| {
-                    (
-                        rig_reqwest::reqwest::header::DATE,
-                        rig_reqwest::reqwest::header::HeaderValue::from_static(date),
-                    )
-                })
-                .chain([(
-                    rig_reqwest::reqwest::header::RETRY_AFTER,
-                    rig_reqwest::reqwest::header::HeaderValue::from_static(until),
-                )])
-                .collect(),
-            at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_314_762),
-        };
-        let wait = |dates| asked(&received(dates), &json!({}), "");
-        assert_eq!(wait(&[]), Some(Duration::from_secs(30)));
-        assert_eq!(wait(&["yesterday"]), Some(Duration::from_secs(30)));
-        assert_eq!(wait(&["Sun, 22 Nov 2026 02:33:02 GMT"]), Some(Duration::from_secs(10)));
-        // Within a stream there are no headers and no time of arrival.
-        assert_eq!(asked(&vec![("retry-after", until)], &json!({}), ""), None);
+        let after = ("retry-after", until);
+        let wait = |headers: &[(&'static str, &str)]| wait(headers, json!({}), "");
+        assert_eq!(wait(&[after]), Some(30.0));
+        assert_eq!(wait(&[after, ("date", "yesterday")]), Some(30.0));
+        assert_eq!(wait(&[after, ("date", "Sun, 22 Nov 2026 02:33:02 GMT")]), Some(10.0));
     }
 
     #[test]
@@ -281,9 +261,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,40}", words in "(try again in |retry in )?[0-9.hms, µé]{0,12}") {
-            let headers = |name| vec![(name, &*text), DATE];
             for name in ["retry-after", "retry-after-ms", "x-ratelimit-reset", "x-ratelimit-reset-tokens", "anthropic-ratelimit-tokens-reset"] {
-                let _ = asked(&headers(name), &json!({"details": [{"retryDelay": text.clone()}]}), &words);
+                let _ = wait(&[(name, &*text), DATE], json!({"details": [{"retryDelay": text.clone()}]}), &words);
             }
         }
     }

@@ -3,8 +3,7 @@
 //!
 //! A database is opened for reading and stays unchanged, even while its agent writes to it (`open`). The file is not
 //! trusted: nothing in it is executed, and sizes and time are bounded. There is one module per agent for its tables,
-//! with a row in `KINDS` (`store`). Without the feature `sqlite`, which adds SQLite, no database can be opened, and the
-//! error says how to export.
+//! with a row in `KINDS` (`store`).
 //!
 //! ```no_run
 //! use codelet_stores::Store;
@@ -18,31 +17,17 @@
 //! # Ok::<(), codelet_stores::StoreError>(())
 //! ```
 
-#[cfg(feature = "sqlite")]
 mod crush;
-#[cfg(feature = "sqlite")]
 mod goose;
-#[cfg(feature = "sqlite")]
 mod json;
-#[cfg(feature = "sqlite")]
 mod kiro;
-#[cfg(feature = "sqlite")]
 mod open;
-#[cfg(feature = "sqlite")]
 mod opencode;
-#[cfg(feature = "sqlite")]
 mod store;
-#[cfg(feature = "sqlite")]
 mod tables;
-#[cfg(not(feature = "sqlite"))]
-mod without;
-#[cfg(feature = "sqlite")]
 mod zed;
 
-#[cfg(feature = "sqlite")]
 pub use store::Store;
-#[cfg(not(feature = "sqlite"))]
-pub use without::Store;
 
 use std::io;
 
@@ -87,12 +72,6 @@ pub enum StoreError {
     /// A query took longer than any legitimate database needs.
     #[error("takes too long to search; it may be damaged")]
     TooSlow,
-    /// This crate was built without the feature `sqlite`.
-    #[error(
-        "is an SQLite database, which this build cannot read: export the conversation (OpenCode: opencode export ID; \
-         Goose: goose session export --session-id ID --format json)"
-    )]
-    NotBuilt,
     /// It has no session with this id.
     #[error("contains no session with the id {0:?}")]
     NoSession(String),

@@ -2,7 +2,6 @@
 
 use crate::Options;
 use crate::address::{Closed, closed};
-use crate::body::{Body, Taken};
 use crate::target::Target;
 use codelet_agent::permission::fits;
 use codelet_network::Proxy;
@@ -20,6 +19,8 @@ use std::time::Duration;
 const CONNECT: Duration = Duration::from_secs(10);
 /// Redirects of one fetch at most.
 const REDIRECTS: usize = 5;
+/// Bytes of a body that are read at most.
+pub(crate) const MOST: usize = 5 * 1024 * 1024;
 /// The preferred media types; some servers send Markdown.
 const KINDS: &str = "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5";
 
@@ -62,8 +63,10 @@ pub(crate) struct Page {
     pub(crate) status: StatusCode,
     /// Its `Content-Type`.
     pub(crate) content_type: String,
-    /// Its body.
-    pub(crate) taken: Taken,
+    /// Its body, up to the limit.
+    pub(crate) bytes: Vec<u8>,
+    /// The reason why the rest of the body is missing.
+    pub(crate) cut: Option<&'static str>,
 }
 
 /// Checks whether this target may be requested, as far as its spelling tells: a host that is an address is judged as
@@ -181,7 +184,7 @@ async fn ask(target: &Target, options: &Options, lookup: &Lookup) -> Result<Resp
     let request = client
         .get(target.url.clone())
         .header(ACCEPT, KINDS)
-        .header(ACCEPT_ENCODING, "gzip");
+        .header(ACCEPT_ENCODING, "identity");
     let sent = request.send().await;
     sent.map_err(|error| format!("{} could not be reached: {}", target.host, cause(&error)))
 }
@@ -209,23 +212,32 @@ async fn page(target: Target, redirects: Vec<String>, mut response: Response) ->
             .unwrap_or_default()
             .to_owned()
     };
-    let told = |why: String| format!("the answer of {} is not read: {why}", target.host);
     let (content_type, encoding, status) = (header(CONTENT_TYPE), header(CONTENT_ENCODING), response.status());
-    let mut body = Body::new(&encoding).map_err(told)?;
-    let mut cut = None;
+    if !matches!(encoding.trim().to_ascii_lowercase().as_str(), "" | "identity") {
+        return Err(format!(
+            "the answer of {} is not read: it is packed in a way that was not asked for (Content-Encoding)",
+            target.host
+        ));
+    }
+    let (mut bytes, mut cut) = (Vec::new(), None);
     while cut.is_none() {
         match response.chunk().await {
-            Ok(Some(chunk)) => cut = body.push(&chunk).err(),
+            Ok(Some(chunk)) => {
+                let room = (MOST - bytes.len()).min(chunk.len());
+                bytes.extend_from_slice(&chunk[..room]);
+                cut = (room < chunk.len()).then_some("the rest was not read: the limit is 5 MB");
+            }
             Ok(None) => break,
             Err(_) => cut = Some("the rest did not come: the connection broke off"),
         }
     }
     Ok(Page {
-        taken: body.finish(cut),
         target,
         redirects,
         status,
         content_type,
+        bytes,
+        cut,
     })
 }
 

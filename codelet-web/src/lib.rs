@@ -3,15 +3,13 @@
 //! A page is fetched with `GET` only: no cookies, no credentials, no `Referer`. Each host is a separate
 //! [need](codelet_agent::tool::Need::Fetch), and a redirect to another host is reported instead of followed. A name is
 //! resolved once, all its addresses are judged, and only those are connected to, so that no name can lead to an address
-//! that was not judged (DNS rebinding). A response is limited in bytes, both as sent and decompressed, and in time; a
-//! page of any shape becomes Markdown in bounded time and depth. The text of a page is third-party content and marked
-//! as such.
+//! that was not judged (DNS rebinding). A response is limited in bytes and in time; a page of any shape becomes Markdown
+//! in bounded time and depth. The text of a page is third-party content and marked as such.
 //!
 //! Nothing here reads the environment: settings come in as [`Options`]. Start with [`tool()`]; `address` says what may
 //! be reached, `fetch` sends requests, `page` and `markdown` read responses.
 
 mod address;
-mod body;
 mod fetch;
 mod markdown;
 mod page;

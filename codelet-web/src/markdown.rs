@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn no_nesting_takes_long_or_breaks_the_stack() {
-        let most = crate::body::MOST;
+        let most = crate::fetch::MOST;
         for tag in [
             "div", "b", "ul><li", "table><tr><th", "blockquote", "pre", "a href=x", "svg",
         ] {
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn no_breadth_takes_long() {
-        let most = crate::body::MOST;
+        let most = crate::fetch::MOST;
         for piece in [
             "<b>x</b>", "<b><p>", "<li>x", "<h1>x</h1>", "<", "<a b=c d=e f=g>", "`", "[",
         ] {

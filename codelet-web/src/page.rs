@@ -21,7 +21,7 @@ const HEAD: usize = 1024;
 
 /// Converts a response. Long pages take a moment, so call it on a thread that may block.
 pub(crate) fn read(page: Page, sees_images: bool) -> Output {
-    let (bytes, cut) = (&page.taken.bytes, page.taken.cut);
+    let (bytes, cut) = (&page.bytes, page.cut);
     let content_type = ContentType::read(&page.content_type);
     let size = grouped(bytes.len());
     let kind = clip(&words(&plain(&content_type.essence)), 80).into_owned();
@@ -184,7 +184,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::body::Taken;
     use crate::target::Target;
     use reqwest::StatusCode;
 
@@ -198,10 +197,8 @@ mod tests {
             redirects: vec!["https://docs.example/".to_owned()],
             status,
             content_type: content_type.to_owned(),
-            taken: Taken {
-                bytes: bytes.to_vec(),
-                cut: None,
-            },
+            bytes: bytes.to_vec(),
+            cut: None,
         };
         read(page, false)
     }

@@ -1,5 +1,4 @@
-//! Session databases of other agents, opened by `codelet-stores`; without its feature `stores`, opening one returns an
-//! error that explains how to export the sessions.
+//! Session databases of other agents, opened by `codelet-stores`.
 
 pub use codelet_stores::{MAGIC, Session, Store, StoreError};
 

@@ -8,11 +8,9 @@ pub(crate) mod front;
 
 pub use front::Front;
 
-use crate::environment::instructions::{seen, way_down};
+use crate::environment::instructions::{forbids, seen, way_down};
 use crate::environment::spelling::spell;
 use crate::environment::{Places, Surroundings};
-use crate::permission::need::Owner;
-use crate::permission::orders;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -136,7 +134,6 @@ pub fn find(world: &dyn Surroundings, kind: &Kind) -> Found {
         found: Found::default(),
         at: 0,
         found_at: Vec::new(),
-        untold: 0,
         is_crowded: false,
     };
     for folder in own(&places) {
@@ -185,18 +182,13 @@ struct DefinitionSearch<'a> {
     /// The current depth on the way down from the root, and the depth at which each definition was found.
     at: usize,
     found_at: Vec<usize>,
-    /// The number of notices beyond the maximum.
-    untold: usize,
     /// True once the maximum was exceeded and the user was told.
     is_crowded: bool,
 }
 
 impl DefinitionSearch<'_> {
     fn tell(&mut self, what: String) {
-        match self.found.notices.len() < MOST_NOTICES {
-            true => self.found.notices.push(format!("{}: {what}", self.kind.folder)),
-            false => self.untold += 1,
-        }
+        self.found.notices.push(format!("{}: {what}", self.kind.folder));
     }
 
     fn skip(&mut self, path: &Path, why: &str) {
@@ -251,12 +243,8 @@ impl DefinitionSearch<'_> {
         if author == Author::User {
             return Some(path);
         }
-        let Ok(below) = path.strip_prefix(&self.places.root) else {
-            self.skip(&path, "it is outside the project");
-            return None;
-        };
-        if orders::obeys(&below.to_string_lossy()) == Some(Owner::Git) || self.world.is_gits(&path) {
-            self.skip(&path, "it belongs to git");
+        if let Some(why) = forbids(self.world, &self.places.root, &path) {
+            self.skip(&path, why);
             return None;
         }
         Some(path)
@@ -272,13 +260,10 @@ impl DefinitionSearch<'_> {
             return;
         }
         if self.found.definitions.len() >= MOST {
-            // This notice always fits, as it covers more than one file.
             self.is_crowded = true;
-            if self.found.notices.len() == MOST_NOTICES {
-                self.found.notices.pop();
-                self.untold += 1;
-            }
             self.skip(&path, &format!("and all others: there are more than {MOST}"));
+            // First, as it covers more than one file.
+            self.found.notices.rotate_right(1);
             return;
         }
         let front = match self.front(&path) {
@@ -347,9 +332,10 @@ impl DefinitionSearch<'_> {
     }
 
     fn done(mut self) -> Found {
-        if self.untold > 0 {
-            let told = format!("{}: {} more are skipped", self.kind.folder, self.untold);
-            self.found.notices.push(told);
+        let more = self.found.notices.len().saturating_sub(MOST_NOTICES);
+        if more > 0 {
+            self.found.notices.truncate(MOST_NOTICES);
+            self.tell(format!("{more} more are skipped"));
         }
         self.found
     }

@@ -154,23 +154,8 @@ impl<'a> Gathering<'a> {
         if level > 0 && self.world.is_folder(&path) {
             return;
         }
-        if let Some(root) = within
-            && !path.starts_with(root)
-        {
-            let path = path.display();
-            self.found
-                .notices
-                .push(format!("instructions: skipped {path}: it is outside the project"));
-            return;
-        }
-        if let Some(root) = within
-            && self.is_gits(path.strip_prefix(root).unwrap_or(&path), &path)
-        {
-            let path = path.display();
-            self.found
-                .notices
-                .push(format!("instructions: skipped {path}: it belongs to git"));
-            return;
+        if let Some(why) = within.and_then(|root| forbids(self.world, root, &path)) {
+            return self.skip(&path, why);
         }
         if self.seen.contains(&path) {
             return;
@@ -179,32 +164,22 @@ impl<'a> Gathering<'a> {
             // Report this only once.
             if !std::mem::replace(&mut self.is_crowded, true) {
                 let path = path.display();
-                self.found.notices.push(format!(
-                    "instructions: skipped {path} and later files: more than {MOST_FILES} files"
-                ));
+                self.tell(format!("skipped {path} and later files: more than {MOST_FILES} files"));
             }
             return;
         }
         self.seen.insert(path.clone());
         if self.left == 0 {
-            let path = path.display();
-            self.found.notices.push(format!(
-                "instructions: skipped {path}: instructions exceed {MOST} bytes"
-            ));
-            return;
+            return self.skip(&path, &format!("instructions exceed {MOST} bytes"));
         }
         let Some((text, size)) = self.world.text(&path, self.left) else {
-            let path = path.display();
-            self.found
-                .notices
-                .push(format!("instructions: skipped {path}: it is not text or not readable"));
-            return;
+            return self.skip(&path, "it is not text or not readable");
         };
         let (text, hidden) = seen(&text);
         if hidden > 0 {
             let path = path.display();
-            self.found.notices.push(format!(
-                "instructions: removed {hidden} invisible characters from {path}; they can hide instructions"
+            self.tell(format!(
+                "removed {hidden} invisible characters from {path}; they can hide instructions"
             ));
         }
         let text = text.trim();
@@ -213,9 +188,7 @@ impl<'a> Gathering<'a> {
         }
         if size > self.left as u64 {
             let (path, left) = (path.display(), self.left);
-            self.found.notices.push(format!(
-                "instructions: read only the first {left} of {size} bytes of {path}"
-            ));
+            self.tell(format!("read only the first {left} of {size} bytes of {path}"));
         }
         self.left -= text.len().min(self.left);
         if !self.found.text.is_empty() {
@@ -236,14 +209,18 @@ impl<'a> Gathering<'a> {
             }
         } else if let Some(import) = imports(text).first() {
             let path = path.display();
-            self.found.notices.push(format!(
-                "instructions: skipped @{import} in {path}: imports go at most {LEVELS} levels deep"
+            self.tell(format!(
+                "skipped @{import} in {path}: imports go at most {LEVELS} levels deep"
             ));
         }
     }
 
-    fn is_gits(&self, below: &Path, path: &Path) -> bool {
-        orders::obeys(&below.to_string_lossy()) == Some(Owner::Git) || self.world.is_gits(path)
+    fn tell(&mut self, what: String) {
+        self.found.notices.push(format!("instructions: {what}"));
+    }
+
+    fn skip(&mut self, path: &Path, why: &str) {
+        self.tell(format!("skipped {}: {why}", path.display()));
     }
 
     fn target(&self, file: &Path, import: &str) -> Option<PathBuf> {
@@ -252,6 +229,15 @@ impl<'a> Gathering<'a> {
             None => Some(file.parent()?.join(import)),
         }
     }
+}
+
+/// Returns why a canonical path is not read for the project in this root, as a fragment; `None` if it may be.
+pub(crate) fn forbids(world: &dyn Surroundings, root: &Path, path: &Path) -> Option<&'static str> {
+    let Ok(below) = path.strip_prefix(root) else {
+        return Some("it is outside the project");
+    };
+    let is_gits = orders::obeys(&below.to_string_lossy()) == Some(Owner::Git) || world.is_gits(path);
+    is_gits.then_some("it belongs to git")
 }
 
 /// Returns a text without invisible characters, which a model would read, and their number. Those needed for emoji and

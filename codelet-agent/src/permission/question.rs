@@ -186,12 +186,7 @@ fn given(lack: &Lack) -> &'static str {
 }
 
 fn whose(owner: Owner) -> String {
-    match owner {
-        Owner::Git => "This belongs to git, which may run programs that it names.".to_owned(),
-        Owner::Codelet => "This is a Codelet setting, which decides what a session may do.".to_owned(),
-        Owner::Home => "This is in your home directory: shells and other programs may run what it contains.".to_owned(),
-        Owner::Obeyed(reason) => format!("This {reason}."),
-    }
+    format!("This {}.", owner.reason().replace("the user's", "your"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Anthropic's events: blocks that start, grow and stop.
 
 use super::{
-    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, is_cut_before, note, parameters, parse,
-    reason, reason_in, str,
+    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, is_cut_before, lengths, note, parameters,
+    parse, reason, reason_in, str,
 };
 use crate::usage;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -30,11 +30,7 @@ impl Anthropic {
         let Some(Value::Object(fields)) = event.get("content_block") else {
             return;
         };
-        let words = ["text", "thinking", "data"].into_iter();
-        self.grown += words
-            .filter_map(|name| str_of(fields, name))
-            .map(|text| text.len())
-            .sum::<usize>();
+        self.grown += lengths(&event["content_block"], ["text", "thinking", "data"]);
         match (str_of(fields, "type"), str_of(fields, "name")) {
             (Some("tool_use"), Some(tool)) => {
                 self.grown += 1;
@@ -67,11 +63,7 @@ impl Anthropic {
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
             return;
         };
-        let words = ["text", "thinking", "partial_json"].into_iter();
-        self.grown += words
-            .filter_map(|name| str(delta, name))
-            .map(|text| text.len())
-            .sum::<usize>();
+        self.grown += lengths(delta, ["text", "thinking", "partial_json"]);
         match kind {
             "text_delta" => {
                 let more = str(delta, "text");

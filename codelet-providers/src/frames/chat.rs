@@ -1,7 +1,7 @@
 //! Chat Completions chunks: one growing message, its calls by index, and the usage in a separate chunk.
 
 use super::{
-    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, declined, is_cut_before, note,
+    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, declined, is_cut_before, lengths, note,
     parameters, parse, reason, reason_in, str,
 };
 use crate::usage::Inclusive;
@@ -111,11 +111,7 @@ impl Chat {
     /// Merges pieces of the same kind at the same index.
     fn detail(&mut self, detail: &Value) {
         let Value::Object(piece) = detail else { return };
-        let words = ["text", "summary", "data"].into_iter();
-        self.grown += words
-            .filter_map(|name| str(detail, name))
-            .map(|text| text.len())
-            .sum::<usize>();
+        self.grown += lengths(detail, ["text", "summary", "data"]);
         let key = |value: &Value| (value.get("index").cloned(), value.get("type").cloned());
         let open = self
             .details

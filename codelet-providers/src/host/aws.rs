@@ -169,8 +169,8 @@ impl Signed<'_> {
     /// If URL or keys contain characters that cannot be signed; a fragment that contains neither.
     pub(crate) fn headers(&self, keys: &AwsKeys, scope: &Scope<'_>) -> Result<HeaderMap, String> {
         let unsigned = || "the keys or the address hold characters that cannot be signed".to_owned();
-        let session = keys.session.as_ref().map(|token| token.expose().to_owned());
-        let credentials = Credentials::new(&*keys.id, keys.secret.expose(), session, None, "codelet");
+        let session = keys.session.as_ref().map(|token| token.reveal().to_owned());
+        let credentials = Credentials::new(&*keys.id, keys.secret.reveal(), session, None, "codelet");
         let identity = credentials.into();
         let params = SigningParams::builder()
             .identity(&identity)

@@ -137,7 +137,7 @@ impl GoogleCredentials {
             Kind::User {
                 client_secret, refresh, ..
             } => {
-                vec![client_secret.expose().to_owned(), refresh.expose().to_owned()]
+                vec![client_secret.reveal().to_owned(), refresh.reveal().to_owned()]
             }
         }
     }
@@ -175,8 +175,8 @@ impl GoogleCredentials {
                     .append_pair("grant_type", "refresh_token")
                     .append_pair("client_id", client);
                 pairs
-                    .append_pair("client_secret", client_secret.expose())
-                    .append_pair("refresh_token", refresh.expose());
+                    .append_pair("client_secret", client_secret.reveal())
+                    .append_pair("refresh_token", refresh.reveal());
             }
         }
         Ok(form.query().unwrap_or_default().to_owned())

@@ -221,10 +221,8 @@ fn pictures_go_to_models_that_see() {
     tall[20..24].copy_from_slice(&9000u32.to_be_bytes());
     seeing.write("tall.png", &tall);
     seeing.fails("Read", to_read("tall.png"), "1 x 9,000 pixels");
-    for length in [8, 60] {
-        seeing.write("cut.png", &png[..length]);
-        seeing.fails("Read", to_read("cut.png"), "cut off or damaged");
-    }
+    seeing.write("cut.png", &png[..8]);
+    seeing.fails("Read", to_read("cut.png"), "cut off or damaged");
     seeing.write("notes.md", "GIF89a is how a GIF begins\n");
     assert_eq!(
         seeing.done("Read", to_read("notes.md")),

@@ -135,14 +135,14 @@ fn profiles_are_read_as_awss_own_tools_read_them() {
     let default = read("default");
     let keys = default.keys.clone().unwrap();
     assert_eq!(
-        (keys.id.as_str(), keys.secret.expose(), keys.session),
+        (keys.id.as_str(), keys.secret.reveal(), keys.session),
         ("AKIAFIRST", "first/secret+key", None)
     );
     assert_eq!(default.region.as_deref(), Some("us-east-1"));
     let work = read("work");
     let keys = work.keys.clone().unwrap();
-    assert_eq!((keys.id.as_str(), keys.secret.expose()), ("AKIAWORK", "work-secret"));
-    assert_eq!(keys.session.unwrap().expose(), "work-token==");
+    assert_eq!((keys.id.as_str(), keys.secret.reveal()), ("AKIAWORK", "work-secret"));
+    assert_eq!(keys.session.unwrap().reveal(), "work-token==");
     assert_eq!(work.region.as_deref(), Some("eu-west-1"));
     for (name, from) in [
         ("sso", "single sign-on"),
