@@ -69,8 +69,6 @@ pub enum FateKind {
     Excerpted,
     /// It is covered by the summary only.
     Summarised,
-    /// It is a reminder that a later one of its kind replaces.
-    Superseded,
 }
 
 /// A warning to the user about a compaction that fell short of its aim.

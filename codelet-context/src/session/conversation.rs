@@ -5,7 +5,6 @@ mod bare;
 mod due;
 mod earlier;
 mod edits;
-mod fates;
 mod light;
 mod point;
 mod undo;

@@ -7,7 +7,7 @@ use crate::budget::economy::Way;
 use crate::budget::policy::{Progress, Reason, Stuck};
 use crate::compact::notice::Notice;
 use crate::compact::reminder;
-use crate::compact::{self, Compaction, CompactionCache, Options, Size, Target};
+use crate::compact::{self, Compaction, CompactionCache, Fate, Options, Size, Target};
 use crate::message::Role;
 use crate::message::cut;
 use crate::message::tokens::Tokens;
@@ -135,6 +135,15 @@ impl Conversation {
     /// As for [`compact`](Self::compact).
     pub fn compact_to(&mut self, tokens: Tokens, reason: Reason) -> Result<Notice, Refusal> {
         self.rebuild(reason, Target::Budget(self.in_estimate(tokens)).into(), None, None)
+    }
+
+    /// A preview: the fate of each message of the history if the user requested a compaction now.
+    pub fn fates(&self) -> Vec<Fate> {
+        let aim = self.aim(Reason::Asked);
+        match aim.target {
+            Target::Select => self.build_below_aim(None).0.fates,
+            _ => self.build_with(aim, None, &[]).fates,
+        }
     }
 
     /// The request for a summary written by a model. The caller sends it and passes the answer to
