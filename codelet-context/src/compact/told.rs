@@ -11,7 +11,7 @@ use crate::message::{ActionKind, Part, cut};
 use crate::ranking::labels;
 use crate::ranking::quoting;
 use crate::ranking::{Block, CallKind, Focus, Speaker, Weights};
-use crate::summary::record::{HIDDEN, Known, Record};
+use crate::summary::record::{HIDDEN, Record};
 use crate::summary::state;
 use crate::text::body::Body;
 use crate::text::hash::{self, QuickMap};
@@ -246,7 +246,6 @@ impl<'a> Work<'a> {
             handles,
             title: (bytes / TITLE).clamp(TITLE_BYTES.0, TITLE_BYTES.1),
             marks: self.marks(),
-            known: Known::of(index),
             open,
             kept,
         }
