@@ -43,39 +43,23 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
-    /// All kinds, in the order in which they are shown.
-    pub const ALL: [Kind; 11] = [
-        Kind::System,
-        Kind::Reminders,
-        Kind::Prompts,
-        Kind::Injected,
-        Kind::Summaries,
-        Kind::Answers,
-        Kind::Thinking,
-        Kind::Calls,
-        Kind::Results,
-        Kind::Images,
-        Kind::Other,
-    ];
-
-    /// The kind's name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::System => "system",
-            Kind::Reminders => "reminders",
-            Kind::Prompts => "prompts",
-            Kind::Injected => "injected",
-            Kind::Summaries => "summaries",
-            Kind::Answers => "answers",
-            Kind::Thinking => "thinking",
-            Kind::Calls => "calls",
-            Kind::Results => "results",
-            Kind::Images => "images",
-            Kind::Other => "other",
-        }
+codelet_text::named! {
+    Kind {
+        System = "system",
+        Reminders = "reminders",
+        Prompts = "prompts",
+        Injected = "injected",
+        Summaries = "summaries",
+        Answers = "answers",
+        Thinking = "thinking",
+        Calls = "calls",
+        Results = "results",
+        Images = "images",
+        Other = "other",
     }
+}
 
+impl Kind {
     /// The kind of a part of a message with this role. A tool result is one part, including its pictures.
     pub fn of(role: Role, part: &Part) -> Kind {
         match part {
