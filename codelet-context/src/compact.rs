@@ -58,9 +58,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The target size of a compaction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Target {
     /// Keep everything from the newest anchor on and summarise the rest, whatever the size.
+    #[default]
     Select,
     /// At most this many tokens.
     Budget(Tokens),
@@ -69,7 +70,7 @@ pub enum Target {
 }
 
 /// The target of a compaction, and what the session knows beyond the history.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
     /// The target size.
     pub target: Target,
@@ -103,17 +104,7 @@ impl Options<'_> {
     pub fn new(target: Target) -> Self {
         Options {
             target,
-            pins: &[],
-            texts: &[],
-            dropped: &[],
-            written: None,
-            shown: None,
-            archive: None,
-            focus: None,
-            overhead: 0,
-            goes_on: false,
-            weights: None,
-            reading_back: None,
+            ..Options::default()
         }
     }
 

@@ -13,7 +13,7 @@ use crate::message::tokens::{self, Tokens};
 use crate::message::view::alike;
 use crate::message::{Message, Origin, Part, Role};
 use crate::ranking::RankingIndex;
-use crate::ranking::excerpt::{Excerpts, PartIndex};
+use crate::ranking::excerpt::{self, Excerpts, PartIndex};
 use std::sync::Arc;
 
 /// An output is sheltered for at least this many tokens of conversation, or for the window divided by `SHELTER_SHARE`
@@ -256,7 +256,7 @@ impl Economy {
         let whole: Tokens = candidates.iter().map(|it| it.saves).sum();
         let bytes = (whole * BYTES) as f64 * self.left();
         let is_shown = |place| gone.binary_search(&place).is_err() && self.bulk.is_shown(place);
-        Excerpts::choose(index, &gone, is_shown, bytes as usize)
+        excerpt::excerpts(index, &gone, is_shown, bytes as usize)
     }
 
     /// Records the size after a compaction, so that a tier that it failed to get below is not tried for again.
