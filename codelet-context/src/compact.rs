@@ -28,7 +28,6 @@ mod told;
 pub(crate) mod trim;
 mod view;
 
-pub(crate) use archived::Archived;
 pub(crate) use division::{Rise, StandingCut};
 pub(crate) use fold::is_fold;
 pub(crate) use room::UNSEEN_SHARE;
@@ -157,34 +156,26 @@ pub fn compact(history: &History, target: Target) -> Compaction {
 
 /// Compacts a conversation with options; see [`compact`].
 pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
-    compact_among(history, options, CompactionCache::default())
+    compact_session(history, options, SessionOptions::default())
 }
 
-/// Data kept between repeated compactions of a history.
+/// What a session asks for beyond the options.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct CompactionCache<'a> {
-    /// The messages that are completely in the [archive](Options::archive).
-    pub archived: Option<&'a Archived>,
+pub(crate) struct SessionOptions<'a> {
     /// Messages that are never shortened, even if that exceeds the budget; ascending.
     pub spared: &'a [usize],
     /// The amount by which the view may exceed the target for standing texts and for a prompt that no model has seen.
     pub rise: Option<Rise>,
 }
 
-/// Compacts a history that is compacted repeatedly; see [`compact`].
-pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: CompactionCache<'_>) -> Compaction {
+/// Compacts the history of a session; see [`compact`].
+pub(crate) fn compact_session(history: &History, options: &Options<'_>, known: SessionOptions<'_>) -> Compaction {
     let before = options.shown.unwrap_or_else(|| history.course().size);
     let mended = Mended::of(history, options.archive);
-    // The known data refers to the unrepaired history.
-    let is_same = matches!(mended.history, Cow::Borrowed(_));
     let pins = mended.places(options.pins);
     let options = &Options {
         pins: &pins,
         ..*options
-    };
-    let known = CompactionCache {
-        archived: known.archived.filter(|_| is_same),
-        ..known
     };
     let begun = || Work::new(&mended, options, known);
     let work = begun();
@@ -243,9 +234,6 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Com
         compaction.warnings.push(Warning::OverBudget { budget, smallest });
     }
     compaction.before = before;
-    if !is_same {
-        compaction.archived = None;
-    }
     compaction.fates = mended.fates(history, compaction.fates);
     let saved = 1.0 - compaction.after.tokens as f64 / before.tokens.max(1) as f64;
     // A caller that requested a size gets that size, whatever it saves.
@@ -298,8 +286,6 @@ struct Work<'a> {
     /// Pinned messages, with the calls or results that belong to them.
     pinned: Vec<Range<usize>>,
     archive: Archive,
-    /// The messages that are completely in the archive.
-    archived: Archived,
     /// The maximum rise of the budget.
     rise: Option<Rise>,
     /// The cut of standing texts, if later compactions should repeat it.
@@ -310,7 +296,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(mended: &'a Mended<'_>, options: &'a Options<'a>, known: CompactionCache<'_>) -> Self {
+    fn new(mended: &'a Mended<'_>, options: &'a Options<'a>, known: SessionOptions<'_>) -> Self {
         let history = &*mended.history;
         let noted = history.course();
         let turns = match noted.repeats() {
@@ -327,7 +313,6 @@ impl<'a> Work<'a> {
             offered,
             pinned: pinned(history.messages(), options.pins),
             archive: mended.archive.clone(),
-            archived: known.archived.cloned().unwrap_or_default(),
             rise: known.rise.or_else(|| rise_in(options)),
             cut: None,
             strategies: StrategyStats::default(),
@@ -577,7 +562,7 @@ impl<'a> Work<'a> {
     ) -> (Compaction, Option<Tokens>) {
         let folded = fold.as_ref().map_or(0, Fold::estimate);
         let bytes = self.summary_bytes(kept.start, &drafts, budget.map(|budget| budget.saturating_sub(folded)));
-        let archived = self.archive_rest(&drafts);
+        self.archive_rest(&drafts);
         let mut summary = self.summarise(kept.start, &drafts, bytes);
         for (number, lines) in &summary.excerpts {
             let block = &self.history.ranking().blocks[*number as usize];
@@ -615,7 +600,6 @@ impl<'a> Work<'a> {
             anchor: kept.anchor,
             strategies: self.strategies,
             fates,
-            archived: Some(archived),
             cut: self.cut,
             ..Compaction::default()
         };

@@ -2,7 +2,7 @@
 
 use super::undo::Snapshot;
 use super::{Conversation, Due};
-use crate::compact::{Archived, trim};
+use crate::compact::trim;
 use crate::message::{Extra, Message, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
 use crate::text::body::Body;
 use serde_json::{Map, Value};
@@ -90,7 +90,6 @@ impl Conversation {
             snapshot.messages = Arc::default();
         }
         (self.masks, self.removed_by) = Default::default();
-        self.archived = Archived::default();
     }
 
     /// Drops what was said before the last reply, and what was removed.

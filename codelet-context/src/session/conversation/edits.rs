@@ -7,7 +7,7 @@ use crate::budget::economy::Way;
 use crate::budget::policy::{Progress, Reason, Stuck};
 use crate::compact::notice::Notice;
 use crate::compact::reminder;
-use crate::compact::{self, Compaction, CompactionCache, Fate, Options, Size, Target};
+use crate::compact::{self, Compaction, Fate, Options, SessionOptions, Size, Target};
 use crate::message::Role;
 use crate::message::cut;
 use crate::message::tokens::Tokens;
@@ -176,7 +176,7 @@ impl Conversation {
     }
 
     pub(super) fn build_with(&self, aim: Aim, written: Option<&str>, spared: &[usize]) -> Compaction {
-        compact::compact_among(
+        compact::compact_session(
             self.standing(),
             &Options {
                 target: aim.target,
@@ -192,11 +192,7 @@ impl Conversation {
                 weights: None,
                 reading_back: self.reading_back,
             },
-            CompactionCache {
-                archived: Some(&self.archived),
-                spared,
-                rise: aim.rise,
-            },
+            SessionOptions { spared, rise: aim.rise },
         )
     }
 
@@ -277,7 +273,6 @@ impl Conversation {
         );
         self.attempts.is_refused = false;
         if notice.changed {
-            self.archived = done.archived.unwrap_or_default();
             if aim.rise.is_some() {
                 self.cut = done.cut.map(|cut| (self.config.trigger(), cut));
             }

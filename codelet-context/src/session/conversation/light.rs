@@ -7,9 +7,9 @@ use crate::budget::economy::TrimPlan;
 use crate::budget::policy::Reason;
 use crate::compact::notice::Notice;
 use crate::compact::trim;
+use crate::message::Part;
 use crate::message::tokens;
 use crate::message::view::View;
-use crate::message::Part;
 use crate::strategy::thinking_prune;
 use std::sync::Arc;
 

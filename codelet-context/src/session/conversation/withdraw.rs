@@ -6,8 +6,8 @@
 
 use super::{Attempts, Conversation, Earlier};
 use crate::budget::policy::Reason;
+use crate::compact::Size;
 use crate::compact::draft;
-use crate::compact::{Archived, Size};
 use crate::history::History;
 use crate::message::cut;
 use crate::message::pending;
@@ -266,7 +266,6 @@ impl Conversation {
             }
             Arc::new(told)
         });
-        self.archived = Archived::default();
         self.cut = None;
     }
 
