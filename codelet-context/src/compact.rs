@@ -41,7 +41,7 @@ use crate::history::{History, is_earlier_summary, stands};
 use crate::message::note::Note;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, Tokens};
-use crate::message::turn::{self, Turn};
+use crate::message::turn::Turn;
 use crate::message::view::View;
 use crate::message::{Message, Origin, Part, Role};
 use crate::ranking::Weights;
@@ -52,7 +52,6 @@ use draft::Draft;
 use fold::Fold;
 use mended::Mended;
 use select::Kept;
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -181,7 +180,7 @@ pub(crate) fn compact_session(history: &History, options: &Options<'_>, known: S
     let work = begun();
     let whole = mended.history.course().size;
     let (budget, fits) = match options.target {
-        Target::Select => (None, select::by_anchor(&work.turns, &work.anchors).start == 0),
+        Target::Select => (None, select::by_anchor(work.turns, &work.anchors).start == 0),
         Target::Budget(budget) => (Some(budget), whole.tokens <= budget),
         Target::Window(window) => (
             Some(room_in(window, options.overhead)),
@@ -279,7 +278,7 @@ fn rise_in(options: &Options<'_>) -> Option<Rise> {
 struct Work<'a> {
     history: &'a History,
     options: &'a Options<'a>,
-    turns: Cow<'a, [Turn]>,
+    turns: &'a [Turn],
     anchors: Vec<Anchor>,
     /// The messages of the reply that the newest prompt answers, ascending.
     offered: Vec<usize>,
@@ -298,13 +297,9 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(mended: &'a Mended<'_>, options: &'a Options<'a>, known: SessionOptions<'_>) -> Self {
         let history = &*mended.history;
-        let noted = history.course();
-        let turns = match noted.repeats() {
-            true => Cow::Owned(turn::without_repeats(noted.turns().to_vec(), history.messages())),
-            false => Cow::Borrowed(noted.turns()),
-        };
-        let anchors = history.anchors(&turns, options.pins);
-        let offered = offered::offered(history.messages(), &turns);
+        let turns = history.course().turns();
+        let anchors = history.anchors(turns, options.pins);
+        let offered = offered::offered(history.messages(), turns);
         Work {
             history,
             options,
@@ -323,7 +318,7 @@ impl<'a> Work<'a> {
     /// Runs the compaction; returns it with its budget, including any rise of the target.
     fn run(mut self, budget: Option<Tokens>) -> (Compaction, Option<Tokens>) {
         let Some(budget) = budget else {
-            let kept = select::by_anchor(&self.turns, &self.anchors);
+            let kept = select::by_anchor(self.turns, &self.anchors);
             let mut drafts = self.select(kept.start, kept.start);
             self.apply_strategies(&mut drafts, kept.start);
             return self.finish(kept, drafts, None, None);
@@ -428,7 +423,7 @@ impl<'a> Work<'a> {
         let output_cap = room::output_cap(budget, self.history.course().size.tokens);
         let weight = |message: usize| room::weigh(&messages[message], output_cap);
         let steps = self.history.course().steps();
-        let within = |limit| select::within(limit, messages, &self.turns, steps, &self.anchors, weight);
+        let within = |limit| select::within(limit, messages, self.turns, steps, &self.anchors, weight);
         let mut kept = within(limit.saturating_sub(self.offered_tokens(budget)));
         if self.offered.first().is_some_and(|&offered| offered >= kept.start) {
             // The reply that the newest prompt answers is in the kept part and weighed with it.
