@@ -28,7 +28,6 @@ mod told;
 pub(crate) mod trim;
 mod view;
 
-pub(crate) use archived::Archived;
 pub(crate) use division::{Rise, StandingCut};
 pub(crate) use fold::is_fold;
 pub(crate) use room::UNSEEN_SHARE;
@@ -42,7 +41,7 @@ use crate::history::{History, is_earlier_summary, stands};
 use crate::message::note::Note;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, Tokens};
-use crate::message::turn::{self, Turn};
+use crate::message::turn::Turn;
 use crate::message::view::View;
 use crate::message::{Message, Origin, Part, Role};
 use crate::ranking::Weights;
@@ -53,14 +52,14 @@ use draft::Draft;
 use fold::Fold;
 use mended::Mended;
 use select::Kept;
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The target size of a compaction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Target {
     /// Keep everything from the newest anchor on and summarise the rest, whatever the size.
+    #[default]
     Select,
     /// At most this many tokens.
     Budget(Tokens),
@@ -69,7 +68,7 @@ pub enum Target {
 }
 
 /// The target of a compaction, and what the session knows beyond the history.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
     /// The target size.
     pub target: Target,
@@ -103,17 +102,7 @@ impl Options<'_> {
     pub fn new(target: Target) -> Self {
         Options {
             target,
-            pins: &[],
-            texts: &[],
-            dropped: &[],
-            written: None,
-            shown: None,
-            archive: None,
-            focus: None,
-            overhead: 0,
-            goes_on: false,
-            weights: None,
-            reading_back: None,
+            ..Options::default()
         }
     }
 
@@ -166,40 +155,32 @@ pub fn compact(history: &History, target: Target) -> Compaction {
 
 /// Compacts a conversation with options; see [`compact`].
 pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
-    compact_among(history, options, CompactionCache::default())
+    compact_session(history, options, SessionOptions::default())
 }
 
-/// Data kept between repeated compactions of a history.
+/// What a session asks for beyond the options.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct CompactionCache<'a> {
-    /// The messages that are completely in the [archive](Options::archive).
-    pub archived: Option<&'a Archived>,
+pub(crate) struct SessionOptions<'a> {
     /// Messages that are never shortened, even if that exceeds the budget; ascending.
     pub spared: &'a [usize],
     /// The amount by which the view may exceed the target for standing texts and for a prompt that no model has seen.
     pub rise: Option<Rise>,
 }
 
-/// Compacts a history that is compacted repeatedly; see [`compact`].
-pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: CompactionCache<'_>) -> Compaction {
+/// Compacts the history of a session; see [`compact`].
+pub(crate) fn compact_session(history: &History, options: &Options<'_>, known: SessionOptions<'_>) -> Compaction {
     let before = options.shown.unwrap_or_else(|| history.course().size);
     let mended = Mended::of(history, options.archive);
-    // The known data refers to the unrepaired history.
-    let is_same = matches!(mended.history, Cow::Borrowed(_));
     let pins = mended.places(options.pins);
     let options = &Options {
         pins: &pins,
         ..*options
     };
-    let known = CompactionCache {
-        archived: known.archived.filter(|_| is_same),
-        ..known
-    };
     let begun = || Work::new(&mended, options, known);
     let work = begun();
     let whole = mended.history.course().size;
     let (budget, fits) = match options.target {
-        Target::Select => (None, select::by_anchor(&work.turns, &work.anchors).start == 0),
+        Target::Select => (None, select::by_anchor(work.turns, &work.anchors).start == 0),
         Target::Budget(budget) => (Some(budget), whole.tokens <= budget),
         Target::Window(window) => (
             Some(room_in(window, options.overhead)),
@@ -252,9 +233,6 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Com
         compaction.warnings.push(Warning::OverBudget { budget, smallest });
     }
     compaction.before = before;
-    if !is_same {
-        compaction.archived = None;
-    }
     compaction.fates = mended.fates(history, compaction.fates);
     let saved = 1.0 - compaction.after.tokens as f64 / before.tokens.max(1) as f64;
     // A caller that requested a size gets that size, whatever it saves.
@@ -300,15 +278,13 @@ fn rise_in(options: &Options<'_>) -> Option<Rise> {
 struct Work<'a> {
     history: &'a History,
     options: &'a Options<'a>,
-    turns: Cow<'a, [Turn]>,
+    turns: &'a [Turn],
     anchors: Vec<Anchor>,
     /// The messages of the reply that the newest prompt answers, ascending.
     offered: Vec<usize>,
     /// Pinned messages, with the calls or results that belong to them.
     pinned: Vec<Range<usize>>,
     archive: Archive,
-    /// The messages that are completely in the archive.
-    archived: Archived,
     /// The maximum rise of the budget.
     rise: Option<Rise>,
     /// The cut of standing texts, if later compactions should repeat it.
@@ -319,15 +295,11 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(mended: &'a Mended<'_>, options: &'a Options<'a>, known: CompactionCache<'_>) -> Self {
+    fn new(mended: &'a Mended<'_>, options: &'a Options<'a>, known: SessionOptions<'_>) -> Self {
         let history = &*mended.history;
-        let noted = history.course();
-        let turns = match noted.repeats() {
-            true => Cow::Owned(turn::without_repeats(noted.turns().to_vec(), history.messages())),
-            false => Cow::Borrowed(noted.turns()),
-        };
-        let anchors = history.anchors(&turns, options.pins);
-        let offered = offered::offered(history.messages(), &turns);
+        let turns = history.course().turns();
+        let anchors = history.anchors(turns, options.pins);
+        let offered = offered::offered(history.messages(), turns);
         Work {
             history,
             options,
@@ -336,7 +308,6 @@ impl<'a> Work<'a> {
             offered,
             pinned: pinned(history.messages(), options.pins),
             archive: mended.archive.clone(),
-            archived: known.archived.cloned().unwrap_or_default(),
             rise: known.rise.or_else(|| rise_in(options)),
             cut: None,
             strategies: StrategyStats::default(),
@@ -347,7 +318,7 @@ impl<'a> Work<'a> {
     /// Runs the compaction; returns it with its budget, including any rise of the target.
     fn run(mut self, budget: Option<Tokens>) -> (Compaction, Option<Tokens>) {
         let Some(budget) = budget else {
-            let kept = select::by_anchor(&self.turns, &self.anchors);
+            let kept = select::by_anchor(self.turns, &self.anchors);
             let mut drafts = self.select(kept.start, kept.start);
             self.apply_strategies(&mut drafts, kept.start);
             return self.finish(kept, drafts, None, None);
@@ -452,7 +423,7 @@ impl<'a> Work<'a> {
         let output_cap = room::output_cap(budget, self.history.course().size.tokens);
         let weight = |message: usize| room::weigh(&messages[message], output_cap);
         let steps = self.history.course().steps();
-        let within = |limit| select::within(limit, messages, &self.turns, steps, &self.anchors, weight);
+        let within = |limit| select::within(limit, messages, self.turns, steps, &self.anchors, weight);
         let mut kept = within(limit.saturating_sub(self.offered_tokens(budget)));
         if self.offered.first().is_some_and(|&offered| offered >= kept.start) {
             // The reply that the newest prompt answers is in the kept part and weighed with it.
@@ -586,7 +557,7 @@ impl<'a> Work<'a> {
     ) -> (Compaction, Option<Tokens>) {
         let folded = fold.as_ref().map_or(0, Fold::estimate);
         let bytes = self.summary_bytes(kept.start, &drafts, budget.map(|budget| budget.saturating_sub(folded)));
-        let archived = self.archive_rest(&drafts);
+        self.archive_rest(&drafts);
         let mut summary = self.summarise(kept.start, &drafts, bytes);
         for (number, lines) in &summary.excerpts {
             let block = &self.history.ranking().blocks[*number as usize];
@@ -624,7 +595,6 @@ impl<'a> Work<'a> {
             anchor: kept.anchor,
             strategies: self.strategies,
             fates,
-            archived: Some(archived),
             cut: self.cut,
             ..Compaction::default()
         };

@@ -333,7 +333,7 @@ impl ToolCall {
 pub const BROKEN_PIPE: u8 = 141;
 
 /// A tool result.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct ToolResult {
     /// The id of the answered call.
     pub call_id: Arc<str>,
@@ -364,14 +364,9 @@ impl ToolResult {
         ToolResult {
             call_id: call_id.into(),
             success,
-            pipe: Box::default(),
             output: vec![Part::text(output)],
             bare: true,
-            error: None,
-            refusal: None,
-            is_apart: false,
-            head: None,
-            extra: Extra::default(),
+            ..ToolResult::default()
         }
     }
 

@@ -5,6 +5,7 @@
 //! - [`unified`]: unified diffs, line by line.
 //! - [`unseen`]: characters that are invisible, change the direction, or break lines.
 //! - [`json`]: counts the values in a JSON text.
+//! - [`named!`]: names of the values of an enum.
 //! - [`near`]: suggests a name for one that does not exist.
 //! - [`path`]: normalises paths.
 //! - [`secret`]: recognises secrets by their names, and values that are made by machine.
@@ -20,6 +21,7 @@
 
 pub mod codes;
 pub mod json;
+mod named;
 pub mod near;
 pub mod path;
 pub mod printed;

@@ -68,7 +68,7 @@ impl Mark {
             FateKind::Kept => Mark::Kept,
             FateKind::Shortened => Mark::Shortened,
             FateKind::Excerpted => Mark::Excerpted,
-            FateKind::Summarised | FateKind::Superseded => Mark::Summarised,
+            FateKind::Summarised => Mark::Summarised,
         }
     }
 

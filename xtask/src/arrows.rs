@@ -401,6 +401,11 @@ const OUTSIDE: &[Arrow] = &[
     },
     Arrow {
         from: "codelet-context",
+        to: "thiserror",
+        why: "errors of a library are one enum",
+    },
+    Arrow {
+        from: "codelet-context",
         to: "libm",
         why: "powers and logarithms are the same on every machine",
     },

@@ -23,20 +23,16 @@ pub enum Preset {
     Off,
 }
 
-impl Preset {
-    /// All presets, the most careful first.
-    pub const ALL: [Preset; 4] = [Preset::Faithful, Preset::Balanced, Preset::Thrifty, Preset::Off];
-
-    /// The name in settings and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Preset::Faithful => "faithful",
-            Preset::Balanced => "balanced",
-            Preset::Thrifty => "thrifty",
-            Preset::Off => "off",
-        }
+codelet_text::named! {
+    Preset {
+        Faithful = "faithful",
+        Balanced = "balanced",
+        Thrifty = "thrifty",
+        Off = "off",
     }
+}
 
+impl Preset {
     /// The preset with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Preset::ALL.into_iter().find(|preset| preset.name() == name)
@@ -61,12 +57,6 @@ impl Preset {
             Preset::Thrifty => "trim old tool outputs to a fiftieth once keeping them costs more",
             Preset::Off => "edit nothing until the context window is full",
         }
-    }
-}
-
-impl std::fmt::Display for Preset {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
     }
 }
 

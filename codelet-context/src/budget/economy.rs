@@ -13,7 +13,7 @@ use crate::message::tokens::{self, Tokens};
 use crate::message::view::alike;
 use crate::message::{Message, Origin, Part, Role};
 use crate::ranking::RankingIndex;
-use crate::ranking::excerpt::{Excerpts, PartIndex};
+use crate::ranking::excerpt::{self, Excerpts, PartIndex};
 use std::sync::Arc;
 
 /// An output is sheltered for at least this many tokens of conversation, or for the window divided by `SHELTER_SHARE`
@@ -92,8 +92,6 @@ pub(crate) struct Economy {
     pub bulk: RemovableOutputs,
     /// The tokens of each message in the view, corrected by usage reports.
     weights: Vec<f64>,
-    /// A cached prefix sum, as count and sum: each report asks for the sum of nearly all weights.
-    summed: (usize, f64),
     estimates: Vec<Tokens>,
     /// Tokens of each request besides the messages.
     overhead: f64,
@@ -258,7 +256,7 @@ impl Economy {
         let whole: Tokens = candidates.iter().map(|it| it.saves).sum();
         let bytes = (whole * BYTES) as f64 * self.left();
         let is_shown = |place| gone.binary_search(&place).is_err() && self.bulk.is_shown(place);
-        Excerpts::choose(index, &gone, is_shown, bytes as usize)
+        excerpt::excerpts(index, &gone, is_shown, bytes as usize)
     }
 
     /// Records the size after a compaction, so that a tier that it failed to get below is not tried for again.
@@ -289,7 +287,6 @@ impl Economy {
                 self.estimates[at] = estimate;
             }
         }
-        self.summed = (0, 0.0);
         let removed = before - self.weights.iter().sum::<f64>();
         // The messages before the first change can be read, up to a cache breakpoint.
         let from = first.map_or(cut.from, |first| self.readable_before(first).max(cut.from));
@@ -323,22 +320,8 @@ impl Economy {
     pub fn changed(&mut self, at: usize, message: &Message) {
         let (old, estimate) = (self.estimates[at].max(1), tokens::estimate_message(message));
         self.weights[at] *= estimate as f64 / old as f64;
-        self.summed = (0, 0.0);
         self.estimates[at] = estimate;
         self.sent = self.sent.min(at);
-    }
-
-    /// The sum of the first `messages` weights, continued from the cached prefix sum.
-    fn weight_of(&mut self, messages: usize) -> f64 {
-        if messages < self.summed.0 {
-            self.summed = (0, 0.0);
-        }
-        let (known, sum) = self.summed;
-        let sum = self.weights[known..messages]
-            .iter()
-            .fold(sum, |sum, weight| sum + weight);
-        self.summed = (messages, sum);
-        sum
     }
 
     fn plan_anew(&mut self) {
@@ -359,7 +342,6 @@ impl Economy {
         // Unchanged messages keep their weights.
         let same = same.min(self.weights.len()).min(messages.len());
         self.weights.truncate(same);
-        self.summed = (0, 0.0);
         self.estimates.truncate(same);
         for message in &messages[same..] {
             let estimate = tokens::estimate_message(message);

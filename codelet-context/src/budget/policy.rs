@@ -210,29 +210,22 @@ pub enum Reason {
     Rejected,
 }
 
-impl Reason {
-    /// The reason's name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::Full => "full",
-            Reason::Price => "price",
-            Reason::Asked => "asked",
-            Reason::Wished => "wished",
-            Reason::Refused => "refused",
-            Reason::Cold => "cold",
-            Reason::Rejected => "rejected",
-        }
-    }
-
-    /// Returns whether the session cannot go on without a compaction.
-    pub fn is_forced(self) -> bool {
-        matches!(self, Reason::Full | Reason::Refused)
+codelet_text::named! {
+    Reason {
+        Full = "full",
+        Price = "price",
+        Asked = "asked",
+        Wished = "wished",
+        Refused = "refused",
+        Cold = "cold",
+        Rejected = "rejected",
     }
 }
 
-impl std::fmt::Display for Reason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
+impl Reason {
+    /// Returns whether the session cannot go on without a compaction.
+    pub fn is_forced(self) -> bool {
+        matches!(self, Reason::Full | Reason::Refused)
     }
 }
 

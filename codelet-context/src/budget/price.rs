@@ -239,14 +239,19 @@ pub fn find(name: &str) -> Option<&'static PriceCard> {
 /// (`us.anthropic.claude-…-v1:0`, `claude-…@20251101`, `anthropic/claude-opus-4.5`, `claude-…[1m]`); all of these are
 /// recognised.
 pub fn among<'a>(cards: &'a [PriceCard], name: &str) -> Option<&'a PriceCard> {
-    let exact = |name: &str| cards.iter().find(|card| *card.name == *name);
-    let model = |name: &str| {
-        let of = |card: &&PriceCard| card.name.rsplit_once('/').is_some_and(|(_, model)| model == name);
-        cards.iter().find(of)
+    let of_model = |card: &&PriceCard| card.name.rsplit_once('/').is_some_and(|(_, model)| model == name);
+    let spelled = |name: &str| {
+        cards
+            .iter()
+            .find(|card| !name.is_empty() && spelling::canonical(&card.name) == name)
     };
-    let spellings = spelling::spellings(name);
-    let mut names = spellings.iter().map(|name| &**name).filter(|name| !name.is_empty());
-    names.find_map(|name| exact(name).or_else(|| model(name)))
+    let exact = cards.iter().find(|card| *card.name == *name);
+    let whole = spelling::canonical(name);
+    let model = |name: &str| spelled(&spelling::canonical(name));
+    exact
+        .or_else(|| cards.iter().find(of_model))
+        .or_else(|| spelled(&whole))
+        .or_else(|| model(whole.strip_suffix("-latest").or_else(|| undated(&whole))?))
 }
 
 /// The card for an unknown model; see [`USUAL`].

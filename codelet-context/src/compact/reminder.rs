@@ -6,27 +6,17 @@ use crate::message::{Message, Origin, Part, ReminderKind, Role, Text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-impl ReminderKind {
-    /// All kinds, in the order in which they appear.
-    pub const ALL: [ReminderKind; 5] = [
-        ReminderKind::Instructions,
-        ReminderKind::Environment,
-        ReminderKind::Skills,
-        ReminderKind::GitStatus,
-        ReminderKind::TokenStatus,
-    ];
-
-    /// The kind's name, as the model reads it.
-    pub fn name(self) -> &'static str {
-        match self {
-            ReminderKind::Instructions => "claudeMd",
-            ReminderKind::Environment => "environment",
-            ReminderKind::Skills => "skills",
-            ReminderKind::GitStatus => "gitStatus",
-            ReminderKind::TokenStatus => "tokenStatus",
-        }
+codelet_text::named! {
+    ReminderKind {
+        Instructions = "claudeMd",
+        Environment = "environment",
+        Skills = "skills",
+        GitStatus = "gitStatus",
+        TokenStatus = "tokenStatus",
     }
+}
 
+impl ReminderKind {
     /// Returns whether the kind belongs at the head of the conversation. The others change often and precede the newest
     /// prompt, so that a change does not invalidate the cache.
     pub fn is_at_head(self) -> bool {

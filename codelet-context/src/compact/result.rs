@@ -1,6 +1,6 @@
 //! The result of a compaction: the view, the saving, the fate of each message, and warnings for the user.
 
-use super::{Archived, StandingCut};
+use super::StandingCut;
 use crate::evidence::anchor::Anchor;
 use crate::history::turn_index::Size;
 use crate::message::cut;
@@ -69,8 +69,6 @@ pub enum FateKind {
     Excerpted,
     /// It is covered by the summary only.
     Summarised,
-    /// It is a reminder that a later one of its kind replaces.
-    Superseded,
 }
 
 /// A warning to the user about a compaction that fell short of its aim.
@@ -137,8 +135,6 @@ pub struct Compaction {
     pub fates: Vec<Fate>,
     /// Warnings for the user.
     pub warnings: Vec<Warning>,
-    /// The messages of this history that are completely in the view's archive, if known.
-    pub(crate) archived: Option<Archived>,
     /// The cut of standing texts, if later compactions should repeat it.
     pub(crate) cut: Option<StandingCut>,
 }

@@ -11,11 +11,10 @@ use crate::message::{ActionKind, Part, cut};
 use crate::ranking::labels;
 use crate::ranking::quoting;
 use crate::ranking::{Block, CallKind, Focus, Speaker, Weights};
-use crate::summary::record::{HIDDEN, Known, Record};
+use crate::summary::record::{HIDDEN, Record};
 use crate::summary::state;
 use crate::text::body::Body;
-use crate::text::hash::{self, QuickMap};
-use std::collections::HashSet;
+use crate::text::hash::QuickMap;
 use std::ops::Range;
 
 /// Half this many bytes are too few for a summary next to folded prompts.
@@ -182,11 +181,7 @@ impl<'a> Work<'a> {
                         shown.extend(ends);
                     }
                     (Part::Text(text), _) => {
-                        let left = text.body.as_str().lines();
-                        let left: HashSet<u64> = left.map(|line| hash::bytes(line.trim().as_bytes())).collect();
-                        shown.extend(index.segments_in_lines(number as u32, |line| {
-                            left.contains(&hash::bytes(line.trim().as_bytes()))
-                        }));
+                        shown.extend(index.segments_outside(number as u32, hidden(&block.text, &text.body)));
                     }
                     // What is left out of a call below is not quoted above it: it would be taken for earlier.
                     _ => open[number] = false,
@@ -246,7 +241,6 @@ impl<'a> Work<'a> {
             handles,
             title: (bytes / TITLE).clamp(TITLE_BYTES.0, TITLE_BYTES.1),
             marks: self.marks(),
-            known: Known::of(index),
             open,
             kept,
         }

@@ -34,16 +34,15 @@ pub enum AnchorKind {
     UserCheckpoint,
 }
 
-impl AnchorKind {
-    /// The kind's name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            AnchorKind::ErrorResolution => "error resolution",
-            AnchorKind::TaskCompletion => "task completion",
-            AnchorKind::UserCheckpoint => "user checkpoint",
-        }
+codelet_text::named! {
+    AnchorKind {
+        ErrorResolution = "error resolution",
+        TaskCompletion = "task completion",
+        UserCheckpoint = "user checkpoint",
     }
+}
 
+impl AnchorKind {
     /// The confidence of an anchor of this kind, 0 to 1; at least 0.9.
     pub fn confidence(self) -> f64 {
         match self {

@@ -2,12 +2,11 @@
 //! whether it is in order. Otherwise, every compaction would have to walk over the whole history for these.
 
 use crate::message::tokens::{self, Tokens};
-use crate::message::turn::{Course, REPEATED, Step, Turn};
+use crate::message::turn::{Course, Step, Turn};
 use crate::message::validate::Order;
 use crate::message::{Message, Nature, Origin, Part, Role};
 use crate::ranking::labels;
 use crate::strategy;
-use crate::text::hash::{self, ByHash};
 use std::sync::Arc;
 
 /// The course of a conversation; see the module documentation. Takes a few machine words per message.
@@ -24,9 +23,6 @@ pub(crate) struct TurnIndex {
     /// The messages with reminders, ascending.
     pub reminding: Vec<usize>,
     was_compacted: bool,
-    /// The hashes of long prompt texts, and whether one of them occurs twice.
-    said: ByHash<()>,
-    repeats: bool,
 }
 
 impl TurnIndex {
@@ -38,18 +34,6 @@ impl TurnIndex {
         self.size.bytes += strategy::bytes(message) as u64;
         self.order.append(message);
         self.course.append(at, message);
-        let is_prompt = message.is_prompt();
-        let texts = message
-            .parts
-            .iter()
-            .filter(|_| is_prompt)
-            .filter_map(|part| match part {
-                Part::Text(text) if part.is_own_words() && text.body.len() >= REPEATED => Some(text.body.as_str()),
-                _ => None,
-            });
-        for text in texts {
-            self.repeats |= self.said.insert(hash::bytes(text.as_bytes()), ()).is_some();
-        }
         let has = |is_it: &dyn Fn(&Part) -> bool| message.parts.iter().any(is_it);
         if has(&|part| stands(message.role, part, true)) {
             self.standing.push(at);
@@ -67,12 +51,6 @@ impl TurnIndex {
             true => &self.course.apart,
             false => &self.course.turns,
         }
-    }
-
-    /// Returns whether a long prompt may occur twice, in which case not each occurrence may begin a turn; see
-    /// [`crate::message::turn::without_repeats`].
-    pub fn repeats(&self) -> bool {
-        self.repeats
     }
 
     /// The steps, see [`crate::message::turn::steps`].

@@ -98,9 +98,4 @@ impl Action {
             _ => &[],
         }
     }
-
-    /// Returns whether repeating the call can only produce a newer look at the same thing.
-    pub(crate) fn is_read_only(&self) -> bool {
-        matches!(self.kind, ActionKind::Read | ActionKind::Search)
-    }
 }

@@ -1,7 +1,6 @@
 //! Turns and steps: ranges of the history, never copies of it.
 
-use crate::message::{Message, Origin, Part, Role, Text};
-use std::collections::HashSet;
+use crate::message::{Message, Role};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -75,36 +74,6 @@ fn course(messages: &[Arc<Message>], range: Range<usize>) -> Course {
     course
 }
 
-/// The minimum bytes of a repeated prompt to be taken as a harness repeating itself rather than a new task.
-pub(crate) const REPEATED: usize = 160;
-
-/// Merges turns whose prompts all repeat earlier ones byte for byte into the turn before them. Prompts that users
-/// repeat are short (`go on`), and each begins a turn.
-pub(crate) fn without_repeats(turns: Vec<Turn>, messages: &[Arc<Message>]) -> Vec<Turn> {
-    let mut said: HashSet<&str> = HashSet::new();
-    let mut kept: Vec<Turn> = Vec::with_capacity(turns.len());
-    for turn in turns {
-        let head = messages[turn.0.clone()].iter();
-        let prompts = head.take_while(|message| message.role != Role::Assistant);
-        let prompts = prompts.filter(|message| message.is_prompt());
-        let parts: Vec<&Part> = prompts.flat_map(|message| &message.parts).collect();
-        let is_result = |part: &&Part| matches!(part, Part::ToolResult(_));
-        let is_foreign = |text: &Text| text.origin != Origin::Own;
-        // Every part is examined, so that new texts are recorded for later comparisons.
-        let again = parts.iter().filter(|part| !is_result(part)).map(|part| match part {
-            Part::Text(text) if is_foreign(text) => true,
-            Part::Text(text) => !said.insert(text.body.as_str()) && text.body.len() >= REPEATED,
-            _ => false,
-        });
-        let is_again = again.fold(!parts.is_empty(), |all, again| all & again);
-        match kept.last_mut().filter(|_| is_again) {
-            Some(last) => last.0.end = turn.0.end,
-            None => kept.push(turn),
-        }
-    }
-    kept
-}
-
 /// The index from which messages have not been in any request: the last reply and everything after it.
 pub(crate) fn unsent_from(messages: &[Arc<Message>]) -> usize {
     let reply = messages.iter().rposition(|message| message.role == Role::Assistant);
@@ -114,7 +83,7 @@ pub(crate) fn unsent_from(messages: &[Arc<Message>]) -> usize {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::message::{Image, ReminderKind, ToolCall, ToolResult};
+    use crate::message::{Image, Origin, Part, ReminderKind, ToolCall, ToolResult};
     use proptest::prelude::*;
     use serde_json::Map;
 
@@ -221,32 +190,6 @@ pub(crate) mod tests {
         let messages = conversation("pcra");
         assert_eq!(steps(&messages, 1..99), [Turn(1..3), Turn(3..4)]);
         assert_eq!(steps(&messages, 50..99), []);
-    }
-
-    #[test]
-    fn what_a_harness_says_again_begins_no_turn_and_what_a_user_does_begins_one() {
-        let complaint = "Please always provide exactly one action. ".repeat(6);
-        let said = |words: &str| Arc::new(Message::user(words));
-        let reply = || Arc::new(Message::assistant("done"));
-        let messages = [
-            said("mend it"),
-            reply(),
-            said(&complaint),
-            reply(),
-            said(&complaint),
-            reply(),
-            said("go on"),
-            reply(),
-            said("go on"),
-            reply(),
-            said(&complaint),
-            reply(),
-        ];
-        let starts: Vec<usize> = without_repeats(turns(&messages), &messages)
-            .iter()
-            .map(|turn| turn.0.start)
-            .collect();
-        assert_eq!(starts, [0, 2, 6, 8]);
     }
 
     proptest! {

@@ -7,20 +7,16 @@ use crate::text::hash::QuickSet;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
+use thiserror::Error;
 
 /// A rule that a view breaks.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("message {message}: {sentence}")]
 pub struct Violation {
     /// The index into the view of the message that breaks it.
     pub message: usize,
     /// The violation, as a sentence.
     pub sentence: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "message {}: {}", self.message, self.sentence)
-    }
 }
 
 /// The maximum bytes of a call id: more than any provider uses. Ids are not counted as tokens, so unlimited ones could

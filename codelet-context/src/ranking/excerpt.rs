@@ -11,60 +11,49 @@ const GAP: &str = "…\n";
 /// An index into the history: message and part.
 pub(crate) type PartIndex = (u32, u32);
 
-/// The selected lines of each output.
-#[derive(Debug, Default)]
-pub(crate) struct Excerpts {
-    /// By place.
-    lines: HashMap<PartIndex, String>,
-}
+/// The selected lines of each output, each with a line break.
+pub(crate) type Excerpts = HashMap<PartIndex, String>;
 
-impl Excerpts {
-    /// Selects lines of at most this many bytes in total from the outputs at these places, which ascend. `is_shown`
-    /// returns whether the view still shows another output in full.
-    pub fn choose(
-        index: &RankingIndex,
-        gone: &[PartIndex],
-        is_shown: impl Fn(PartIndex) -> bool,
-        bytes: usize,
-    ) -> Self {
-        let mut excerpts = Excerpts::default();
-        if gone.is_empty() || bytes == 0 {
-            return excerpts;
-        }
-        let mut open = vec![false; index.blocks.len()];
-        let mut shown = Vec::new();
-        for (number, block) in index.blocks.iter().enumerate() {
-            let place = (block.message, block.part);
-            match block.speaker {
-                Speaker::Tool if gone.binary_search(&place).is_ok() => open[number] = true,
-                // The same edit removes thinking of finished turns.
-                Speaker::Thinking => {}
-                Speaker::Tool if !is_shown(place) => {}
-                _ => shown.extend(block.segments.clone()),
-            }
-        }
-        let task = Task {
-            index,
-            weights: Weights::built_in(),
-            open: &open,
-            shown: &shown,
-            beside: &[],
-            frame: &|_, _| GAP.len(),
-            focus: None,
-        };
-        let taken = choose(&task, bytes);
-        for (number, segments) in index.by_block(&taken) {
-            let block = &index.blocks[number as usize];
-            let lines = quoted(index, number, segments, block.text.len() / MOST);
-            excerpts.lines.insert((block.message, block.part), lines);
-        }
-        excerpts
+/// Selects lines of at most this many bytes in total from the outputs at these places, which ascend. `is_shown`
+/// returns whether the view still shows another output in full.
+pub(crate) fn excerpts(
+    index: &RankingIndex,
+    gone: &[PartIndex],
+    is_shown: impl Fn(PartIndex) -> bool,
+    bytes: usize,
+) -> Excerpts {
+    let mut excerpts = Excerpts::default();
+    if gone.is_empty() || bytes == 0 {
+        return excerpts;
     }
-
-    /// The selected lines of the output at this place, each with a line break; empty if there are none.
-    pub fn of(&self, place: PartIndex) -> &str {
-        self.lines.get(&place).map_or("", String::as_str)
+    let mut open = vec![false; index.blocks.len()];
+    let mut shown = Vec::new();
+    for (number, block) in index.blocks.iter().enumerate() {
+        let place = (block.message, block.part);
+        match block.speaker {
+            Speaker::Tool if gone.binary_search(&place).is_ok() => open[number] = true,
+            // The same edit removes thinking of finished turns.
+            Speaker::Thinking => {}
+            Speaker::Tool if !is_shown(place) => {}
+            _ => shown.extend(block.segments.clone()),
+        }
     }
+    let task = Task {
+        index,
+        weights: Weights::built_in(),
+        open: &open,
+        shown: &shown,
+        beside: &[],
+        frame: &|_, _| GAP.len(),
+        focus: None,
+    };
+    let taken = choose(&task, bytes);
+    for (number, segments) in index.by_block(&taken) {
+        let block = &index.blocks[number as usize];
+        let lines = quoted(index, number, segments, block.text.len() / MOST);
+        excerpts.insert((block.message, block.part), lines);
+    }
+    excerpts
 }
 
 /// The selected segments of a cut block, one per line, with a marker for omitted ones between them, and before them
@@ -129,20 +118,20 @@ mod tests {
         let history = history();
         let index = history.ranking();
         let gone = [(2, 0), (4, 0)];
-        let excerpts = Excerpts::choose(index, &gone, |_| true, 400);
-        let texts: Vec<&str> = gone.iter().map(|&place| excerpts.of(place)).collect();
+        let excerpts = excerpts(index, &gone, |_| true, 400);
+        let texts: Vec<&str> = gone.iter().map(|place| &*excerpts[place]).collect();
         assert!(texts.iter().map(|text| text.len()).sum::<usize>() <= 400);
         for (number, text) in texts.iter().enumerate() {
             assert!(text.contains(&format!("the lock of press_{number}")), "{text}");
         }
-        assert_eq!(excerpts.of((6, 0)), "");
+        assert!(!excerpts.contains_key(&(6, 0)));
     }
 
     #[test]
     fn no_more_than_half_of_a_text_is_left() {
         let history = history();
-        let excerpts = Excerpts::choose(history.ranking(), &[(2, 0)], |_| true, 1_000_000);
-        let lines = excerpts.of((2, 0)).len();
+        let excerpts = excerpts(history.ranking(), &[(2, 0)], |_| true, 1_000_000);
+        let lines = excerpts[&(2, 0)].len();
         let whole = history.ranking().blocks[2].text.len();
         assert!(lines <= whole / 2 && lines > whole / 3, "{lines} of {whole}");
     }

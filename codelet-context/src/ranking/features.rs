@@ -4,7 +4,6 @@ use super::block::{Block, Segment, Speaker};
 use super::kind::CallKind;
 use super::look::{self, LOOKS};
 use super::word::LISTS;
-use std::sync::LazyLock;
 
 /// The names of the features, in the order of their values. `R_` features apply to tool output, by the kind of the
 /// call; `C_` features to calls. Word shares are weighted by rarity: `reuse` is the share of words that the model uses
@@ -29,8 +28,6 @@ pub(super) const fn at(name: &str) -> usize {
 const LOOK: usize = at(LOOKS[0]);
 /// The share of common words above which a line of tool output reads like prose.
 const PROSE: f32 = 0.2;
-/// The logarithms of numbers below this are cached.
-const FEW: u32 = 512;
 
 /// Receives the non-zero features of a segment one by one.
 pub(crate) trait Sink {
@@ -83,11 +80,8 @@ pub(crate) fn of_text(sink: &mut impl Sink, block: &Block, place: usize, segment
     sink.add(const { at("len2") }, length * length);
 }
 
-/// Cached logarithms of small numbers, since most segments are short and most blocks have few segments.
-static LOGS: LazyLock<Vec<f32>> = LazyLock::new(|| (0..FEW).map(|number| libm::logf(number as f32)).collect());
-
 fn log(number: usize) -> f32 {
-    LOGS.get(number).copied().unwrap_or_else(|| libm::logf(number as f32))
+    libm::logf(number as f32)
 }
 
 /// The length of a block in segments, as used by the length features. A record counts as 1: its segments were selected

@@ -71,31 +71,9 @@ pub(crate) struct WordStats {
     pub blocks: u32,
     /// The last block in which the model used it outside of file contents, or 0.
     pub last_of_model: u32,
-    /// The last block that was counted, and flags: whether that is the user's, and whether one before it is.
+    /// The last block that was counted, and the first one of the user; `NONE` before.
     counted: u32,
-}
-
-impl WordStats {
-    const BY_USER: u32 = 1 << 31;
-    const OF_USER: u32 = 1 << 30;
-    const NO_BLOCK: u32 = WordStats::OF_USER - 1;
-
-    /// The last block that was counted.
-    fn counted(self) -> u32 {
-        self.counted & WordStats::NO_BLOCK
-    }
-
-    /// Returns whether the user used the word before the last block that was counted.
-    fn is_of_user(self) -> bool {
-        self.counted & WordStats::OF_USER != 0
-    }
-
-    fn count(&mut self, block: u32, is_users: bool) {
-        let was_users = self.counted & (WordStats::BY_USER | WordStats::OF_USER) != 0;
-        let flag = |holds: bool, flag: u32| if holds { flag } else { 0 };
-        self.counted = block | flag(is_users, WordStats::BY_USER) | flag(was_users, WordStats::OF_USER);
-        self.blocks += 1;
-    }
+    first_of_user: u32,
 }
 
 /// The blocks and segments of a history. It grows with the history.
@@ -377,19 +355,22 @@ impl RankingIndex {
             self.known.push(WordStats {
                 blocks: 0,
                 last_of_model: 0,
-                counted: WordStats::NO_BLOCK,
+                counted: NONE,
+                first_of_user: NONE,
             });
         }
         let known = &mut self.known[word as usize];
-        if known.counted() != at {
-            known.count(at, block.speaker == Speaker::User);
+        if known.counted != at {
+            known.counted = at;
+            known.blocks += 1;
             match block.speaker {
+                Speaker::User => known.first_of_user = known.first_of_user.min(at),
                 Speaker::Model | Speaker::Thinking => known.last_of_model = at,
                 Speaker::Call if !matches!(block.kind, CallKind::Edit | CallKind::Document) => known.last_of_model = at,
                 _ => {}
             }
         }
-        known.is_of_user()
+        known.first_of_user < at
     }
 
     /// Marks the words that this block, the next speech, shares with each block since the previous speech.
@@ -406,7 +387,7 @@ impl RankingIndex {
         let words =
             first.map_or(0, |first| self.words_before(first.segments.start))..self.words_before(block.segments.start);
         for word in &mut self.segment_words[words] {
-            if self.known[word.number()].counted() == at {
+            if self.known[word.number()].counted == at {
                 word.0 |= Word::FOLLOWED;
             }
         }

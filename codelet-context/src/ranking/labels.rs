@@ -2,7 +2,6 @@
 //! check on quoted text all use these constants.
 
 use crate::ranking::cut;
-use crate::ranking::look::Beginnings;
 use crate::ranking::look_alike;
 
 /// The first line of a summary, those of its further passages and of its second part after the kept steps, and the last
@@ -100,9 +99,6 @@ pub(crate) fn heads(words: &str) -> bool {
     let is_turn = |head| look_alike::strip(words, head).is_some_and(|rest| rest.starts_with(char::is_numeric));
     is_all("notes") || is_all("state") || is_all("next") || is_turn("turn ")
 }
-
-/// Runs for every quoted line; most start with two letters that none of these starts with.
-pub(crate) static BEGINS: Beginnings = Beginnings::of(&BEGINNINGS);
 
 /// Returns whether a line in plain characters starts like one of the engine's own.
 pub(crate) fn begins(plain: &str) -> bool {

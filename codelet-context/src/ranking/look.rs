@@ -61,7 +61,6 @@ const CODE: [&str; 29] = [
     "import ", "from ", "export ", "const ", "let ", "var ", "func ", "def ", "class ", "return ", "if (", "if ", "for ", "type ",
     "interface ", "struct ", "package ", "use ", "pub ", "fn ", "async ", "await ", "@", "//", "/*", "*/", "</", "assert", "expect(",
 ];
-static CODE_BEGINS: Beginnings = Beginnings::of(&CODE);
 /// Starts of sentences that only announce the next call; and of those that may tell a decision, too.
 #[rustfmt::skip]
 const FILLERS: [&str; 23] = [
@@ -79,37 +78,6 @@ const ANNOUNCED: usize = 80;
 const APOSTROPHE: char = '’';
 /// Interjections before such a start.
 const BEFORE_FILLERS: [&str; 6] = ["now", "good", "great", "perfect", "okay", "ok"];
-
-/// The first two characters of some ASCII words, ignoring case: they rule out at once that most texts begin with one.
-pub(crate) struct Beginnings([u128; 128]);
-
-impl Beginnings {
-    pub const fn of(words: &[&str]) -> Self {
-        let mut seconds = [0; 128];
-        let mut at = 0;
-        while at < words.len() {
-            match *words[at].as_bytes() {
-                [first] => seconds[first.to_ascii_lowercase() as usize] = u128::MAX,
-                [first, second, ..] => {
-                    seconds[first.to_ascii_lowercase() as usize] |= 1 << second.to_ascii_lowercase();
-                }
-                [] => panic!("no word"),
-            }
-            at += 1;
-        }
-        Beginnings(seconds)
-    }
-
-    /// Returns whether a text may begin with one of the words, or with what looks like it.
-    pub fn may_begin(&self, text: &[u8]) -> bool {
-        match *text {
-            [first, second, ..] if first.is_ascii() && second.is_ascii() => {
-                self.0[usize::from(first.to_ascii_lowercase())] >> second.to_ascii_lowercase() & 1 != 0
-            }
-            _ => true,
-        }
-    }
-}
 
 /// The kinds of characters that a text contains. One pass over its bytes saves most texts all searches for them.
 #[derive(Clone, Copy)]
@@ -360,7 +328,7 @@ fn is_bullet(text: &str) -> bool {
 }
 
 fn is_code(text: &str, signs: Signs) -> bool {
-    CODE_BEGINS.may_begin(text.as_bytes()) && CODE.iter().any(|word| text.starts_with(word))
+    CODE.iter().any(|word| text.starts_with(word))
         || text.starts_with('<') && text[1..].starts_with(|c: char| c.is_ascii_alphanumeric())
         || text.ends_with(['{', '}', ';', ')'])
         || signs.has(Signs::EQUALS) && (text.contains(":=") || text.contains("=>"))

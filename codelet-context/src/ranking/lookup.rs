@@ -114,28 +114,6 @@ impl RankingIndex {
         }
     }
 
-    /// The segments of a block in lines for which `holds` returns true.
-    pub fn segments_in_lines(&self, block: u32, mut holds: impl FnMut(&str) -> bool) -> Vec<u32> {
-        let block = &self.blocks[block as usize];
-        let mut segments = block.segments.clone().peekable();
-        let mut found = Vec::new();
-        let mut end = 0;
-        for line in block.text.as_str().split_inclusive('\n') {
-            end += line.len();
-            if segments
-                .peek()
-                .is_some_and(|&segment| self.segments[segment as usize].end as usize > end)
-            {
-                continue;
-            }
-            let is_held = holds(line);
-            while let Some(segment) = segments.next_if(|&segment| self.segments[segment as usize].end as usize <= end) {
-                found.extend(is_held.then_some(segment));
-            }
-        }
-        found
-    }
-
     /// The blocks of a message.
     pub fn blocks_of(&self, message: u32) -> Range<usize> {
         let start = self.blocks.partition_point(|block| block.message < message);

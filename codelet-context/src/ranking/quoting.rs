@@ -103,12 +103,6 @@ pub(crate) fn poses(line: &str) -> bool {
     if line.starts_with([' ', '\t']) {
         return false;
     }
-    if let [first, second, ..] = *line.as_bytes()
-        && (first.is_ascii_graphic() && second.is_ascii_graphic() && !b"[#>=!-".contains(&first))
-        && !labels::BEGINS.may_begin(&[first, second])
-    {
-        return false;
-    }
     let plain = look_alike::plain(line);
     let Some(first) = plain.chars().next() else {
         return false;

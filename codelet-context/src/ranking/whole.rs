@@ -13,8 +13,6 @@ const LONG_PROMPT: usize = 25;
 const SHORT: usize = 6;
 /// The position at which the last tenth of a conversation begins.
 const LATE: f32 = 0.9;
-/// The rarities of words in fewer blocks than this are cached.
-const FEW: u32 = 512;
 
 /// Statistics of a word over the whole history.
 #[derive(Clone, Copy)]
@@ -46,14 +44,9 @@ impl<'a> Whole<'a> {
     pub fn of(index: &'a RankingIndex) -> Self {
         let blocks = index.blocks.len().max(1) as f32;
         let rarity = |held: u32| libm::logf(1.0 + blocks / held.max(1) as f32);
-        // Most words occur in few blocks.
-        let rarities: Vec<f32> = (0..FEW).map(rarity).collect();
         let now = |(known, word): (&WordStats, u32)| Now {
             rarity: match index.words.lists(word) & COMMON {
-                0 => rarities
-                    .get(known.blocks as usize)
-                    .copied()
-                    .unwrap_or_else(|| rarity(known.blocks)),
+                0 => rarity(known.blocks),
                 _ => 0.0,
             },
             used: known.last_of_model,

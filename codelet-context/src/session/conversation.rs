@@ -5,7 +5,6 @@ mod bare;
 mod due;
 mod earlier;
 mod edits;
-mod fates;
 mod light;
 mod point;
 mod undo;
@@ -21,7 +20,7 @@ use crate::budget::policy::{CompactionConfig, Guard, Stuck};
 use crate::budget::token_floor;
 use crate::budget::tracker::{TokenState, TokenTracker};
 use crate::budget::usage::Usage;
-use crate::compact::{Archived, Size, StandingCut};
+use crate::compact::{Size, StandingCut};
 use crate::evidence::facts::Facts;
 use crate::history::History;
 use crate::message::cut;
@@ -115,8 +114,6 @@ pub struct Conversation {
     economy: Economy,
     /// The results that light edits left, by call id: they stay that way in every later view.
     masks: HashMap<Arc<str>, ToolResult>,
-    /// The messages that are completely in the view's archive.
-    archived: Archived,
     /// The focus of the next compactions.
     focus: Option<String>,
     /// Replacements for messages of the history, by index: without the parts that a provider refused.
@@ -173,7 +170,6 @@ impl Conversation {
             removed_by: BTreeMap::new(),
             economy: Economy::new(Economics::default(), config.window(), overhead),
             masks: HashMap::new(),
-            archived: Archived::default(),
             focus: None,
             withdrawn: BTreeMap::new(),
             told: None,

@@ -5,9 +5,11 @@ use crate::evidence::anchor::Anchor;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn;
 use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall, files};
-use crate::strategy::showing::{Looked, Question, Showing};
+use crate::strategy::asked_again::{self, NewerAnswers};
 use crate::strategy::{answers, dedup};
 use crate::text::body::Body;
+use crate::text::hash::{ByHash, QuickSet};
+use crate::text::lines::lines_of;
 use codelet_text::short::on_one_line;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -15,6 +17,8 @@ use std::sync::Arc;
 
 /// The maximum characters of a label; no screen shows more.
 const LABEL_CHARS: usize = 200;
+/// The share of a read's lines that later reads show if it is of no use any more.
+const SHOWN: f64 = 0.8;
 
 /// The kinds of content that fill a window.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -43,39 +47,23 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
-    /// All kinds, in the order in which they are shown.
-    pub const ALL: [Kind; 11] = [
-        Kind::System,
-        Kind::Reminders,
-        Kind::Prompts,
-        Kind::Injected,
-        Kind::Summaries,
-        Kind::Answers,
-        Kind::Thinking,
-        Kind::Calls,
-        Kind::Results,
-        Kind::Images,
-        Kind::Other,
-    ];
-
-    /// The kind's name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::System => "system",
-            Kind::Reminders => "reminders",
-            Kind::Prompts => "prompts",
-            Kind::Injected => "injected",
-            Kind::Summaries => "summaries",
-            Kind::Answers => "answers",
-            Kind::Thinking => "thinking",
-            Kind::Calls => "calls",
-            Kind::Results => "results",
-            Kind::Images => "images",
-            Kind::Other => "other",
-        }
+codelet_text::named! {
+    Kind {
+        System = "system",
+        Reminders = "reminders",
+        Prompts = "prompts",
+        Injected = "injected",
+        Summaries = "summaries",
+        Answers = "answers",
+        Thinking = "thinking",
+        Calls = "calls",
+        Results = "results",
+        Images = "images",
+        Other = "other",
     }
+}
 
+impl Kind {
     /// The kind of a part of a message with this role. A tool result is one part, including its pictures.
     pub fn of(role: Role, part: &Part) -> Kind {
         match part {
@@ -518,12 +506,13 @@ fn repeats(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Repeat> {
 
 /// The file reads that a later read or change supersedes; a change takes precedence.
 fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded> {
-    let mut showing = Showing::default();
-    let mut reads: Vec<Read> = Vec::new();
-    // By file: the reads of its current version.
-    let mut current: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (index, message) in messages.iter().enumerate() {
-        for (number, part) in message.parts.iter().enumerate() {
+    let mut newer = NewerAnswers::default();
+    // By file, from the newest message to the oldest: the next change, and the next read with all lines of later ones.
+    let mut changed: ByHash<usize> = ByHash::default();
+    let mut shown: ByHash<(usize, QuickSet<u64>)> = ByHash::default();
+    let mut found = Vec::new();
+    for (index, message) in messages.iter().enumerate().rev() {
+        for (number, part) in message.parts.iter().enumerate().rev() {
             let (Part::ToolResult(result), Some(&call)) = (part, ground.calls.get(&(index, number))) else {
                 continue;
             };
@@ -531,51 +520,42 @@ fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded>
                 continue;
             }
             for path in call.action.changed() {
-                let file = files::file(path);
-                showing.change(file);
-                for read in current.remove(&file).unwrap_or_default() {
-                    reads[read].old = Some((index, Superseding::Changed));
-                }
+                changed.insert(files::file(path), index);
             }
             // A result for several files cannot be divided between them.
-            if let (ActionKind::Read, [path]) = (call.action.kind, call.action.paths.as_slice()) {
-                let file = files::file(path);
-                let looked = Looked {
-                    of: file,
-                    file,
-                    question: Question::of(call),
+            let (ActionKind::Read, [path]) = (call.action.kind, call.action.paths.as_slice()) else {
+                continue;
+            };
+            let file = files::file(path);
+            let old = if let Some(&by) = changed.get(&file) {
+                Some((by, Superseding::Changed))
+            } else {
+                let lines: QuickSet<u64> = bodies(part).flat_map(|body| lines_of(body.as_str())).collect();
+                let size = asked_again::size(result, |text| &text.body);
+                let is_answered = newer.take(call, size);
+                let (next, seen) = shown.entry(file).or_insert_with(|| (index, QuickSet::default()));
+                let again = lines.intersection(seen).count();
+                let is_shown = again > 0 && again as f64 >= SHOWN * lines.len() as f64;
+                seen.extend(lines);
+                // A note on an earlier answer shows nothing again.
+                let by = if size.is_some() {
+                    std::mem::replace(next, index)
+                } else {
+                    *next
                 };
-                for older in showing.show(reads.len() as u32, &looked, result) {
-                    reads[older as usize].old.get_or_insert((index, Superseding::ReadAgain));
-                }
-                current.entry(file).or_default().push(reads.len());
-                reads.push(Read {
-                    at: (index, number),
-                    path: path.clone(),
-                    old: None,
-                });
-            }
+                (is_answered || is_shown).then_some((by, Superseding::ReadAgain))
+            };
+            found.extend(old.map(|(by, how)| Superseded {
+                item: ground.item(messages, index, number),
+                path: path.clone(),
+                by,
+                how,
+            }));
         }
     }
-    let old = reads.into_iter().filter_map(|read| {
-        let (by, how) = read.old?;
-        Some(Superseded {
-            item: ground.item(messages, read.at.0, read.at.1),
-            path: read.path,
-            by,
-            how,
-        })
-    });
-    let mut found: Vec<Superseded> = old.collect();
+    found.reverse();
     found.sort_by_key(|read| std::cmp::Reverse(read.item.tokens));
     found
-}
-
-/// A file read, and what superseded it.
-struct Read {
-    at: (usize, usize),
-    path: Arc<str>,
-    old: Option<(usize, Superseding)>,
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! [`Text::cut`] decides whether a text is a marker or an excerpt, so a marker printed by a file or a hostile tool has
 //! no effect.
 
-pub(crate) mod showing;
+pub(crate) mod asked_again;
 use crate::message::cut;
 use crate::message::exchange::Calls;
 use crate::message::recall::{Archive, Handle};

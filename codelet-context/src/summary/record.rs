@@ -14,7 +14,6 @@ use crate::ranking::quoting;
 use crate::ranking::{Block, Focus, Opened, Packing, RankingIndex, Speaker, Task, Weights};
 use crate::text::hash::QuickMap;
 use codelet_text::short;
-use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -60,26 +59,6 @@ pub(crate) struct Record<'a> {
     pub title: usize,
     /// By turn: a remark of the engine after the turn number.
     pub marks: QuickMap<u32, String>,
-    /// Cached lines and sizes.
-    pub known: Known,
-}
-
-/// Lines and sizes that are needed repeatedly.
-pub(crate) struct Known {
-    /// By turn: the line above it.
-    turns: Vec<OnceCell<String>>,
-    /// By block: the bytes of a call on a separate line.
-    calls: Vec<OnceCell<u32>>,
-}
-
-impl Known {
-    pub fn of(index: &RankingIndex) -> Self {
-        let turns = index.blocks.last().map_or(0, |block| block.turn as usize + 1);
-        Known {
-            turns: vec![OnceCell::new(); turns],
-            calls: vec![OnceCell::new(); index.blocks.len()],
-        }
-    }
 }
 
 /// A part of the record: that of a turn whose prompt stands in the view, and of the turns behind it whose prompts don't.
@@ -174,7 +153,7 @@ impl Record<'_> {
         };
         turn + match (block.speaker, block.call) {
             (Speaker::Tool, Some(call)) if !opened.blocks[call as usize] => {
-                self.call_bytes(call) + handle(Some(&number)) + 3
+                self.call(call).len() + handle(Some(&number)) + 3
             }
             (Speaker::Tool, _) => 3 + handle(Some(&number)),
             (Speaker::Call, _) => self.name(number).len() + handle(self.outputs.get(&number)) + 3,
@@ -183,18 +162,16 @@ impl Record<'_> {
     }
 
     /// The line above a turn: its number, the remark, and the start of its prompt unless that stands above.
-    fn turn(&self, turn: u32) -> &str {
-        self.known.turns[turn as usize].get_or_init(|| {
-            let mark = self.marks.get(&turn).map_or("", String::as_str);
-            if self.asked.contains(&turn) {
-                return format!("{}{turn}{mark}:\n", labels::MORE);
-            }
-            let asked = self.index().asked.get(&turn).map(|&asked| self.beginning(asked));
-            match asked.filter(|asked| !asked.is_empty()) {
-                Some(asked) => format!("{}{turn}{mark}:{asked}\n", labels::TURN),
-                None => format!("{}{turn}{mark}\n", labels::TURN),
-            }
-        })
+    fn turn(&self, turn: u32) -> String {
+        let mark = self.marks.get(&turn).map_or("", String::as_str);
+        if self.asked.contains(&turn) {
+            return format!("{}{turn}{mark}:\n", labels::MORE);
+        }
+        let asked = self.index().asked.get(&turn).map(|&asked| self.beginning(asked));
+        match asked.filter(|asked| !asked.is_empty()) {
+            Some(asked) => format!("{}{turn}{mark}:{asked}\n", labels::TURN),
+            None => format!("{}{turn}{mark}\n", labels::TURN),
+        }
     }
 
     /// The first words of a block, after a space.
@@ -212,11 +189,6 @@ impl Record<'_> {
             }
         }
         short::clip_bytes(&words, self.title).into_owned()
-    }
-
-    /// The bytes of a call on a separate line.
-    fn call_bytes(&self, number: u32) -> usize {
-        *self.known.calls[number as usize].get_or_init(|| self.call(number).len() as u32) as usize
     }
 
     fn handle(&self, number: u32) -> String {
@@ -295,7 +267,7 @@ impl Record<'_> {
                 continue;
             };
             if begins {
-                out.push_str(self.turn(its_turn));
+                out.push_str(&self.turn(its_turn));
             }
             self.head(out, number, segments, &mut called);
             self.quote(out, number, block, segments);

@@ -5,6 +5,7 @@ use crate::message::view::View;
 use crate::message::{Message, Origin, Part, Role};
 use std::sync::Arc;
 use std::time::Duration;
+use thiserror::Error;
 
 /// The maximum tokens of the answer's text.
 const MAX_OUTPUT: Tokens = 1_024;
@@ -60,24 +61,31 @@ impl SummaryRequest {
 }
 
 /// The reason why an answer is not a summary.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Failure {
     /// An empty answer.
+    #[error("the model's summary was empty")]
     Empty,
     /// A tool call: any text beside it describes that call.
+    #[error("the model called a tool in place of a summary")]
     Called,
     /// A cut answer: its end, which describes the current state, is missing.
+    #[error("the model's summary was cut at the output limit")]
     Cut,
     /// An answer beyond the maximum length.
+    #[error("the model's summary was too long: {bytes} bytes")]
     Overlong {
         /// Its length.
         bytes: usize,
     },
     /// The request did not fit into the window.
+    #[error("the request for a summary did not fit into the window")]
     TooLong,
     /// The provider failed, with its error message.
+    #[error("the provider gave no summary: {0}")]
     Failed(String),
     /// The user interrupted.
+    #[error("the summary was interrupted")]
     Interrupted,
 }
 
@@ -88,22 +96,6 @@ impl Failure {
         !matches!(self, Failure::TooLong | Failure::Interrupted)
     }
 }
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Failure::Empty => f.write_str("the model's summary was empty"),
-            Failure::Called => f.write_str("the model called a tool in place of a summary"),
-            Failure::Cut => f.write_str("the model's summary was cut at the output limit"),
-            Failure::Overlong { bytes } => write!(f, "the model's summary was too long: {bytes} bytes"),
-            Failure::TooLong => f.write_str("the request for a summary did not fit into the window"),
-            Failure::Failed(cause) => write!(f, "the provider gave no summary: {cause}"),
-            Failure::Interrupted => f.write_str("the summary was interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
 
 /// The summary in a finished answer without calls. Otherwise the template summary is used, and the user is told the
 /// reason.

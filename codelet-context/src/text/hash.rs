@@ -16,25 +16,12 @@ fn fold(a: u64, b: u64) -> u64 {
     a ^ b ^ (wide as u64) ^ ((wide >> 64) as u64)
 }
 
-/// Up to eight bytes as a little-endian number, without a variable-length copy.
+/// Up to eight bytes as a little-endian number.
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
-    match *bytes {
-        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
-        [a, b, c, d] => four([a, b, c, d]),
-        [a, b, c] => four([a, b, c, 0]),
-        [a, b] => four([a, b, 0, 0]),
-        [a] => u64::from(a),
-        [a, b, c, d, e, f, g] => four([a, b, c, d]) | four([e, f, g, 0]) << 32,
-        [a, b, c, d, e, f] => four([a, b, c, d]) | four([e, f, 0, 0]) << 32,
-        [a, b, c, d, e] => four([a, b, c, d]) | u64::from(e) << 32,
-        _ => 0,
-    }
-}
-
-#[inline]
-fn four(bytes: [u8; 4]) -> u64 {
-    u64::from(u32::from_le_bytes(bytes))
+    let mut padded = [0; 8];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(padded)
 }
 
 /// The hash of a byte string.

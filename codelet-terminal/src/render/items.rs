@@ -196,7 +196,6 @@ fn word(fate: FateKind) -> &'static str {
         FateKind::Shortened => "is cut",
         FateKind::Excerpted => "is quoted",
         FateKind::Summarised => "goes",
-        FateKind::Superseded => "superseded, goes",
     }
 }
 
@@ -278,7 +277,7 @@ pub(super) fn first_to_go(
     look: &Look,
     out: &mut Vec<Line<'static>>,
 ) {
-    let mut sums = [tools, 0, 0, 0, 0];
+    let mut sums = [tools, 0, 0, 0];
     let mut going: Vec<(usize, Tokens, &Fate)> = Vec::new();
     for message in view {
         let tokens = estimate_message(message);
@@ -302,7 +301,7 @@ pub(super) fn first_to_go(
     if going.is_empty() {
         return;
     }
-    let told = [(1, "cut"), (2, "quoted in part"), (3, "summarised"), (4, "superseded")];
+    let told = [(1, "cut"), (2, "quoted in part"), (3, "summarised")];
     let told = told.map(|(kind, word)| (sums[kind], word));
     let told: Vec<String> = told
         .iter()

@@ -117,7 +117,7 @@ impl Economy {
     /// The weight of the first `messages` messages plus the overhead. If some of them were edited since the last
     /// report, a report of `expected` tokens reveals the tokens around their markers.
     fn weigh_trimmed(&mut self, expected: f64, messages: usize) -> f64 {
-        let known = self.overhead + self.weight_of(messages);
+        let known = self.weight_of(messages);
         let trimmed = std::mem::take(&mut self.trimmed);
         let outputs: f64 = trimmed.iter().map(|(_, outputs)| outputs).sum();
         let off = (expected - known) / outputs.max(1.0);
@@ -129,9 +129,12 @@ impl Economy {
                 *weight = (*weight + off * outputs).max(0.0);
             }
         }
-        self.summed = (0, 0.0);
         self.frame = (self.frame + off).max(0.0);
-        self.overhead + self.weight_of(messages)
+        self.weight_of(messages)
+    }
+
+    fn weight_of(&self, messages: usize) -> f64 {
+        self.overhead + self.weights[..messages].iter().sum::<f64>()
     }
 
     /// Compares the tokens read from the cache with those that could have been read.

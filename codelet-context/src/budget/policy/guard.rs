@@ -3,7 +3,7 @@
 
 use super::{CLEARLY_BELOW, CompactionConfig};
 use crate::message::tokens::Tokens;
-use std::fmt;
+use thiserror::Error;
 
 /// The minimum share of the conversation that a compaction which ends close to the trigger must remove to count as
 /// progress.
@@ -34,7 +34,12 @@ pub enum Progress {
 }
 
 /// The conversation cannot be made to fit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error(
+    "{ATTEMPTS} compactions in a row made no progress: {before} → {after} tokens, and {trigger} trigger the next; the largest part \
+     that stays is {}, with {} tokens: {}, or use a model with a larger context window",
+    .heaviest.0.words().0, .heaviest.1, .heaviest.0.words().1
+)]
 pub struct Stuck {
     /// Tokens before the last compaction.
     pub(crate) before: Tokens,
@@ -76,25 +81,6 @@ impl Fixed {
         }
     }
 }
-
-impl fmt::Display for Stuck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Stuck {
-            before,
-            after,
-            trigger,
-            heaviest: (part, tokens),
-        } = self;
-        let (what, advice) = part.words();
-        write!(
-            f,
-            "{ATTEMPTS} compactions in a row made no progress: {before} → {after} tokens, and {trigger} trigger the next; the \
-             largest part that stays is {what}, with {tokens} tokens: {advice}, or use a model with a larger context window"
-        )
-    }
-}
-
-impl std::error::Error for Stuck {}
 
 impl Guard {
     /// Records a compaction from `before` to `after` tokens, on the same basis, in a session with these settings. A

@@ -2,11 +2,12 @@
 
 use super::{Lifetime, MOST_DOLLARS, PriceCard, Rates, Tier};
 use crate::message::tokens::Tokens;
-use std::fmt;
 use std::time::Duration;
+use thiserror::Error;
 
 /// An invalid line in a file of price cards.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{file}, line {line}, column {column}: expected {expected}, found {found:?}")]
 pub struct BadCard {
     /// The file.
     file: String,
@@ -19,24 +20,6 @@ pub struct BadCard {
     /// The expected text.
     expected: &'static str,
 }
-
-impl fmt::Display for BadCard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let BadCard {
-            file,
-            line,
-            column,
-            found,
-            expected,
-        } = self;
-        write!(
-            f,
-            "{file}, line {line}, column {column}: expected {expected}, found {found:?}"
-        )
-    }
-}
-
-impl std::error::Error for BadCard {}
 
 /// Parses price cards, one per line: a name, then `key=value` pairs separated by white space; `#` starts a comment
 /// line. The head of the built-in file (`src/budget/prices.txt`) lists the keys. `file` names the text in errors.

@@ -1,101 +1,48 @@
 //! Spellings of model names: those of vendors, of the clouds and gateways that sell the models, and of agents.
 
-/// Vendors whose models clouds sell under names that start with the vendor and a dot.
-const VENDORS: [&str; 4] = ["anthropic", "openai", "deepseek", "google"];
-/// Suffixes, after a colon or a dash, for variants of the same model at the same price. (`:free` has another price and
-/// is left as it is.)
-const MANNERS: [&str; 5] = [":thinking", ":beta", ":extended", ":latest", "-latest"];
+/// The starts of names under which clouds sell the models of a vendor.
+const VENDORS: [&str; 4] = ["anthropic.", "openai.", "deepseek.", "google."];
+/// Suffixes for variants of the same model at the same price. (`:free` has another price and is left as it is.)
+const MANNERS: [&str; 4] = [":thinking", ":beta", ":extended", ":latest"];
 
-/// The names under which a model may be listed, starting with the given one, each simpler than the one before.
+/// One form for all spellings of a model's name, with its date, if it has one. Clouds and gateways precede it with a
+/// path, or with a region and a vendor, each followed by a dot.
 ///
 /// `us.anthropic.claude-opus-4-5-20251101-v1:0` (Bedrock), `claude-opus-4-5@20251101` (Vertex),
-/// `anthropic/claude-opus-4.5` and `anthropic/claude-4.5-opus-20251101` (gateways) and `claude-opus-4-5[1m]` (an agent,
-/// for a larger window) all end in `claude-opus-4-5`.
-pub(super) fn spellings(asked: &str) -> Vec<String> {
-    let mut names = vec![asked.to_owned()];
-    let mut now = asked.trim().to_ascii_lowercase();
-    let mut note = |name: &str| {
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
+/// `anthropic/claude-opus-4.5` (gateways) and `claude-opus-4-5[1m]` (an agent, for a larger window) all begin with
+/// `claude-opus-4-5`.
+pub(super) fn canonical(name: &str) -> String {
+    let name = name.trim().to_ascii_lowercase();
+    let name = name.rsplit('/').next().unwrap_or_default();
+    let larger = name.strip_suffix(']').and_then(|name| name.rsplit_once('['));
+    let name = larger.map_or(name, |(name, _)| name);
+    let manner = MANNERS.iter().find_map(|manner| name.strip_suffix(manner));
+    let name = of_cloud(manner.unwrap_or(name)).replace('.', "-");
+    // Vertex's notation for a snapshot.
+    let name = match name.rsplit_once('@') {
+        Some((model, snapshot)) if snapshot.bytes().all(|b| b.is_ascii_digit()) => format!("{model}-{snapshot}"),
+        Some((model, _)) => model.to_owned(),
+        None => name,
     };
-    note(&now);
-    for simpler in [larger, manner, edition, at] {
-        if let Some(name) = simpler(&now) {
-            now = name;
-            note(&now);
-        }
-    }
-    // Gateways precede the vendor; the address of a cloud resource is a path too. At every stage, a dated name may be
-    // listed.
-    loop {
-        if let Some(name) = undated(&now) {
-            note(name);
-            note(&dashed(name));
-        }
-        note(&dashed(&now));
-        match now.split_once('/') {
-            Some((_, inner)) => now = inner.to_owned(),
-            None => break,
-        }
-        note(&now);
-    }
-    let simpler = [
-        of_cloud,
-        |name: &str| undated(name).map(str::to_owned),
-        |name: &str| Some(dashed(name)),
-        family_first,
-    ];
-    for simpler in simpler {
-        if let Some(name) = simpler(&now) {
-            now = name;
-            note(&now);
-        }
-    }
-    names
+    family_first(&name).unwrap_or(name)
 }
 
-/// `claude-opus-4-5[1m]`: the same model with a larger window.
-fn larger(name: &str) -> Option<String> {
-    let (name, _) = name.strip_suffix(']')?.rsplit_once('[')?;
-    Some(name.to_owned())
-}
-
-fn manner(name: &str) -> Option<String> {
-    let found = MANNERS.iter().find_map(|manner| name.strip_suffix(manner));
-    found.map(str::to_owned)
-}
-
-/// `…-v1:0`, `…-v2`: Bedrock's own version, in some cases followed by the window (`…-v1:0:200k`).
-fn edition(name: &str) -> Option<String> {
-    let (rest, edition) = name.rsplit_once("-v")?;
-    let is_edition = edition.starts_with(|c: char| c.is_ascii_digit())
-        && edition.bytes().all(|b| b.is_ascii_digit() || b == b':' || b == b'k');
-    is_edition.then(|| rest.to_owned())
-}
-
-/// `claude-opus-4-5@20251101`, `…@default`: Vertex's notation for a snapshot.
-fn at(name: &str) -> Option<String> {
-    let (model, snapshot) = name.rsplit_once('@')?;
-    if snapshot.bytes().all(|b| b.is_ascii_digit()) {
-        return Some(format!("{model}-{snapshot}"));
-    }
-    Some(model.to_owned())
-}
-
-/// `us.anthropic.claude-…`, `anthropic.claude-…`: a region and a vendor, each followed by a dot.
-fn of_cloud(name: &str) -> Option<String> {
-    let starts = VENDORS.iter().filter_map(|vendor| {
-        let start = name.find(&format!("{vendor}."))?;
-        let is_word = start == 0 || name[..start].ends_with('.');
-        is_word.then_some(start + vendor.len() + 1)
+/// The name behind a region and a vendor, without Bedrock's own version (`-v1:0`, `-v2`), in some cases followed by the
+/// window (`-v1:0:200k`).
+fn of_cloud(name: &str) -> &str {
+    let model = VENDORS.iter().find_map(|vendor| {
+        let (region, model) = name.split_once(vendor)?;
+        (region.is_empty() || region.ends_with('.')).then_some(model)
     });
-    starts.max().map(|start| name[start..].to_owned())
-}
-
-/// `claude-opus-4.5`: gateways write a dot where the vendor writes a dash.
-fn dashed(name: &str) -> String {
-    name.replace('.', "-")
+    let Some(model) = model else { return name };
+    let is_edition = |edition: &str| {
+        edition.starts_with(|c: char| c.is_ascii_digit())
+            && edition.bytes().all(|b| b.is_ascii_digit() || b == b':' || b == b'k')
+    };
+    match model.rsplit_once("-v") {
+        Some((model, edition)) if is_edition(edition) => model,
+        _ => model,
+    }
 }
 
 /// `claude-4-5-opus`: some gateways write the number before the family.
@@ -199,8 +146,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_name_breaks_the_reader(name in "[a-z0-9@.:/\\[\\]-]{0,60}|\\PC{0,60}") {
-            let names = spellings(&name);
-            prop_assert!(names.len() < 100 && names[0] == name);
+            let form = canonical(&name);
+            prop_assert!(!form.contains(['/', '.']), "{form}");
         }
     }
 }

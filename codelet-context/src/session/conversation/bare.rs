@@ -1,8 +1,8 @@
 //! A conversation without some of its texts: what is left decides when an edit is due, and may be enough for a light one.
 
-use super::undo::{Before, Snapshot};
+use super::undo::Snapshot;
 use super::{Conversation, Due};
-use crate::compact::{Archived, trim};
+use crate::compact::trim;
 use crate::message::{Extra, Message, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
 use crate::text::body::Body;
 use serde_json::{Map, Value};
@@ -64,8 +64,8 @@ impl Conversation {
 
     /// Drops the outputs that light edits removed.
     fn drop_removed(&mut self) {
-        let is_light = |snapshot: &Snapshot| matches!(snapshot.before, Before::Messages(_));
-        let is_new = |snapshot: &Snapshot| matches!(&snapshot.before, Before::Messages(old) if !old.is_empty());
+        let is_light = |snapshot: &Snapshot| snapshot.is_light;
+        let is_new = |snapshot: &Snapshot| !snapshot.messages.is_empty();
         if self.texts < Texts::Shown || !self.snapshots.iter().all(is_light) || !self.snapshots.iter().any(is_new) {
             return;
         }
@@ -87,13 +87,9 @@ impl Conversation {
     /// Drops what only undoing an edit and rebuilding the view ask for.
     fn forget_views(&mut self) {
         for snapshot in &mut self.snapshots {
-            match &mut snapshot.before {
-                Before::Whole { messages, .. } => *messages = Arc::default(),
-                Before::Messages(messages) => *messages = Vec::new(),
-            }
+            snapshot.messages = Arc::default();
         }
         (self.masks, self.removed_by) = Default::default();
-        self.archived = Archived::default();
     }
 
     /// Drops what was said before the last reply, and what was removed.

@@ -1,7 +1,6 @@
 //! Restoring an earlier state of a conversation.
 
 use super::{Conversation, Edit};
-use crate::compact::Archived;
 use crate::message::Message;
 use crate::message::pin::Pin;
 use std::sync::Arc;
@@ -22,8 +21,6 @@ impl Conversation {
     pub fn earlier(&self) -> Earlier {
         let mut rest = Box::new(self.clone());
         (rest.history, rest.told) = Default::default();
-        // A history that is appended again has nothing recorded as archived.
-        rest.archived = Archived::default();
         Earlier {
             messages: self.history.messages().to_vec(),
             rest,

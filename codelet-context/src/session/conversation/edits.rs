@@ -7,7 +7,7 @@ use crate::budget::economy::Way;
 use crate::budget::policy::{Progress, Reason, Stuck};
 use crate::compact::notice::Notice;
 use crate::compact::reminder;
-use crate::compact::{self, Compaction, CompactionCache, Options, Size, Target};
+use crate::compact::{self, Compaction, Fate, Options, SessionOptions, Size, Target};
 use crate::message::Role;
 use crate::message::cut;
 use crate::message::tokens::Tokens;
@@ -17,6 +17,7 @@ use crate::strategy;
 use crate::summary::summary_request::{self, Failure, SummaryRequest};
 use std::collections::HashSet;
 use std::fmt;
+use thiserror::Error;
 
 /// The number of consecutive refusals, each followed by a compaction, after which another compaction would be a loop.
 const REFUSALS: u32 = 3;
@@ -40,15 +41,22 @@ pub struct Edit {
 }
 
 /// The reason why a conversation was not compacted. The conversation is unchanged.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Refusal {
     /// Compacting again would be a loop.
+    #[error(transparent)]
     Stuck(Stuck),
     /// Calls of the last step have no answer yet: compaction is possible only between two requests.
+    #[error("not compacted: {}", match .0 {
+        1 => "a tool call still waits for its answer".to_owned(),
+        count => format!("{count} tool calls still wait for their answers"),
+    })]
     OpenCalls(usize),
     /// The system prompt and the prompt in progress, neither of which is ever cut, exceed the window.
+    #[error("{0}")]
     DoesNotFit(DoesNotFit),
     /// The result breaks a rule of a provider. No known case leads here; the check is a safeguard.
+    #[error("not compacted: a provider would reject the result: {0}")]
     Invalid(Violation),
 }
 
@@ -86,22 +94,6 @@ impl fmt::Display for DoesNotFit {
         )
     }
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Stuck(stuck) => stuck.fmt(f),
-            Refusal::DoesNotFit(told) => told.fmt(f),
-            Refusal::OpenCalls(1) => f.write_str("not compacted: a tool call still waits for its answer"),
-            Refusal::OpenCalls(count) => write!(f, "not compacted: {count} tool calls still wait for their answers"),
-            Refusal::Invalid(violation) => {
-                write!(f, "not compacted: a provider would reject the result: {violation}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 /// The benefit of a compaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -145,6 +137,15 @@ impl Conversation {
         self.rebuild(reason, Target::Budget(self.in_estimate(tokens)).into(), None, None)
     }
 
+    /// A preview: the fate of each message of the history if the user requested a compaction now.
+    pub fn fates(&self) -> Vec<Fate> {
+        let aim = self.aim(Reason::Asked);
+        match aim.target {
+            Target::Select => self.build_below_aim(None).0.fates,
+            _ => self.build_with(aim, None, &[]).fates,
+        }
+    }
+
     /// The request for a summary written by a model. The caller sends it and passes the answer to
     /// [`compact_with_answer`](Self::compact_with_answer).
     pub fn summary_request(&self) -> SummaryRequest {
@@ -175,7 +176,7 @@ impl Conversation {
     }
 
     pub(super) fn build_with(&self, aim: Aim, written: Option<&str>, spared: &[usize]) -> Compaction {
-        compact::compact_among(
+        compact::compact_session(
             self.standing(),
             &Options {
                 target: aim.target,
@@ -191,11 +192,7 @@ impl Conversation {
                 weights: None,
                 reading_back: self.reading_back,
             },
-            CompactionCache {
-                archived: Some(&self.archived),
-                spared,
-                rise: aim.rise,
-            },
+            SessionOptions { spared, rise: aim.rise },
         )
     }
 
@@ -276,7 +273,6 @@ impl Conversation {
         );
         self.attempts.is_refused = false;
         if notice.changed {
-            self.archived = done.archived.unwrap_or_default();
             if aim.rise.is_some() {
                 self.cut = done.cut.map(|cut| (self.config.trigger(), cut));
             }

@@ -2,14 +2,14 @@
 
 use super::Conversation;
 use super::edits::Refusal;
-use super::undo::{Before, Snapshot};
+use super::undo::Snapshot;
 use crate::budget::economy::TrimPlan;
 use crate::budget::policy::Reason;
 use crate::compact::notice::Notice;
 use crate::compact::trim;
+use crate::message::Part;
 use crate::message::tokens;
 use crate::message::view::View;
-use crate::message::{Message, Part};
 use crate::strategy::thinking_prune;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Conversation {
         }
         let candidates = self.economy.from(cut.from, &self.pins.messages());
         let excerpts = self.economy.excerpts(&candidates, self.history.ranking());
-        let old: Vec<Arc<Message>> = self.view.messages[cut.from..].to_vec();
+        let old = self.view.messages.clone();
         let number = self.edits.len();
         let kept = self.view.archive.len();
         let mut masked = 0;
@@ -39,7 +39,7 @@ impl Conversation {
             if item.call != result.call_id {
                 continue;
             }
-            let left = excerpts.of(item.place);
+            let left = excerpts.get(&item.place).map_or("", String::as_str);
             let mask = trim::masked(result, &item.tool, left, &mut self.view.archive);
             let call = result.call_id.clone();
             self.economy.bulk.remove(candidate.item);
@@ -54,25 +54,25 @@ impl Conversation {
         thinking_prune::drop_thinking(&mut self.view, finished, &mut Default::default());
         self.note_removed(number, kept);
         let before = self.occupancy.next_request();
-        let changed: Vec<(usize, Arc<Message>)> = (cut.from..)
-            .zip(old)
-            .filter(|(at, old)| !Arc::ptr_eq(&self.view.messages[*at], old))
-            .collect();
-        if changed.is_empty() {
+        let changed = old.iter().zip(&self.view.messages);
+        let mut changed = changed.filter(|(old, now)| !Arc::ptr_eq(old, now)).peekable();
+        if changed.peek().is_none() {
             // Nothing could be removed after all: the prefix is unchanged, and this cut is not tried again.
             self.economy.give_up_cut();
             return Ok(Notice::trimmed(0, before, before, false));
         }
-        for (at, old) in &changed {
-            self.shown = self.shown.with(old, &self.view.messages[*at]);
+        for (old, now) in changed {
+            self.shown = self.shown.with(old, now);
         }
         let removed = self.economy.trimmed(reason, &cut, &self.view.messages);
         self.occupancy.removed(removed);
         let after = self.occupancy.next_request();
         self.tracker.rebuilt(after);
         self.snapshots.push(Snapshot {
-            before: Before::Messages(changed),
+            end: old.len(),
+            messages: Arc::new(old),
             edit: number,
+            is_light: true,
         });
         self.revision += 1;
         self.edits.push(self.edit_now(reason, before, after));

@@ -14,27 +14,19 @@ use std::sync::Arc;
 /// The view before an edit.
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
-    pub(super) before: Before,
+    pub(super) messages: Arc<Vec<Arc<Message>>>,
+    /// The length of the view that replaced it: later messages were appended since.
+    pub(super) end: usize,
     /// The index of the edit.
     pub(super) edit: usize,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum Before {
-    /// The whole view, and the length of the view that replaced it: later messages were appended since.
-    Whole {
-        messages: Arc<Vec<Arc<Message>>>,
-        end: usize,
-    },
-    /// The messages that a light edit changed, with their indexes.
-    Messages(Vec<(usize, Arc<Message>)>),
+    pub(super) is_light: bool,
 }
 
 impl Conversation {
     /// The tokens after the last edit that rebuilt the whole view and was not undone.
     pub(super) fn last_built(&self) -> Option<Tokens> {
         let mut whole = self.snapshots.iter().rev();
-        let whole = whole.find(|snapshot| matches!(snapshot.before, Before::Whole { .. }))?;
+        let whole = whole.find(|snapshot| !snapshot.is_light)?;
         Some(self.edits[whole.edit].after)
     }
 
@@ -46,11 +38,10 @@ impl Conversation {
         let (reason, after) = (edit.reason, edit.after);
         let removed = edit.before as i64 - after as i64;
         self.snapshots.push(Snapshot {
-            before: Before::Whole {
-                messages: Arc::new(messages),
-                end: view.messages.len(),
-            },
+            messages: Arc::new(messages),
+            end: view.messages.len(),
             edit: edit_number,
+            is_light: false,
         });
         let kept = self.view.archive.len();
         self.edits.push(edit);
@@ -72,24 +63,19 @@ impl Conversation {
             return false;
         };
         let old = self.view.messages.clone();
-        match snapshot.before {
-            Before::Whole { messages, end } => {
-                let since = self.view.messages.split_off(end);
-                self.view.messages = Arc::unwrap_or_clone(messages);
-                self.view.messages.extend(since);
-            }
-            Before::Messages(messages) => {
-                for (at, message) in messages {
-                    for result in message.tool_results() {
-                        // Results that the user restored are not removed again.
-                        if self.masks.remove(&result.call_id).is_some() {
-                            self.economy.bulk.exempt(&result.call_id);
-                        }
-                    }
-                    self.view.messages[at] = message;
+        self.view.messages = Arc::unwrap_or_clone(snapshot.messages);
+        let (edited, since) = old.split_at(snapshot.end);
+        if snapshot.is_light {
+            let changed = self.view.messages.iter().zip(edited);
+            let changed = changed.filter(|(before, after)| !Arc::ptr_eq(before, after));
+            for result in changed.flat_map(|(before, _)| before.tool_results()) {
+                // Results that the user restored are not removed again.
+                if self.masks.remove(&result.call_id).is_some() {
+                    self.economy.bulk.exempt(&result.call_id);
                 }
             }
         }
+        self.view.messages.extend_from_slice(since);
         // A reply that the provider could have continued at that time has messages after it now.
         pending::close_all(&mut self.view.messages, &mut self.view.archive);
         self.edits[snapshot.edit].is_undone = true;

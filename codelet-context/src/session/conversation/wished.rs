@@ -4,30 +4,23 @@ use super::edits::Gain;
 use super::{Attempts, Conversation};
 use crate::budget::economics::Preset;
 use crate::budget::policy::{CompactAt, Reason};
-use std::fmt;
+use thiserror::Error;
 
 /// The reason for declining a compaction that the model requests.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Error)]
 pub enum Declined {
     /// The user allows none before the window is full, or none at all.
+    #[error("the user has turned that off")]
     Off,
     /// Too little was appended since the last edit, or since the beginning.
+    #[error("too little was said since the last edit")]
     TooSoon,
     /// Too little can be removed.
+    #[error("there is too little that could go")]
     TooLittle,
     /// It would pay off only after more steps than can be expected.
+    #[error("it would not pay yet")]
     TooDear,
-}
-
-impl fmt::Display for Declined {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Declined::Off => "the user has turned that off",
-            Declined::TooSoon => "too little was said since the last edit",
-            Declined::TooLittle => "there is too little that could go",
-            Declined::TooDear => "it would not pay yet",
-        })
-    }
 }
 
 impl Conversation {

@@ -4,11 +4,10 @@
 //! as well. A marker with a handle replaces such a part in the view; the history keeps the original. Compactions read
 //! the history without these parts; otherwise the next one would quote or show them again.
 
-use super::undo::Before;
 use super::{Attempts, Conversation, Earlier};
 use crate::budget::policy::Reason;
+use crate::compact::Size;
 use crate::compact::draft;
-use crate::compact::{Archived, Size};
 use crate::history::History;
 use crate::message::cut;
 use crate::message::pending;
@@ -219,12 +218,7 @@ impl Conversation {
             false => refused.leave(&mut self.view.messages[at..=at]),
         }
         for snapshot in &mut self.snapshots {
-            match &mut snapshot.before {
-                Before::Whole { messages, .. } => refused.leave(&mut Arc::make_mut(messages)[..]),
-                Before::Messages(messages) => messages
-                    .iter_mut()
-                    .for_each(|(_, message)| refused.leave(std::slice::from_mut(message))),
-            }
+            refused.leave(&mut Arc::make_mut(&mut snapshot.messages)[..]);
         }
         for number in (0..self.history.messages().len()).rev() {
             let message = self.withdrawn.get(&number).unwrap_or(&self.history.messages()[number]);
@@ -272,7 +266,6 @@ impl Conversation {
             }
             Arc::new(told)
         });
-        self.archived = Archived::default();
         self.cut = None;
     }
 
