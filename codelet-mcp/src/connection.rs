@@ -216,7 +216,6 @@ impl Connection {
                     arguments,
                     environment,
                     directory,
-                    mark: options.mark.as_ref(),
                 };
                 let (program, ends) = Program::start(&start, told).map_err(|error| {
                     let why = match error.kind() {

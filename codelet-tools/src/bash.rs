@@ -71,7 +71,7 @@ const BOUNDS: &str = "{ ulimit -t 3600; ulimit -d 4194304; } 2>/dev/null; ";
 
 /// Variables that commands do not get: startup files of shells, directories other than the working directory, and the
 /// mark of another session.
-const DROPPED: [&str; 6] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", "CDPATH", crate::process_tree::MARK];
+const DROPPED: [&str; 6] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", "CDPATH", codelet_process::MARK];
 
 /// The tool.
 pub(crate) struct Bash {

@@ -187,7 +187,7 @@ fn live(
     runtime.shutdown_background();
     if has_hooks {
         // A hook that nothing waits for may still be running.
-        codelet_tools::end_all();
+        codelet_process::end_all();
     }
     let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
     if let Some(transcript) = transcript {
