@@ -29,14 +29,16 @@ const IMPATIENCE: Duration = Duration::from_millis(25);
 
 /// The way a program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub enum End {
     /// It exited with this status.
     Exited(i32),
     /// It was killed by this signal.
     Killed(i32),
     /// This process ignores SIGCHLD (inherited from its parent), so the status is lost.
     Unknown,
+    /// It timed out and was ended.
     TimedOut,
+    /// The user interrupted, and it was ended.
     Interrupted,
 }
 
