@@ -44,7 +44,7 @@ mod text;
 mod tool;
 
 pub use check::{Checked, Found, check};
-pub use connect::{Connected, Servers, connect};
+pub use connect::{Connected, connect};
 pub use login::{Invitation, Logins, log_in};
 pub use name::is_name;
 pub use offers::Offers;
