@@ -22,19 +22,6 @@ pub struct Connected {
     pub offers: Arc<Offers>,
     /// Notices for the user, without secrets.
     pub notices: Vec<String>,
-    /// The servers, for an orderly shutdown.
-    pub servers: Servers,
-}
-
-/// The servers of a session. Their programs end when this and their tools are dropped.
-#[derive(Default)]
-pub struct Servers(Vec<Arc<Remote>>);
-
-impl Servers {
-    /// Shuts the servers down: closes their input and gives each this long to exit.
-    pub async fn end(self, patience: Duration) {
-        join_all(self.0.iter().map(|remote| remote.end(patience))).await;
-    }
 }
 
 /// Connects to all servers concurrently, and waits until each is ready or has timed out. A server that is not ready is
@@ -47,11 +34,9 @@ pub async fn connect(servers: Vec<Server>, options: Options, interrupt: &Interru
     let tried = try_all(servers, options, interrupt).await;
     let mut notices = Vec::new();
     let mut offers = Vec::new();
-    let mut remotes = Vec::new();
     for tried in tried {
         notices.extend(tried.notices());
         if let Ok(there) = tried.came {
-            remotes.push(there.remote.clone());
             offers.push(Offer::new(there.remote, there.defined, there.prompts));
         }
     }
@@ -60,7 +45,6 @@ pub async fn connect(servers: Vec<Server>, options: Options, interrupt: &Interru
     Connected {
         offers: Arc::new(offers),
         notices,
-        servers: Servers(remotes),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A connection to a server, from start to end.
 
-use crate::changes::{Changed, Changes};
+use crate::changes::Changes;
 use crate::define::{self, Defined};
 use crate::pipe::Pipe;
 use crate::program::{Program, Start};
@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::error::Error;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Pages of a list at most; a server may announce further pages forever.
@@ -58,12 +59,12 @@ impl ClientHandler for NotificationHandler {
     }
 
     fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) -> impl Future<Output = ()> + Send + '_ {
-        self.changes.tools.hear();
+        self.changes.tools.store(true, Ordering::Relaxed);
         std::future::ready(())
     }
 
     fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) -> impl Future<Output = ()> + Send + '_ {
-        self.changes.prompts.hear();
+        self.changes.prompts.store(true, Ordering::Relaxed);
         std::future::ready(())
     }
 }
@@ -100,14 +101,16 @@ impl List {
 
 /// A kind of list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
+    /// Tools, for the model.
     Tools,
+    /// Prompts, for the user.
     Prompts,
 }
 
 impl Kind {
     /// Its name, also in the protocol.
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Tools => "tools",
             Kind::Prompts => "prompts",
@@ -216,7 +219,6 @@ impl Connection {
                     arguments,
                     environment,
                     directory,
-                    mark: options.mark.as_ref(),
                 };
                 let (program, ends) = Program::start(&start, told).map_err(|error| {
                     let why = match error.kind() {
@@ -272,25 +274,19 @@ impl Connection {
         }
     }
 
-    /// Returns whether the list of tools may differ from the one last read.
-    pub(crate) fn may_have_changed(&self) -> bool {
-        self.is_silent || self.changes.tools.is_unread()
-    }
-
-    /// Returns whether the list of prompts may differ from the one last read.
-    pub(crate) fn prompts_may_have_changed(&self) -> bool {
-        self.has_prompts() && (self.prompts_are_silent || self.changes.prompts.is_unread())
+    /// Returns whether a list may differ from the one last read.
+    pub(crate) fn may_have_changed(&self, kind: Kind) -> bool {
+        let is_changed = self.changed(kind).load(Ordering::Relaxed);
+        match kind {
+            Kind::Tools => self.is_silent || is_changed,
+            Kind::Prompts => self.has_prompts() && (self.prompts_are_silent || is_changed),
+        }
     }
 
     /// Makes the next prompt read the lists again.
     pub(crate) fn distrust_lists(&self) {
-        self.changes.tools.hear();
-        self.changes.prompts.hear();
-    }
-
-    /// Reads the list of tools again, within this time. Notifications that arrive meanwhile lead to another read later.
-    pub(crate) async fn list_again(&self, most: Duration) -> Result<List, Trouble> {
-        self.list_within(Kind::Tools, most).await
+        self.changes.tools.store(true, Ordering::Relaxed);
+        self.changes.prompts.store(true, Ordering::Relaxed);
     }
 
     /// Reads the list of prompts, within this time; `None` if the server has none.
@@ -301,15 +297,13 @@ impl Connection {
         }
     }
 
-    async fn list_within(&self, kind: Kind, most: Duration) -> Result<List, Trouble> {
-        let heard = self.changed(kind).heard();
+    /// Reads a list within this time.
+    pub(crate) async fn list_within(&self, kind: Kind, most: Duration) -> Result<List, Trouble> {
         let list = tokio::time::timeout(most, self.list(kind)).await;
-        // A list that cannot be read is not requested again until the server announces another change.
-        self.changed(kind).was_read(heard);
         list.unwrap_or(Err(Trouble::Slow(most)))
     }
 
-    fn changed(&self, kind: Kind) -> &Changed {
+    fn changed(&self, kind: Kind) -> &AtomicBool {
         match kind {
             Kind::Tools => &self.changes.tools,
             Kind::Prompts => &self.changes.prompts,
@@ -322,13 +316,9 @@ impl Connection {
 
     /// Reads a list of the server.
     async fn list(&self, kind: Kind) -> Result<List, Trouble> {
-        let heard = self.changed(kind).heard();
-        let list = self.pages(kind).await;
-        self.changed(kind).was_read(heard);
-        list
-    }
-
-    async fn pages(&self, kind: Kind) -> Result<List, Trouble> {
+        // A change that is announced meanwhile leads to another read later. A list that cannot be read is not requested
+        // again until the server announces another change.
+        self.changed(kind).store(false, Ordering::Relaxed);
         let invalid = || Trouble::Foreign(format!("its list of {} is invalid", kind.name()));
         let mut all = Vec::new();
         let mut cursor: Option<String> = None;

@@ -4,6 +4,7 @@ use crate::name;
 use crate::schema;
 use crate::text::{one_line, plain};
 use codelet_agent::model::ToolSpec;
+use codelet_agent::permission::fits;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -41,11 +42,6 @@ pub(crate) struct Defined {
 }
 
 impl Defined {
-    /// The server's own name, for a person.
-    pub(crate) fn shown(&self) -> String {
-        one_line(&self.tool, 40)
-    }
-
     /// Translates a call's parameters to the server's own names.
     pub(crate) fn own_names(&self, parameters: &Map<String, Value>) -> Map<String, Value> {
         let own = |name: &String| self.renamed.iter().find(|(shown, _)| shown == name);
@@ -78,7 +74,7 @@ pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> 
             left.unreadable += 1;
             continue;
         };
-        if wanted.is_some_and(|patterns| !patterns.iter().any(|pattern| name::fits(pattern, &tool))) {
+        if wanted.is_some_and(|patterns| !patterns.iter().any(|pattern| fits(pattern, &tool))) {
             continue;
         }
         if own.insert(tool.clone()) {
@@ -136,7 +132,7 @@ pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> 
 
 /// A tool that reads the resources of a server, unless the server has a tool of this name.
 pub(crate) fn reader(server: &str, defined: &[Defined], wanted: Option<&[String]>) -> Option<Defined> {
-    let is_wanted = wanted.is_none_or(|patterns| patterns.iter().any(|pattern| name::fits(pattern, READER)));
+    let is_wanted = wanted.is_none_or(|patterns| patterns.iter().any(|pattern| fits(pattern, READER)));
     let name = name::of(server, READER, &HashSet::new());
     let is_taken = defined.iter().any(|tool| *tool.spec.name == *name);
     if !is_wanted || is_taken || defined.len() >= MOST_TOOLS {

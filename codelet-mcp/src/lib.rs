@@ -44,11 +44,10 @@ mod text;
 mod tool;
 
 pub use check::{Checked, Found, check};
-pub use connect::{Connected, Servers, connect};
+pub use connect::{Connected, connect};
 pub use login::{Invitation, Logins, log_in};
 pub use name::is_name;
 pub use offers::Offers;
-pub use program::end_all;
 
 use codelet_network::Network;
 use std::ffi::OsString;
@@ -124,9 +123,6 @@ pub struct Options {
     /// Finds further values that are never shown: the session's current keys, which a program may renew during the
     /// session.
     pub session_secrets: Option<SessionSecrets>,
-    /// An environment variable that each server's program gets with a unique value, by which its child processes are
-    /// found.
-    pub mark: Option<OsString>,
     /// True if the model accepts images.
     pub sees_images: bool,
     /// Proxies and certificates for remote servers.

@@ -44,11 +44,6 @@ pub(crate) fn of(server: &str, tool: &str, taken: &HashSet<String>) -> String {
     }
 }
 
-/// Returns whether a name matches a pattern in which `*` stands for any text.
-pub(crate) fn fits(pattern: &str, name: &str) -> bool {
-    codelet_agent::permission::fits(pattern, name)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

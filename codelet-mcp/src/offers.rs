@@ -1,15 +1,17 @@
 //! The tools and prompts of a session's servers, and their updates when a server announces that a list has changed.
 
-use crate::connection::{List, defined};
+use crate::connection::{Kind, List, defined};
 use crate::define::{Defined, names};
 use crate::prompts::{self, RemotePrompt};
 use crate::remote::Remote;
+use crate::text::one_line;
 use crate::tool::RemoteTool;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::prompts::{PromptSource, PromptSpec, PromptText, Values};
 use codelet_agent::tool::{Refreshed, Tool, ToolSource};
 use futures_util::future::{BoxFuture, join_all};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Tools of all servers at most: some providers accept 128 in a request, and the session has its own.
 const MOST_TOOLS: usize = 112;
@@ -17,19 +19,35 @@ const MOST_TOOLS: usize = 112;
 /// conversation.
 const MOST_CHANGES: usize = 50;
 
-/// The tools and prompts of all servers, in the order of the servers, then by name.
+/// The tools and prompts of all servers, in the order of the servers, then by name. The servers' programs end when this
+/// and the tools are dropped.
 #[derive(Default)]
 pub struct Offers(Mutex<Vec<Offer>>);
 
 /// The tools and prompts of one server.
 pub(crate) struct Offer {
     remote: Arc<Remote>,
-    defined: Vec<Defined>,
+    defined: Listed<Defined>,
     tools: Vec<Arc<dyn Tool>>,
-    prompts: Vec<RemotePrompt>,
-    /// The number of times that its tools, and its prompts, have changed.
+    prompts: Listed<RemotePrompt>,
+}
+
+/// A list of a server, and the number of times that it has changed.
+struct Listed<T> {
+    entries: Vec<T>,
     changes: usize,
-    prompt_changes: usize,
+}
+
+/// An entry of a list.
+trait Entry: PartialEq {
+    /// The kind of list.
+    const KIND: Kind;
+
+    /// The server's own name for it.
+    fn own(&self) -> &str;
+
+    /// Its name, for a person.
+    fn shown(&self) -> String;
 }
 
 impl Offers {
@@ -39,8 +57,45 @@ impl Offers {
         (Offers(Mutex::new(offers)), notices)
     }
 
+    /// Shuts the servers down: closes their input and gives each this long to exit.
+    pub async fn end(&self, patience: Duration) {
+        let remotes: Vec<Arc<Remote>> = self.lock().iter().map(|offer| offer.remote.clone()).collect();
+        join_all(remotes.iter().map(|remote| remote.end(patience))).await;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Offer>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads lists again that may have changed, except those that have changed too often. Returns notices for the user,
+    /// and whether any list is different.
+    async fn read_again(&self, kind: Kind) -> (Vec<String>, bool) {
+        let heeded = |offer: &Offer| (offer.changes(kind) < MOST_CHANGES).then(|| offer.remote.clone());
+        let remotes: Vec<Option<Arc<Remote>>> = self.lock().iter().map(heeded).collect();
+        let lists = join_all(
+            remotes
+                .iter()
+                .map(async |remote| remote.as_ref()?.list_again(kind).await),
+        )
+        .await;
+        let mut notices = Vec::new();
+        let mut is_changed = false;
+        for (offer, list) in self.lock().iter_mut().zip(lists) {
+            let told = match list {
+                None => continue,
+                Some(Err(why)) => vec![format!(
+                    "its {} have changed, but the new list cannot be read: {why}; the old list stays",
+                    kind.name()
+                )],
+                Some(Ok(list)) => {
+                    let Some(told) = offer.take(kind, list) else { continue };
+                    is_changed = true;
+                    told
+                }
+            };
+            notices.extend(told.into_iter().map(|what| offer.remote.tell(&what)));
+        }
+        (notices, is_changed)
     }
 }
 
@@ -51,29 +106,11 @@ impl ToolSource for Offers {
 
     fn refresh(&self) -> BoxFuture<'_, Refreshed> {
         Box::pin(async move {
-            let remotes: Vec<Option<Arc<Remote>>> = self.lock().iter().map(Offer::heeded).collect();
-            let lists = join_all(remotes.iter().map(async |remote| remote.as_ref()?.list_again().await)).await;
-            let mut offers = self.lock();
-            let mut notices = Vec::new();
-            let mut is_changed = false;
-            for (offer, list) in offers.iter_mut().zip(lists) {
-                let told = match list {
-                    None => continue,
-                    Some(Err(why)) => vec![format!(
-                        "its tools have changed, but the new list cannot be read: {why}; the old list stays"
-                    )],
-                    Some(Ok(list)) => {
-                        let Some(told) = offer.take(list) else { continue };
-                        is_changed = true;
-                        told
-                    }
-                };
-                notices.extend(told.into_iter().map(|what| offer.remote.tell(&what)));
-            }
+            let (mut notices, is_changed) = self.read_again(Kind::Tools).await;
             if !is_changed {
                 return Refreshed { tools: None, notices };
             }
-            let (tools, over) = bounded(&offers);
+            let (tools, over) = bounded(&self.lock());
             notices.extend(over);
             Refreshed {
                 tools: Some(tools),
@@ -86,33 +123,12 @@ impl ToolSource for Offers {
 impl PromptSource for Offers {
     fn prompts(&self) -> Vec<PromptSpec> {
         let offers = self.lock();
-        let prompts = offers.iter().flat_map(|offer| &offer.prompts);
+        let prompts = offers.iter().flat_map(|offer| &offer.prompts.entries);
         prompts.map(|prompt| prompt.spec.clone()).collect()
     }
 
     fn refresh_prompts(&self) -> BoxFuture<'_, Vec<String>> {
-        Box::pin(async move {
-            let heeded = |offer: &Offer| (offer.prompt_changes < MOST_CHANGES).then(|| offer.remote.clone());
-            let remotes: Vec<Option<Arc<Remote>>> = self.lock().iter().map(heeded).collect();
-            let lists = join_all(
-                remotes
-                    .iter()
-                    .map(async |remote| remote.as_ref()?.prompts_again().await),
-            )
-            .await;
-            let mut notices = Vec::new();
-            for (offer, list) in self.lock().iter_mut().zip(lists) {
-                let told = match list {
-                    None => continue,
-                    Some(Ok(list)) => offer.take_prompts(list),
-                    Some(Err(why)) => vec![format!(
-                        "its prompts have changed, but the new list cannot be read: {why}; the old list stays"
-                    )],
-                };
-                notices.extend(told.into_iter().map(|what| offer.remote.tell(&what)));
-            }
-            notices
-        })
+        Box::pin(async move { self.read_again(Kind::Prompts).await.0 })
     }
 
     fn prompt<'a>(
@@ -123,7 +139,8 @@ impl PromptSource for Offers {
     ) -> BoxFuture<'a, Result<PromptText, String>> {
         Box::pin(async move {
             let found = self.lock().iter().find_map(|offer| {
-                let prompt = offer.prompts.iter().find(|prompt| prompt.spec.command == command)?;
+                let mut prompts = offer.prompts.entries.iter();
+                let prompt = prompts.find(|prompt| prompt.spec.command == command)?;
                 Some((offer.remote.clone(), prompt.clone()))
             });
             match found {
@@ -134,56 +151,85 @@ impl PromptSource for Offers {
     }
 }
 
+impl Entry for Defined {
+    const KIND: Kind = Kind::Tools;
+
+    fn own(&self) -> &str {
+        &self.tool
+    }
+
+    fn shown(&self) -> String {
+        one_line(&self.tool, 40)
+    }
+}
+
+impl Entry for RemotePrompt {
+    const KIND: Kind = Kind::Prompts;
+
+    fn own(&self) -> &str {
+        &self.own
+    }
+
+    fn shown(&self) -> String {
+        format!("/{}", self.spec.command)
+    }
+}
+
 impl Offer {
     pub(crate) fn new(remote: Arc<Remote>, defined: Vec<Defined>, prompts: Vec<RemotePrompt>) -> Self {
         Offer {
             tools: tools(&remote, &defined),
             remote,
-            defined,
-            prompts,
-            changes: 0,
-            prompt_changes: 0,
+            defined: Listed::new(defined),
+            prompts: Listed::new(prompts),
         }
     }
 
-    /// Takes a new list of prompts. Returns notices for the user.
-    fn take_prompts(&mut self, list: List) -> Vec<String> {
-        let (prompts, mut told) = prompts::all(&self.remote.server.name, list, &self.remote.secrets);
-        let Some(difference) = prompts::difference(&self.prompts, &prompts) else {
-            return Vec::new();
-        };
-        told.insert(0, difference);
-        self.prompt_changes += 1;
-        if self.prompt_changes == MOST_CHANGES {
-            told.push(format!(
-                "its prompts have changed {MOST_CHANGES} times; further changes are ignored"
-            ));
+    fn changes(&self, kind: Kind) -> usize {
+        match kind {
+            Kind::Tools => self.defined.changes,
+            Kind::Prompts => self.prompts.changes,
         }
-        self.prompts = prompts;
-        told
     }
 
-    /// The server, unless its list has changed so often that it is no longer read.
-    fn heeded(&self) -> Option<Arc<Remote>> {
-        (self.changes < MOST_CHANGES).then(|| self.remote.clone())
+    /// Takes a new list. Returns notices for the user; `None` if the list is the same.
+    fn take(&mut self, kind: Kind, list: List) -> Option<Vec<String>> {
+        let (server, secrets) = (&self.remote.server, &self.remote.secrets);
+        match kind {
+            Kind::Tools => {
+                let (defined, notices) = defined(server, list, secrets);
+                let told = self.defined.take(defined, notices)?;
+                self.tools = tools(&self.remote, &self.defined.entries);
+                Some(told)
+            }
+            Kind::Prompts => {
+                let (prompts, notices) = prompts::all(&server.name, list, secrets);
+                self.prompts.take(prompts, notices)
+            }
+        }
+    }
+}
+
+impl<T: Entry> Listed<T> {
+    fn new(entries: Vec<T>) -> Self {
+        Listed { entries, changes: 0 }
     }
 
-    /// Takes a new list of tools. Returns notices for the user; `None` if the list is the same.
-    fn take(&mut self, list: List) -> Option<Vec<String>> {
-        let (defined, notices) = defined(&self.remote.server, list, &self.remote.secrets);
-        if defined == self.defined {
-            return None;
-        }
-        let mut told = vec![difference(&self.defined, &defined)];
+    /// Takes a new list with its notices. Returns these with what has changed; `None` if the list is the same.
+    fn take(&mut self, entries: Vec<T>, notices: Vec<String>) -> Option<Vec<String>> {
+        let kind = T::KIND.name();
+        let mut told = vec![format!(
+            "its {kind} have changed ({})",
+            difference(&self.entries, &entries)?
+        )];
         told.extend(notices);
         self.changes += 1;
         if self.changes == MOST_CHANGES {
             told.push(format!(
-                "its tools have changed {MOST_CHANGES} times; further changes are ignored"
+                "its {kind} have changed {MOST_CHANGES} times; further changes are ignored"
             ));
         }
-        self.tools = tools(&self.remote, &defined);
-        self.defined = defined;
+        self.entries = entries;
         Some(told)
     }
 }
@@ -210,21 +256,20 @@ fn bounded(offers: &[Offer]) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
     (tools, notices)
 }
 
-/// Describes the changes between two lists for a person.
-fn difference(before: &[Defined], after: &[Defined]) -> String {
-    let find = |list: &[Defined], tool: &str| list.iter().find(|other| other.tool == tool).cloned();
-    let (mut new, mut others) = (Vec::new(), Vec::new());
-    for tool in after {
-        match find(before, &tool.tool) {
-            None => new.push(tool.shown()),
-            Some(known) if known != *tool => others.push(tool.shown()),
-            Some(_) => {}
-        }
-    }
-    let gone = before.iter().filter(|tool| find(after, &tool.tool).is_none());
-    let gone: Vec<String> = gone.map(Defined::shown).collect();
-    let parts = [("new", new), ("gone", gone), ("different", others)];
-    let parts = parts.iter().filter(|(_, tools)| !tools.is_empty());
-    let parts: Vec<String> = parts.map(|(what, tools)| format!("{what}: {}", names(tools))).collect();
-    format!("its tools have changed ({})", parts.join("; "))
+/// Describes the changes between two lists for a person; `None` if there are none.
+fn difference<T: Entry>(before: &[T], after: &[T]) -> Option<String> {
+    let has = |list: &[T], entry: &T| list.iter().any(|other| other.own() == entry.own());
+    let new = after.iter().filter(|entry| !has(before, entry));
+    let gone = before.iter().filter(|entry| !has(after, entry));
+    let others = after
+        .iter()
+        .filter(|entry| has(before, entry) && !before.contains(entry));
+    let shown = [
+        ("new", new.map(T::shown).collect::<Vec<_>>()),
+        ("gone", gone.map(T::shown).collect()),
+        ("different", others.map(T::shown).collect()),
+    ];
+    let parts = shown.iter().filter(|(_, shown)| !shown.is_empty());
+    let parts: Vec<String> = parts.map(|(what, shown)| format!("{what}: {}", names(shown))).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }

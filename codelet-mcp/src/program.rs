@@ -1,15 +1,16 @@
 //! A server that is a program: started in its own session, and ended with all its descendants.
 
 use crate::text::Tail;
+use codelet_process::ProcessTree;
 use process_wrap::std::{CommandWrap, ProcessSession};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
@@ -19,30 +20,17 @@ const LOOK: Duration = Duration::from_millis(2);
 /// Grace period for a program that is dropped without an orderly shutdown.
 const IMPATIENCE: Duration = Duration::from_millis(30);
 
-/// The running programs, for the end of the process.
-static LIVE: Mutex<Vec<ProcessTree>> = Mutex::new(Vec::new());
-
-/// Kills the programs of all servers, without a grace period. For a process that is about to exit without dropping its
-/// values.
-pub fn end_all() {
-    for family in LIVE.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        family.signal(Signal::KILL);
-    }
-}
-
 /// The command to start.
 pub(crate) struct Start<'a> {
     pub command: &'a str,
     pub arguments: &'a [String],
     pub environment: &'a [(OsString, OsString)],
     pub directory: &'a Path,
-    /// The variable that marks its descendants.
-    pub mark: Option<&'a OsString>,
 }
 
 /// A running program. Dropping it ends it.
 pub(crate) struct Program {
-    family: ProcessTree,
+    family: Arc<ProcessTree>,
     /// True once its stderr was read to the end.
     is_read: Arc<AtomicBool>,
 }
@@ -59,9 +47,6 @@ impl Program {
     /// # Errors
     /// If there is no such program, or it may not be started.
     pub(crate) fn start(start: &Start<'_>, told: &Tail) -> io::Result<(Program, Ends)> {
-        let mark = start
-            .mark
-            .map(|name| (name.clone(), format!("mcp-{:016x}", fastrand::u64(..))));
         let mut command = Command::new(start.command);
         command
             .args(start.arguments)
@@ -71,21 +56,17 @@ impl Program {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        if let Some((name, value)) = &mark {
+        let (family, mut child) = ProcessTree::begin(None, |(name, value)| {
             command.env(name, value);
-        }
-        let mut command = CommandWrap::from(command);
-        // Without a controlling terminal, it cannot prompt for a password there and does not receive the user's Ctrl-C.
-        command.wrap(ProcessSession);
-        let mut child = command.spawn()?;
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        // A PID is above 0.
-        let pid = pid.ok_or(ErrorKind::Other)?;
-        let family = ProcessTree {
-            pid,
-            mark: mark.map(|(name, value)| format!("{}={value}", name.to_string_lossy()).into_bytes()),
-        };
-        LIVE.lock().unwrap_or_else(PoisonError::into_inner).push(family.clone());
+            let mut command = CommandWrap::from(command);
+            // Without a controlling terminal, it cannot prompt for a password there and does not receive the user's
+            // Ctrl-C.
+            command.wrap(ProcessSession);
+            let child = command.spawn()?;
+            let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            // A PID is above 0.
+            io::Result::Ok((pid.ok_or(ErrorKind::Other)?, child))
+        })?;
         // From here on, dropping ends the program if anything fails.
         let is_read = Arc::new(AtomicBool::new(false));
         let program = Program {
@@ -106,7 +87,7 @@ impl Program {
     /// Describes its exit; `None` while it runs.
     pub(crate) fn ended(&self) -> Option<String> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::Pid(self.family.pid), options).ok()??;
+        let status = waitid(WaitId::Pid(self.family.leader()), options).ok()??;
         Some(match (status.exit_status(), status.terminating_signal()) {
             (_, Some(signal)) => format!("signal {signal} ended it"),
             (status, None) => format!("it ended with status {}", status.unwrap_or(-1)),
@@ -133,99 +114,11 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-        live.retain(|family| family.pid != self.family.pid);
-        drop(live);
-        self.family.end(IMPATIENCE);
+        self.family.end(IMPATIENCE, || {});
+        // It is a child of this process, whichever way it ended.
+        let leader = WaitId::Pid(self.family.leader());
+        let _ = waitid(leader, WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
     }
-}
-
-/// A program and its descendants.
-#[derive(Clone)]
-struct ProcessTree {
-    /// Leader of its own session.
-    pid: Pid,
-    /// The variable and value in the environment of all of them.
-    mark: Option<Vec<u8>>,
-}
-
-impl ProcessTree {
-    fn end(&self, patience: Duration) {
-        let until = Instant::now() + patience;
-        self.signal(Signal::TERM);
-        // A stopped process does not handle SIGTERM.
-        self.signal(Signal::CONT);
-        while self.is_there() && Instant::now() < until {
-            std::thread::sleep(LOOK);
-        }
-        // Usually none is left; one that is may have hidden.
-        for _ in 0..10 {
-            if self.signal(Signal::KILL) == 0 {
-                break;
-            }
-            std::thread::sleep(LOOK);
-        }
-        self.bury();
-    }
-
-    /// Sends a signal to all of them. Returns how many it found.
-    fn signal(&self, signal: Signal) -> usize {
-        self.bury();
-        // The group keeps its number while any process is in it, so it cannot come to mean another.
-        let group = rustix::process::kill_process_group(self.pid, signal);
-        usize::from(group.is_ok()) + self.signal_marked(signal)
-    }
-
-    fn is_there(&self) -> bool {
-        self.bury();
-        rustix::process::test_kill_process_group(self.pid).is_ok()
-    }
-
-    /// Reaps the leader if it has exited.
-    fn bury(&self) {
-        let _ = waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
-    }
-
-    /// Sends a signal to processes that left the group; they still carry the mark.
-    #[cfg(target_os = "linux")]
-    fn signal_marked(&self, signal: Signal) -> usize {
-        use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
-        let Some(mark) = &self.mark else { return 0 };
-        let processes = std::fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| {
-            let name = entry.ok()?.file_name();
-            Pid::from_raw(name.to_str()?.parse().ok()?)
-        });
-        let mut found = 0;
-        for pid in processes {
-            // A pidfd, so that the PID cannot come to mean another process.
-            let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) else {
-                continue;
-            };
-            if has_mark(pid, mark) && pidfd_send_signal(held, signal).is_ok() {
-                found += 1;
-            }
-        }
-        found
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn signal_marked(&self, _: Signal) -> usize {
-        0
-    }
-}
-
-/// Returns whether a process has this variable. Another user's process is unreadable and does not count.
-#[cfg(target_os = "linux")]
-fn has_mark(pid: Pid, mark: &[u8]) -> bool {
-    use std::io::Read;
-    /// Bytes of an environment that are searched.
-    const ENVIRONMENT: u64 = 256 * 1024;
-    let mut environment = Vec::new();
-    let Ok(file) = std::fs::File::open(format!("/proc/{}/environ", pid.as_raw_nonzero())) else {
-        return false;
-    };
-    let _ = file.take(ENVIRONMENT).read_to_end(&mut environment);
-    environment.split(|&byte| byte == 0).any(|variable| variable == mark)
 }
 
 /// Reads stderr, so that the program never blocks on it, and keeps its end.

@@ -2,7 +2,6 @@
 
 use crate::answer;
 use crate::connection::{CallOutcome, List};
-use crate::define::names;
 use crate::remote::Remote;
 use crate::text::{Secrets, one_line};
 use codelet_agent::interrupt::Interrupt;
@@ -27,7 +26,7 @@ const LONGEST: usize = 256 * 1024;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RemotePrompt {
     /// The server's own name for it.
-    own: String,
+    pub own: String,
     /// The server's own names of its arguments, in the order of the command's.
     arguments: Vec<String>,
     /// The description for the user.
@@ -132,27 +131,6 @@ fn described(entry: &Value, secrets: &Secrets) -> String {
         .find_map(|name| entry.get(*name)?.as_str());
     let words = secrets.hide(words.unwrap_or_default().to_owned());
     one_line(&words, DESCRIPTION)
-}
-
-/// Describes the changes between two lists for a person; `None` if there are none.
-pub(crate) fn difference(before: &[RemotePrompt], after: &[RemotePrompt]) -> Option<String> {
-    let commands = |prompts: &mut dyn Iterator<Item = &RemotePrompt>| -> Vec<String> {
-        prompts.map(|prompt| format!("/{}", prompt.spec.command)).collect()
-    };
-    let has = |list: &[RemotePrompt], prompt: &RemotePrompt| list.iter().any(|other| other.own == prompt.own);
-    let new = commands(&mut after.iter().filter(|prompt| !has(before, prompt)));
-    let gone = commands(&mut before.iter().filter(|prompt| !has(after, prompt)));
-    let others = commands(
-        &mut after
-            .iter()
-            .filter(|prompt| has(before, prompt) && !before.contains(prompt)),
-    );
-    let parts = [("new", new), ("gone", gone), ("different", others)];
-    let parts = parts.iter().filter(|(_, prompts)| !prompts.is_empty());
-    let parts: Vec<String> = parts
-        .map(|(what, prompts)| format!("{what}: {}", names(prompts)))
-        .collect();
-    (!parts.is_empty()).then(|| format!("its prompts have changed ({})", parts.join("; ")))
 }
 
 /// Requests a prompt from a server.

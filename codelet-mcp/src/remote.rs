@@ -1,6 +1,6 @@
 //! A server during a session: its current connection, and its single restart.
 
-use crate::connection::{CallOutcome, Connection, List};
+use crate::connection::{CallOutcome, Connection, Kind, List};
 use crate::define::Defined;
 use crate::text::{Secrets, Tail};
 use crate::{Options, Reach, Server, Trouble};
@@ -46,23 +46,16 @@ impl Remote {
         parameters: &Map<String, Value>,
         interrupt: &Interrupt,
     ) -> CallOutcome {
-        let connection = tokio::select! {
-            biased;
-            () = interrupt.thrown() => return CallOutcome::Interrupted,
-            connection = self.connection() => connection,
+        let connection = match self.reached(interrupt).await {
+            Ok(connection) => connection,
+            Err(came) => return came,
         };
-        match connection {
-            Ok(connection) if tool.is_reader => {
-                let uri = parameters.get("uri").and_then(Value::as_str);
-                connection.read(uri, self.server.timeout, interrupt).await
-            }
-            Ok(connection) => {
-                connection
-                    .call(&tool.tool, parameters, self.server.timeout, interrupt)
-                    .await
-            }
-            Err(why) => CallOutcome::Lost(why),
+        let timeout = self.server.timeout;
+        if tool.is_reader {
+            let uri = parameters.get("uri").and_then(Value::as_str);
+            return connection.read(uri, timeout, interrupt).await;
         }
+        connection.call(&tool.tool, parameters, timeout, interrupt).await
     }
 
     /// Requests a prompt by the server's own name for it; restarts the server if needed, once.
@@ -72,18 +65,22 @@ impl Remote {
         arguments: Map<String, Value>,
         interrupt: &Interrupt,
     ) -> CallOutcome {
-        let connection = tokio::select! {
-            biased;
-            () = interrupt.thrown() => return CallOutcome::Interrupted,
-            connection = self.connection() => connection,
-        };
-        match connection {
+        match self.reached(interrupt).await {
             Ok(connection) => {
                 connection
                     .prompt(prompt, arguments, self.server.timeout, interrupt)
                     .await
             }
-            Err(why) => CallOutcome::Lost(why),
+            Err(came) => came,
+        }
+    }
+
+    /// The current connection, or a new one, unless the user interrupts.
+    async fn reached(&self, interrupt: &Interrupt) -> Result<Arc<Connection>, CallOutcome> {
+        tokio::select! {
+            biased;
+            () = interrupt.thrown() => Err(CallOutcome::Interrupted),
+            connection = self.connection() => connection.map_err(CallOutcome::Lost),
         }
     }
 
@@ -92,26 +89,15 @@ impl Remote {
         self.secrets.hide(format!("MCP server {}: {what}", self.server.name))
     }
 
-    /// Reads the list of tools again if it may have changed, within the server's start timeout. Does not restart a
-    /// server that is gone.
-    pub(crate) async fn list_again(&self) -> Option<Result<List, String>> {
-        let connection = self.standing().await?;
-        let connection = Some(connection).filter(|connection| connection.may_have_changed())?;
-        let list = connection.list_again(self.server.start).await;
+    /// Reads a list again if it may have changed, within the server's start timeout. Does not restart a server that is
+    /// gone.
+    pub(crate) async fn list_again(&self, kind: Kind) -> Option<Result<List, String>> {
+        let connection = self.state.lock().await.connection.clone()?;
+        if connection.is_closed() || !connection.may_have_changed(kind) {
+            return None;
+        }
+        let list = connection.list_within(kind, self.server.start).await;
         Some(list.map_err(|trouble| trouble.to_string()))
-    }
-
-    /// Reads the list of prompts again, under the same rules.
-    pub(crate) async fn prompts_again(&self) -> Option<Result<List, String>> {
-        let connection = self.standing().await?;
-        let connection = Some(connection).filter(|connection| connection.prompts_may_have_changed())?;
-        let list = connection.prompts(self.server.start).await?;
-        Some(list.map_err(|trouble| trouble.to_string()))
-    }
-
-    async fn standing(&self) -> Option<Arc<Connection>> {
-        let connection = self.state.lock().await.connection.clone();
-        connection.filter(|connection| !connection.is_closed())
     }
 
     /// Returns whether the server is a program that this process starts.

@@ -21,6 +21,7 @@ use codelet_agent::permission::{Looks, Permission, looks};
 use codelet_agent::tool::{Call, Lack, Live, Looking, Need, Output, Owner, Tool};
 use codelet_context::message::{Action, Parameters};
 use codelet_text::printed::Cleaner;
+use codelet_text::shell::word;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::ffi::{OsStr, OsString};
@@ -71,7 +72,7 @@ const BOUNDS: &str = "{ ulimit -t 3600; ulimit -d 4194304; } 2>/dev/null; ";
 
 /// Variables that commands do not get: startup files of shells, directories other than the working directory, and the
 /// mark of another session.
-const DROPPED: [&str; 6] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", "CDPATH", crate::process_tree::MARK];
+const DROPPED: [&str; 6] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", "CDPATH", codelet_process::MARK];
 
 /// The tool.
 pub(crate) struct Bash {
@@ -140,7 +141,7 @@ impl Bash {
         };
         let mut line = match only_looks && is_one_program(command) && is_installed() {
             true => format!("exec {command}"),
-            false => format!("trap {} EXIT; {command}", quoted(&noting)),
+            false => format!("trap {} EXIT; {command}", word(&noting)),
         };
         if self.is_bash {
             // The shell has read the script by then under its own descriptor; closing this one keeps it from the
@@ -195,7 +196,7 @@ impl Bash {
             return Err(format!(
                 "a directory change made in the sandbox does not apply outside it. The shell is in {} now; {again}, or begin it with `cd {} && `",
                 context.paths.show(&now),
-                quoted(&was.display().to_string())
+                word(&was.display().to_string())
             ));
         }
         match files::hold_folder(&now) {
@@ -504,7 +505,7 @@ fn elsewhere(parameters: &Parameters) -> Result<(), String> {
         if let Some(folder) = arguments::optional_text(parameters, name)? {
             return Err(format!(
                 "nothing was run: for another folder begin the command with `cd {} && `; the next one starts where it ended",
-                quoted(folder)
+                word(folder)
             ));
         }
     }
@@ -725,11 +726,6 @@ impl Paper {
         }
         self.kept.finish()
     }
-}
-
-/// Quotes a text as one shell word.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// Bash, where there is one that no command can put another program in place of: by the name that it has without links, since

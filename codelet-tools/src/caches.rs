@@ -18,45 +18,20 @@ const LEAF: &str = "=caches=";
 /// The name of the folder for temporary files. Its path is short, since a socket's may have 108 bytes.
 const TEMPORARY: &str = "tmp";
 
-/// An environment variable that sets a program's cache folder.
-struct Cache {
-    variable: &'static str,
-    /// The default folder, relative to the home.
-    usual: &'static str,
-    /// The folder's name here.
-    name: &'static str,
-    /// True if it is used only with network access: until then, the user's own downloads are read in place.
-    is_download: bool,
-}
-
-const fn cache(variable: &'static str, usual: &'static str, name: &'static str) -> Cache {
-    Cache {
-        variable,
-        usual,
-        name,
-        is_download: false,
-    }
-}
-
-const fn downloads(variable: &'static str, usual: &'static str, name: &'static str) -> Cache {
-    Cache {
-        is_download: true,
-        ..cache(variable, usual, name)
-    }
-}
-
-/// Programs that fail, or redo all work, if they cannot write to their folder.
-const CACHES: [Cache; 9] = [
-    cache("GOCACHE", ".cache/go-build", "go-build"),
-    cache("UV_CACHE_DIR", ".cache/uv", "uv"),
-    cache("PIP_CACHE_DIR", ".cache/pip", "pip"),
-    cache("CCACHE_DIR", ".cache/ccache", "ccache"),
-    cache("npm_config_cache", ".npm", "npm"),
-    downloads("CARGO_HOME", ".cargo", "cargo"),
+/// Programs that fail, or redo all work, if they cannot write to their folder: the variable that sets the folder, its
+/// default relative to the home, its name here, and whether it is used only with network access (until then, the user's
+/// own downloads are read in place).
+const CACHES: [(&str, &str, &str, bool); 9] = [
+    ("GOCACHE", ".cache/go-build", "go-build", false),
+    ("UV_CACHE_DIR", ".cache/uv", "uv", false),
+    ("PIP_CACHE_DIR", ".cache/pip", "pip", false),
+    ("CCACHE_DIR", ".cache/ccache", "ccache", false),
+    ("npm_config_cache", ".npm", "npm", false),
+    ("CARGO_HOME", ".cargo", "cargo", true),
     // Module checksums are kept beside the modules.
-    downloads("GOPATH", "go", "go"),
-    downloads("GOMODCACHE", "go/pkg/mod", "go/pkg/mod"),
-    downloads("YARN_CACHE_FOLDER", ".cache/yarn", "yarn"),
+    ("GOPATH", "go", "go", true),
+    ("GOMODCACHE", "go/pkg/mod", "go/pkg/mod", true),
+    ("YARN_CACHE_FOLDER", ".cache/yarn", "yarn", true),
 ];
 
 /// The folders of a session.
@@ -105,20 +80,19 @@ pub(crate) fn redirect(
         let found = environment.iter().find(|(name, _)| name == wanted);
         found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
     }
-    for cache in &CACHES {
-        if cache.is_download && !sandbox.has_network() {
+    for (variable, usual, name, is_download) in CACHES {
+        if is_download && !sandbox.has_network() {
             continue;
         }
-        let of_all =
-            || Some(PathBuf::from(value(environment, "XDG_CACHE_HOME")?).join(cache.usual.strip_prefix(".cache/")?));
-        let named = value(environment, cache.variable).map(PathBuf::from);
-        let usual = named.or_else(of_all).or_else(|| Some(home?.join(cache.usual)));
+        let of_all = || Some(PathBuf::from(value(environment, "XDG_CACHE_HOME")?).join(usual.strip_prefix(".cache/")?));
+        let named = value(environment, variable).map(PathBuf::from);
+        let usual = named.or_else(of_all).or_else(|| Some(home?.join(usual)));
         let is_writable = |usual: PathBuf| sandbox.writes(&usual.canonicalize().unwrap_or(usual));
         if usual.is_some_and(is_writable) {
             continue;
         }
-        environment.retain(|(name, _)| name != cache.variable);
-        environment.push((cache.variable.into(), folder.join(cache.name).into()));
+        environment.retain(|(known, _)| known != variable);
+        environment.push((variable.into(), folder.join(name).into()));
     }
 }
 

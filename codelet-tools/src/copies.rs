@@ -6,6 +6,7 @@ use crate::path::Paths;
 use crate::secrets::Secrets;
 use crate::seen::{Look, Seen};
 use crate::text;
+use crate::walk;
 use codelet_agent::journal::{Change, ChangedFile, Mark, Restore, Restored, Standing};
 use codelet_text::short::{clip, on_one_line};
 use std::collections::{BTreeMap, HashSet};
@@ -418,7 +419,7 @@ enum Now {
 impl Now {
     fn at(path: &Path) -> Now {
         match path.symlink_metadata() {
-            Err(error) if is_missing(&error) => return Now::Nothing,
+            Err(error) if walk::is_absence(&error) => return Now::Nothing,
             Ok(metadata) if metadata.file_type().is_symlink() => return Now::Other("a link is there now".to_owned()),
             _ => {}
         }
@@ -438,13 +439,6 @@ impl Now {
             Now::Other(_) => None,
         }
     }
-}
-
-fn is_missing(error: &std::io::Error) -> bool {
-    matches!(
-        error.kind(),
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-    )
 }
 
 /// A file that differs from its version at a mark.

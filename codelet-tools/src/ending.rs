@@ -2,11 +2,11 @@
 
 use crate::cwd::Stands;
 use crate::process::{End, FinishedProcess};
-use crate::process_tree::Member;
 use crate::run_blocking::INTERRUPTED;
 use crate::sandbox::{Sandbox, Sandboxing};
 use crate::tool_context::ToolContext;
 use codelet_context::message::BROKEN_PIPE;
+use codelet_process::Member;
 use codelet_text::short::counted;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

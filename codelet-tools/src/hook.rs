@@ -7,7 +7,8 @@ use crate::bash;
 use crate::files;
 use crate::handed::{self, Numbers};
 use crate::left::Left;
-use crate::process::{self, End};
+use crate::process;
+pub use crate::process::End as Status;
 use crate::spawn::{Program, Unstarted};
 use crate::tool_context::ToolContext;
 use codelet_agent::interrupt::Interrupt;
@@ -40,21 +41,6 @@ pub struct Command {
     pub timeout: Duration,
     /// True if it runs outside the sandbox, as in its owner's own shell.
     pub is_free: bool,
-}
-
-/// The way a command ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Status {
-    /// It exited with this status.
-    Exited(i32),
-    /// It was killed by this signal.
-    Killed(i32),
-    /// It timed out and was ended.
-    TimedOut,
-    /// The user interrupted, and it was ended.
-    Interrupted,
-    /// The status is not known.
-    Unknown,
 }
 
 /// The result of a command. Known keys are removed from the texts; everything else stays as printed.
@@ -131,13 +117,7 @@ fn ran(context: &ToolContext, command: Command, stopped: &PipeReader) -> Result<
             .into_owned()
     };
     Ok(Ended {
-        status: match ended.end {
-            End::Exited(status) => Status::Exited(status),
-            End::Killed(signal) => Status::Killed(signal),
-            End::TimedOut => Status::TimedOut,
-            End::Interrupted => Status::Interrupted,
-            End::Unknown => Status::Unknown,
-        },
+        status: ended.end,
         errors: text(&errors.finish()),
         is_whole: !output.is_cut,
         changed: changed.map(|(what, does)| format!("changed {what}, which {does}: please check it")),

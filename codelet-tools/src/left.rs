@@ -2,9 +2,8 @@
 
 use crate::obeyed::Obeyed;
 use crate::process::PATIENCE;
-use crate::process_tree::{Member, ProcessTree};
-use crate::reaper;
 use crate::tool_context::ToolContext;
+use codelet_process::{Member, ProcessTree};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -45,7 +44,7 @@ impl Left {
         found.map_or_else(Vec::new, |(family, members)| {
             family.end(PATIENCE, || {});
             // It was this process's own child by now, and seems to run until it is waited for.
-            reaper::left(&family);
+            family.left();
             members
         })
     }

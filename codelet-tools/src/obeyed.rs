@@ -4,11 +4,11 @@ use crate::committed;
 use crate::files::{self, Stamp};
 use crate::gitlinks;
 use crate::repository::{COMMON, ENTRIES, Repository, entries, text};
+use crate::seen::Look;
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ pub(crate) struct Obeyed(BTreeMap<PathBuf, Stood>);
 struct Stood {
     stamp: Stamp,
     target: Option<Stamp>,
-    /// A hash of the first [`READ`] bytes: writing through a memory mapping need not change any time stamp.
-    text: Option<u64>,
+    /// What the first [`READ`] bytes are: writing through a memory mapping need not change any time stamp.
+    text: Option<Look>,
 }
 
 impl Obeyed {
@@ -166,7 +166,7 @@ impl Obeyed {
             let stood = Stood {
                 stamp: Stamp::of(&metadata),
                 target: target.as_ref().map(Stamp::of),
-                text: beginning(&path).map(|bytes| hash(&bytes)),
+                text: beginning(&path).map(|bytes| Look::at(&bytes)),
             };
             self.0.insert(path, stood);
         }
@@ -240,12 +240,6 @@ fn beginning(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(READ).read_to_end(&mut bytes).ok()?;
     Some(bytes)
-}
-
-fn hash(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// Tests whether a line makes git start a program.

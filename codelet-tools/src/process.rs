@@ -1,11 +1,10 @@
 //! Runs a program in its own session until it exits, times out, or is interrupted. All of its output comes through one
 //! pipe, in the order in which it was written.
 
-use crate::process_tree::{Adoption, MARK, Member, ProcessTree};
-use crate::reaper;
 use crate::sandbox::{Sandbox, Sandboxing, hand_on_nothing};
 use crate::spawn::{Program, Start, Unstarted};
 use crate::starter;
+use codelet_process::{Adoption, Member, ProcessTree, reap};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -30,14 +29,16 @@ const IMPATIENCE: Duration = Duration::from_millis(25);
 
 /// The way a program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub enum End {
     /// It exited with this status.
     Exited(i32),
     /// It was killed by this signal.
     Killed(i32),
     /// This process ignores SIGCHLD (inherited from its parent), so the status is lost.
     Unknown,
+    /// It timed out and was ended.
     TimedOut,
+    /// The user interrupted, and it was ended.
     Interrupted,
 }
 
@@ -67,18 +68,15 @@ pub(crate) fn run(
     sink: &mut dyn FnMut(&[u8]),
 ) -> Result<FinishedProcess, Unstarted> {
     let began = Instant::now();
-    let mark = format!("{:016x}", fastrand::u64(..));
-    let _adoption = Adoption::begin();
+    let adoption = Adoption::begin();
     // Jobs of earlier programs may have ended meanwhile.
-    reaper::look();
+    reap();
     let (mut output, ours) = io::pipe()?;
     let flags = fcntl_getfl(&output).map_err(io::Error::from)? | OFlags::NONBLOCK;
     fcntl_setfl(&output, flags).map_err(io::Error::from)?;
     let deadline = began + program.timeout;
-    let (family, sandboxing) = ProcessTree::begin(&mark, || {
-        start(program, mark.clone(), ours).inspect(|(leader, _)| reaper::mark(*leader))
-    })?;
-    let pid = family.leader;
+    let (family, sandboxing) = ProcessTree::begin(Some(&adoption), |mark| start(program, mark, ours))?;
+    let pid = family.leader();
     let mut buffer = vec![0; PIECE];
     let mut is_open = true;
     let mut seen_in = None;
@@ -86,7 +84,7 @@ pub(crate) fn run(
         if let Some(directory) = family.directory() {
             seen_in = Some(directory);
         }
-        reaper::look();
+        reap();
     };
     let pipe = (&mut output, &mut is_open, &mut buffer[..]);
     let watched = watch(pid, deadline, pipe, stop, sink, &mut see);
@@ -99,7 +97,7 @@ pub(crate) fn run(
             _ => IMPATIENCE,
         };
         let mut drain = || {
-            reaper::look();
+            reap();
             is_open = is_open && drained(&mut output, &mut buffer, sink);
         };
         family.end(patience, &mut drain);
@@ -108,7 +106,7 @@ pub(crate) fn run(
     let status = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG)
         .ok()
         .flatten();
-    let left = reaper::left(&family);
+    let left = family.left();
     let end = end.unwrap_or_else(|| {
         let status = status.as_ref();
         let killed = status.and_then(|status| status.terminating_signal()).map(End::Killed);
@@ -182,12 +180,16 @@ fn watch(
 }
 
 /// Starts the program, in its sandbox if it has one.
-fn start(mut program: Program, mark: String, output: PipeWriter) -> Result<(Pid, Option<Sandboxing>), Unstarted> {
+fn start(
+    mut program: Program,
+    mark: (&'static str, String),
+    output: PipeWriter,
+) -> Result<(Pid, Option<Sandboxing>), Unstarted> {
     hand_on_nothing();
     let sandbox = program.sandbox.take();
     let calls = sandbox.as_ref().map(Sandbox::calls);
     starter::run(calls, move |is_apart| {
-        let start = Start::new(program, (MARK, mark), output, is_apart)?;
+        let start = Start::new(program, mark, output, is_apart)?;
         let sandboxing = sandbox.map(|sandbox| sandbox.enter_files());
         if let Some(Sandboxing::None(missing)) = sandboxing {
             return Err(Unstarted::NoSandbox(missing));

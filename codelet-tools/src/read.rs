@@ -144,8 +144,8 @@ fn read(context: &ToolContext, place: &Place, part: (u64, u64), interrupt: &Inte
     let is_notebook = place.path.extension().is_some_and(|extension| extension == "ipynb");
     let notebook = (is_notebook && is_whole).then(|| Notebook::of(&bytes)).flatten();
     let page = if let Some(Notebook { text, what }) = notebook {
-        let mut page = Page::new(part, secrets);
-        page.fill(&mut text.as_bytes());
+        let mut page = Page::of(part);
+        page.fill(&mut text.as_bytes(), secrets);
         page.total = Some(text::count_lines(text.as_bytes()) as u64);
         page.remark = Some(format!(
             "{what}; lines are counted as they are shown here, and Edit and Write change its JSON, which `cat` in Bash shows"
@@ -153,8 +153,8 @@ fn read(context: &ToolContext, place: &Place, part: (u64, u64), interrupt: &Inte
         page
     } else if is_whole {
         let decoded = text::decode(&bytes);
-        let mut page = Page::new(part, secrets);
-        page.fill(&mut decoded.text.as_bytes());
+        let mut page = Page::of(part);
+        page.fill(&mut decoded.text.as_bytes(), secrets);
         page.total = Some(text::count_lines(decoded.text.as_bytes()) as u64);
         page.encoding = decoded.encoding;
         page.is_lossy |= decoded.is_lossy;
@@ -253,13 +253,13 @@ fn cut(shown: &mut String, head: &str, size: usize, secrets: &Secrets) {
 }
 
 /// Part of a file that is too large for memory.
-fn large<'a>(
+fn large(
     mut file: File,
     head: &[u8],
     part: (u64, u64),
-    secrets: &'a Secrets,
+    secrets: &Secrets,
     interrupt: &Interrupt,
-) -> Result<Page<'a>, String> {
+) -> Result<Page, String> {
     let encoding = Encoding::of(head);
     if encoding.is_utf16() {
         return Err("this is a large file in UTF-16; let Bash make it UTF-8 first (iconv)".to_owned());
@@ -267,19 +267,16 @@ fn large<'a>(
     let mark = if encoding == Encoding::Utf8Marked { 3 } else { 0 };
     file.seek(SeekFrom::Start(mark))
         .map_err(|error| files::reason(&error))?;
-    let mut page = Page::new(part, secrets);
+    let mut page = Page::of(part);
     page.encoding = encoding;
-    page.fill(&mut BufReader::with_capacity(
-        64 * 1024,
-        Watched::new(file, interrupt, SCANNED),
-    ));
+    let watched = Watched::new(file, interrupt, SCANNED);
+    page.fill(&mut BufReader::with_capacity(64 * 1024, watched), secrets);
     Ok(page)
 }
 
 /// Some lines of a file.
-struct Page<'a> {
-    /// If a line is cut inside a secret, the part before the cut is removed.
-    secrets: &'a Secrets,
+#[derive(Default)]
+struct Page {
     from: u64,
     limit: u64,
     shown: String,
@@ -302,33 +299,23 @@ struct Page<'a> {
     trouble: Option<String>,
 }
 
-impl<'a> Page<'a> {
-    fn new((from, limit): (u64, u64), secrets: &'a Secrets) -> Self {
+impl Page {
+    fn of((from, limit): (u64, u64)) -> Self {
         Page {
-            secrets,
             from,
             limit,
-            shown: String::new(),
-            lines: 0,
-            skipped: 0,
-            has_more: false,
-            total: None,
-            ends_crlf: 0,
-            returns: 0,
-            encoding: Encoding::Utf8,
-            is_lossy: false,
-            remark: None,
-            trouble: None,
+            ..Page::default()
         }
     }
 
-    fn fill(&mut self, source: &mut impl BufRead) {
-        if let Err(error) = self.try_fill(source) {
+    /// Reads the lines. If one is cut inside a secret, the part before the cut is removed.
+    fn fill(&mut self, source: &mut impl BufRead, secrets: &Secrets) {
+        if let Err(error) = self.try_fill(source, secrets) {
             self.trouble = Some(files::reason(&error));
         }
     }
 
-    fn try_fill(&mut self, source: &mut impl BufRead) -> std::io::Result<()> {
+    fn try_fill(&mut self, source: &mut impl BufRead, secrets: &Secrets) -> std::io::Result<()> {
         while self.skipped + 1 < self.from {
             if source.skip_until(b'\n')? == 0 {
                 return Ok(());
@@ -350,11 +337,11 @@ impl<'a> Page<'a> {
             if line.last() != Some(&b'\n') && line.len() > LINE {
                 rest = source.skip_until(b'\n')?;
             }
-            self.push(&line, rest);
+            self.push(&line, rest, secrets);
         }
     }
 
-    fn push(&mut self, line: &[u8], rest: usize) {
+    fn push(&mut self, line: &[u8], rest: usize, secrets: &Secrets) {
         let crlf = line.strip_suffix(b"\r\n");
         self.ends_crlf += u64::from(crlf.is_some());
         let line = crlf.or(line.strip_suffix(b"\n")).unwrap_or(line);
@@ -369,7 +356,7 @@ impl<'a> Page<'a> {
             // The cut may be inside a character.
             let text = String::from_utf8_lossy(line);
             let text = text.trim_end_matches('\u{fffd}');
-            cut(&mut self.shown, text, line.len() + rest - 1, self.secrets);
+            cut(&mut self.shown, text, line.len() + rest - 1, secrets);
         }
         self.shown.push('\n');
     }

@@ -104,7 +104,7 @@ impl RealGit<'_> {
     pub(crate) fn run(
         &self,
         arguments: &[&str],
-        input: Option<&str>,
+        input: Option<&[u8]>,
         pathspecs: Option<&[u8]>,
         sandbox: Option<Sandbox>,
     ) -> Result<Ran, String> {
@@ -119,12 +119,6 @@ impl RealGit<'_> {
         }
         let input = input.map(handed::script).transpose()?;
         self.start(arguments, input, handed, sandbox, LONGEST)
-    }
-
-    /// Runs git with these bytes as stdin.
-    pub(crate) fn fed(&self, arguments: &[&str], input: &[u8], sandbox: Option<Sandbox>) -> Result<Ran, String> {
-        let arguments = arguments.iter().map(OsString::from).collect();
-        self.start(arguments, Some(handed::script(input)?), Vec::new(), sandbox, LONGEST)
     }
 
     fn start(

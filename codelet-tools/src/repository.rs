@@ -41,6 +41,7 @@ pub(crate) fn is_gits(path: &Path) -> bool {
 
 /// A repository on disk.
 pub(crate) struct Repository {
+    /// The root of its working tree.
     pub root: PathBuf,
     /// The folder of this working tree: `HEAD`, the index.
     pub own: PathBuf,
@@ -66,16 +67,6 @@ impl Repository {
             },
         );
         Some(Repository { root, own, common })
-    }
-
-    /// The root of its working tree.
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// The folder shared by all its working trees.
-    pub(crate) fn common(&self) -> &Path {
-        &self.common
     }
 
     /// Returns whether this working tree's own folder contains this name.

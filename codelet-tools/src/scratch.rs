@@ -6,6 +6,7 @@
 
 use crate::files;
 use crate::mounts;
+use crate::owned::as_it_would_be;
 use crate::sandbox::Sandbox;
 use rustix::fs::{Mode, OFlags, mkdirat, openat, renameat, symlinkat};
 use rustix::io::Errno;
@@ -108,11 +109,7 @@ pub(crate) fn private(folder: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
     }
     let is_out_of_reach = |path: &PathBuf| !sandbox.writes(path) && !sandbox.writes_below(path);
     // Places where commands can write are not even searched.
-    let there = folder.ancestors().find_map(|above| {
-        let rest = folder.strip_prefix(above).ok()?;
-        Some(above.canonicalize().ok()?.join(rest))
-    });
-    there.filter(is_out_of_reach)?;
+    as_it_would_be(folder).filter(is_out_of_reach)?;
     DirBuilder::new().recursive(true).mode(0o700).create(folder).ok()?;
     let real = folder.canonicalize().ok().filter(is_out_of_reach)?;
     if !mounts::other_names(&real).iter().all(is_out_of_reach) {

@@ -254,7 +254,7 @@ mod tests {
 
     use super::*;
     use crate::handed::hand;
-    use crate::process_tree::MARK;
+    use codelet_process::MARK;
     use rustix::io::fcntl_dupfd_cloexec;
     use std::io::Read as _;
     use std::os::fd::AsRawFd as _;

@@ -7,8 +7,9 @@ use std::borrow::Cow;
 const LOOKED_AT: usize = 8192;
 
 /// The encoding of a text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Encoding {
+    #[default]
     Utf8,
     /// With a byte-order mark.
     Utf8Marked,

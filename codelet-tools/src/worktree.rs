@@ -78,16 +78,13 @@ impl Worktree {
         if !repository.is_of_its_tree() {
             return Err("the repository of this folder does not list it as a working tree".to_owned());
         }
-        let root = repository.root().to_owned();
-        let maker = Maker {
+        let root = repository.root.clone();
+        let maker = Maker(RealGit {
             context: &context,
-            git: RealGit {
-                context: &context,
-                root: &root,
-                fetches: false,
-                stop: None,
-            },
-        };
+            root: &root,
+            fetches: false,
+            stop: None,
+        });
         maker.check_name(name)?;
         let base = maker.asked(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
         let base = base.ok_or("this repository has no commits yet; commit something first")?;
@@ -229,15 +226,12 @@ fn known(answer: &str) -> Vec<Known> {
     trees
 }
 
-struct Maker<'a> {
-    context: &'a ToolContext,
-    git: RealGit<'a>,
-}
+struct Maker<'a>(RealGit<'a>);
 
 impl Maker<'_> {
     /// Runs a query that starts no program; `None` if git reports failure.
     fn asked(&self, arguments: &[&str]) -> Result<Option<String>, String> {
-        let ran = self.git.ask(arguments)?;
+        let ran = self.0.ask(arguments)?;
         if ran.end == End::TimedOut {
             return Err("git gives no answer here".to_owned());
         }
@@ -286,10 +280,11 @@ impl Maker<'_> {
         let shown = path
             .to_str()
             .ok_or("the folder for working trees has a name that is not valid UTF-8")?;
-        let common = repository.common().canonicalize();
+        let common = repository.common.canonicalize();
         let common = common.map_err(|error| crate::files::reason(&error))?;
-        let sandbox =
-            || (self.context.permission() != Permission::All).then(|| Sandbox::new([trees.to_owned(), common.clone()]));
+        let sandbox = || {
+            (self.0.context.permission() != Permission::All).then(|| Sandbox::new([trees.to_owned(), common.clone()]))
+        };
         let run = |git: &RealGit<'_>, arguments: &[&str]| {
             let made = git.run(&[&QUIET, arguments].concat(), None, None, sandbox())?;
             made.succeeded("git could not create the working tree").map(|_| ())
@@ -302,12 +297,9 @@ impl Maker<'_> {
             // Without a remote branch of that name, and without an upstream.
             false => add.extend(["--no-track", "-b", name, shown, "HEAD"]),
         }
-        run(&self.git, &add)?;
+        run(&self.0, &add)?;
         // Settings may apply to the new tree only, so they are checked there before any file is written.
-        let within = Maker {
-            context: self.context,
-            git: RealGit { root: path, ..self.git },
-        };
+        let within = Maker(RealGit { root: path, ..self.0 });
         let filled = within.filters().and_then(|filters| {
             let off = filters.iter().flat_map(|filter| {
                 let value = if filter.ends_with(".required") { "false" } else { "" };
@@ -316,12 +308,12 @@ impl Maker<'_> {
             let off: Vec<String> = off.collect();
             let mut fill: Vec<&str> = off.iter().map(String::as_str).collect();
             fill.extend(["reset", "--hard", "--quiet"]);
-            run(&within.git, &fill)
+            run(&within.0, &fill)
         });
         if filled.is_err() {
-            let _ = run(&self.git, &["worktree", "remove", "--force", shown]);
+            let _ = run(&self.0, &["worktree", "remove", "--force", shown]);
             if !is_branch {
-                let _ = run(&self.git, &["branch", "--quiet", "-D", name]);
+                let _ = run(&self.0, &["branch", "--quiet", "-D", name]);
             }
         }
         filled

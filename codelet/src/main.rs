@@ -133,7 +133,7 @@ fn menu(began: Instant) -> ExitCode {
         None if args.chat.prompt.is_some() => commands::once::run(&args.chat, began),
         None => match commands::chat::run(&args.chat) {
             Ok(status) => {
-                codelet_tools::end_all();
+                codelet_process::end_all();
                 return status;
             }
             Err(failure) => Err(failure),
@@ -148,7 +148,7 @@ fn menu(began: Instant) -> ExitCode {
         return status;
     }
     // An interrupted run does not wait for its tools, so processes that they were about to end are ended here.
-    codelet_tools::end_all();
+    codelet_process::end_all();
     ended(done)
 }
 

@@ -155,8 +155,7 @@ pub fn heed_signals() -> Result<Interrupt, Failure> {
     let signalled = move || {
         if thrown.is_thrown() {
             // Processes that the first signal has not ended yet would otherwise be left running.
-            codelet_tools::end_all();
-            codelet_mcp::end_all();
+            codelet_process::end_all();
             std::process::exit(Exit::Interrupted as i32);
         }
         thrown.throw();

@@ -196,7 +196,6 @@ pub fn named_servers(
     let options = codelet_mcp::Options {
         secrets: named.secrets.clone(),
         session_secrets: Some(Arc::new(move || options.secrets.now().reveal())),
-        mark: Some(codelet_tools::MARK.into()),
         sees_images,
         network: network::network(&variable),
         logins: place.logins(),

@@ -37,6 +37,26 @@ const ARROWS: &[Arrow] = &[
         why: "what a program prints is cleaned as it comes",
     },
     Arrow {
+        from: "codelet-process",
+        to: "codelet-text",
+        why: "a program's name shows nothing that hides",
+    },
+    Arrow {
+        from: "codelet-tools",
+        to: "codelet-process",
+        why: "commands end with all that they have started",
+    },
+    Arrow {
+        from: "codelet-mcp",
+        to: "codelet-process",
+        why: "servers end like commands, with all that they have started",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-process",
+        why: "what still runs when the binary ends is ended",
+    },
+    Arrow {
         from: "codelet-agent",
         to: "codelet-text",
         why: "names of files are spelled with all that is in them",

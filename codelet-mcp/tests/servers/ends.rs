@@ -77,7 +77,7 @@ fn programs_end_in_order_when_the_session_does() {
     run(async {
         let connected = connected(vec![bench.server("s", Manner::Good)]).await;
         let clock = MachineClock::start();
-        connected.servers.end(Duration::from_secs(10)).await;
+        connected.offers.end(Duration::from_secs(10)).await;
         assert!(
             clock.elapsed() < Duration::from_secs(1),
             "it had to be ended: {:?}",

@@ -101,7 +101,6 @@ pub fn web(name: &str, http: &Http) -> Server {
 pub fn options() -> Options {
     Options {
         secrets: vec!["sk-secret-0123456789".to_owned()],
-        mark: Some("CODELET_CALL".into()),
         sees_images: true,
         ..Options::default()
     }

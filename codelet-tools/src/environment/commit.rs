@@ -99,14 +99,14 @@ impl World {
         let stop_too = |stop: Option<&PipeReader>| stop.and_then(|stop| stop.try_clone().ok());
         let git = Git::new(
             &repository,
-            repository.root(),
+            &repository.root,
             &self.env,
             &self.reach.0,
             TIME,
             stop_too(stop),
         );
         let git = git.ok_or("Git is not installed, or there is no sandbox to run it in.")?;
-        let root = repository.root().to_owned();
+        let root = repository.root.clone();
         let mut commit = self.changes(&git, &root, made)?;
         let real = RealGit {
             context: &self.reach.0,
@@ -292,7 +292,7 @@ impl World {
             return Err(CHANGED_MEANWHILE.to_owned());
         }
         let root = Repository::of(&self.places().directory)
-            .map(|repository| repository.root().to_owned())
+            .map(|repository| repository.root.clone())
             .ok_or(CHANGED_MEANWHILE)?;
         let real = RealGit {
             context,
@@ -327,7 +327,7 @@ impl World {
         }
         let done = real.run(
             &arguments,
-            Some(message),
+            Some(message.as_bytes()),
             listed.as_deref(),
             context.sandbox(permission),
         );
@@ -339,7 +339,7 @@ impl World {
                     let names: Vec<u8> = new.iter().flat_map(|file| terminated(file.path.as_os_str())).collect();
                     let arguments = ["update-index", "-z", "--force-remove", "--stdin"];
                     // If that fails too, git shows it in the next preview.
-                    let _ = real.fed(&arguments, &names, context.sandbox(permission));
+                    let _ = real.run(&arguments, Some(&names), None, context.sandbox(permission));
                 }
                 return Err(match commit.is_signed && is_shut_in {
                     true => format!("{why}\n{UNSIGNED}"),

@@ -147,7 +147,7 @@ fn whom_somebody_else_has_started_is_left_to_who_waits_for_it() {
                 let mut command = Command::new(program[0]);
                 command.args(&program[1..]).args(["-c", "exit 7"]);
                 if is_known {
-                    command.env(codelet_tools::MARK, "another");
+                    command.env(codelet_process::MARK, "another");
                 }
                 command.spawn().unwrap()
             };

@@ -177,7 +177,7 @@ fn a_parameter_that_a_tool_does_not_have_is_no_silence() {
     for (parameters, part) in [
         (
             json!({"command": "touch ran", "cwd": "sub"}),
-            "begin the command with `cd 'sub' && `",
+            "begin the command with `cd sub && `",
         ),
         (
             json!({"command": "touch ran", "workdir": "sub"}),

@@ -116,7 +116,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
         },
         startup::session_settings(&settings, true),
     );
-    session.served_by(connected.offers);
+    session.served_by(connected.offers.clone());
     session.journalled_by(equipment.reach.journal());
     Runner::serve(
         hooks,
@@ -135,7 +135,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
     if let Some(transcript) = &transcript {
         session.kept_by(transcript.kept());
     }
-    let (permits, servers) = (equipment.reach.clone(), connected.servers);
+    let (permits, offers) = (equipment.reach.clone(), connected.offers);
     let reach = Reach {
         gate,
         questions,
@@ -149,7 +149,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
         look: Arc::new(|session, word, arguments| codelet_terminal::shown(session, word, arguments, WIDTH)),
         pictures: pictures(),
         prompts,
-        end: Box::new(move || servers.end(startup::FAREWELL).boxed_local()),
+        end: Box::new(move || async move { offers.end(startup::FAREWELL).await }.boxed_local()),
     };
     Ok(Begun {
         session,

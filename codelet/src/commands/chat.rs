@@ -24,7 +24,7 @@ use codelet_agent::permission::Rules;
 use codelet_agent::prompts::PromptSource;
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::tool::{Tool, ToolSource};
-use codelet_mcp::Servers;
+use codelet_mcp::Offers;
 use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
@@ -132,7 +132,7 @@ fn live(
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
     let reach = equipment.reach.clone();
     let has_hooks = !hooks.is_empty();
-    let mut servers = Servers::default();
+    let mut offers = Arc::<Offers>::default();
     let skip = Interrupt::new();
     let begin = async {
         let progress = (!on_terminal && !settings.mcp.is_empty()).then(|| {
@@ -141,7 +141,7 @@ fn live(
         });
         let connected = world::servers(settings, place, &*model, &skip).await;
         drop(progress);
-        servers = connected.servers;
+        offers = connected.offers.clone();
         let mut told = connected.notices;
         told.extend(toolset.missing(&*connected.offers));
         let (prompts, notices) = world::prompts(&equipment.surroundings, connected.offers.clone());
@@ -182,12 +182,12 @@ fn live(
         let width = crate::paint::Look::stdout().width;
         runtime.block_on(codelet_terminal::in_lines(is_typed, width, &greeting, &skip, begin))
     };
-    runtime.block_on(servers.end(startup::FAREWELL));
+    runtime.block_on(offers.end(startup::FAREWELL));
     // A hanging tool must not keep the process alive.
     runtime.shutdown_background();
     if has_hooks {
         // A hook that nothing waits for may still be running.
-        codelet_tools::end_all();
+        codelet_process::end_all();
     }
     let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
     if let Some(transcript) = transcript {

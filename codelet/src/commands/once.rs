@@ -136,7 +136,8 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
         world: equipment.surroundings,
     };
     let mut session = Session::new(parts, startup::session_settings(&settings, toolset.has_skills()));
-    session.served_by(toolset.source(servers.offers));
+    let offers = servers.offers;
+    session.served_by(toolset.source(offers.clone()));
     if let Some(notice) = standby.serve(&mut session, equipment.reach.clone()) {
         front.on(Event::Notice(notice));
     }
@@ -184,9 +185,9 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
         }
     };
     if interrupt.is_thrown() {
-        drop(servers.servers);
+        drop(offers);
     } else {
-        runtime.block_on(servers.servers.end(startup::FAREWELL));
+        runtime.block_on(offers.end(startup::FAREWELL));
     }
     // A hanging tool must not keep the process alive.
     runtime.shutdown_background();

@@ -14,6 +14,7 @@ pub(crate) fn own() -> i32 {
 }
 
 /// A process as listed, alive or a zombie.
+#[derive(Clone, Debug)]
 pub(crate) struct Process {
     pub pid: i32,
     pub name: String,
