@@ -87,7 +87,10 @@ impl Facts {
         }
         match action.kind {
             _ if has_failed && action.kind != ActionKind::Command => {}
-            ActionKind::Todo => self.todo.take(&call.parameters),
+            ActionKind::Todo => {
+                let answer = result.texts().next().map_or("", |text| text.body.as_str());
+                self.todo.take(&call.parameters, answer);
+            }
             ActionKind::Note => self.notes.take(&call.parameters),
             ActionKind::Read => action.paths.iter().for_each(|path| self.touch(path, false)),
             ActionKind::Change => self.changed(&action.paths, action.change != ChangeKind::Removes),
