@@ -225,6 +225,11 @@ pub(crate) fn is_opening(text: &str) -> bool {
     let line = text.trim_start().lines().next().unwrap_or_default();
     // Gemini CLI and its forks.
     line.starts_with("This is the ") && line.contains(". We are setting up the context for our chat")
+/// Returns whether a text is only a harness's note that the user stopped a call.
+pub(crate) fn stops_a_call(text: &str) -> bool {
+    text.trim() == INTERRUPTIONS[1]
+}
+
         || OPENINGS.iter().any(|opening| line.starts_with(opening))
 }
 
