@@ -359,10 +359,7 @@ mod tests {
             ),
             (r#"{"subject":"b"}"#, "Task #11 created successfully: b"),
             (r#"{"subject":"c"}"#, r#"{"task":{"id":"12","subject":"c"}}"#),
-            (
-                r#"{"taskId":"10","status":"completed"}"#,
-                "Updated task #10 status",
-            ),
+            (r#"{"taskId":"10","status":"completed"}"#, "Updated task #10 status"),
             (r#"{"taskId":11,"status":"in_progress","subject":"bb"}"#, ""),
             (r#"{"taskId":"12","status":"deleted"}"#, ""),
             // Of a task that is not known.
@@ -378,7 +375,10 @@ mod tests {
 
     #[test]
     fn an_item_whose_id_is_not_known_is_listed_until_one_of_those_is_altered() {
-        let add = [(r#"{"subject":"a"}"#, "Added."), (r#"{"subject":"b"}"#, "Task #2 created")];
+        let add = [
+            (r#"{"subject":"a"}"#, "Added."),
+            (r#"{"subject":"b"}"#, "Task #2 created"),
+        ];
         assert_eq!(list_answered(&add), "[ ]a [ ]b");
         let mut altered = add.to_vec();
         altered.push((r#"{"taskId":"2","status":"completed"}"#, ""));

@@ -123,11 +123,12 @@ fn speaker(role: Role, text: &Text) -> Option<Speaker> {
     }
 }
 
-/// The output of a tool as one text.
+/// The output of a tool as one text, without the engine's own words.
 pub(crate) fn output(result: &ToolResult) -> Option<Body> {
     let mut texts = result
         .texts()
         .map(|text| without_reminders(&text.body))
+        .filter(|text| text.origin != Origin::Notice)
         .chain(result.error.clone())
         .filter(|body| !body.is_blank());
     let first = texts.next()?;

@@ -217,6 +217,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     let status = match (check.success, check.is_own) {
         (Some(true), true) => "exit status 0",
         (Some(false), true) => "failed",
+        _ if !check.is_recorded => "no result recorded, may have run",
         (Some(true), false) => "exit status 0 of the whole command line",
         (Some(false), false) => "the whole command line failed",
         (None, _) => "exit status not recorded",
@@ -230,7 +231,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     let ago = ago(index.steps_since(check.place.0 as u32));
     let run = command.map_or_else(|| status.to_owned(), |command| format!("{command} → {status}"));
     // Of git, its own lines tell.
-    let is_doubtful = check.may_not_have_run && check.kind.judges();
+    let is_doubtful = check.may_not_have_run && check.kind.judges() && check.is_recorded;
     let doubt = is_doubtful.then(|| "may not have run".to_owned());
     let line = [Some(run), doubt, since, ago]
         .into_iter()
