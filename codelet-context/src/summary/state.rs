@@ -264,6 +264,11 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         None if lines == 0 => Vec::new(),
         None => evident_lines(&printed, check.kind.judges()),
     };
+        // A run that succeeded may print errors. Its end is where programs count.
+        None if check.is_own && check.success == Some(true) => {
+            let end = &printed[printed.len().saturating_sub(lines)..];
+            end.iter().map(String::as_str).collect()
+        }
     // A shorter line behind one that does not fit would read as the next one.
     let fits = told
         .iter()
