@@ -48,6 +48,8 @@ pub(crate) const NEXT: &str = "# Next\n";
 pub(crate) const ASKED_EARLIER: &str = "Earlier prompt";
 pub(crate) const ASKED: &str = "Newest prompt";
 pub(crate) const BEGAN: &str = "Said first: ";
+/// In place of the beginning of the newest prompt, if there is no room for more than scraps of it.
+pub(crate) const STANDS_ABOVE: &str = ", stands above.";
 pub(crate) const SAID: &str = "Said last: ";
 pub(crate) const ANSWERED: &str = "Answered: ";
 /// A sentence pinned by the user, and a call refused by the user, with the user's comment.
