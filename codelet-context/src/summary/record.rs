@@ -360,7 +360,8 @@ impl Record<'_> {
         let index = self.index();
         let mut expected = block.segments.start;
         for &segment in segments {
-            let text = index.quoted(number, segment);
+            let mut lines = index.quoted_lines(number, segment).into_iter();
+            let text = lines.next().unwrap_or_default();
             let begins = out.ends_with('\n');
             if segment == expected && index.segments[segment as usize].joined && begins && segment != segments[0] {
                 out.pop();
@@ -396,3 +397,6 @@ fn prefix(speaker: Speaker) -> &'static str {
         Speaker::Record | Speaker::Call | Speaker::Tool => "",
     }
 }
+            for line in lines {
+                let _ = writeln!(out, "{}{line}", labels::WITHIN);
+            }
