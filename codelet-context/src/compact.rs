@@ -114,6 +114,8 @@ impl Options<'_> {
     }
 }
 
+/// The tokens of the summary and the notice beyond the smallest possible size if a budget cannot be met.
+const LEAST_TOLD: Tokens = 500;
 /// A smaller saving than this share causes a warning.
 pub(crate) const MODEST_SAVING: f64 = 0.6;
 
@@ -195,12 +197,19 @@ pub(crate) fn compact_session(history: &History, options: &Options<'_>, known: S
             (Some(compaction), limit)
         }
     };
+    let mut smallest = None;
     if let (Target::Budget(_), Some(over)) = (options.target, &mut compacted)
         && limit.is_some_and(|limit| over.after.tokens > limit)
     {
-        // If the budget cannot be met, get as close as possible, so that the smallest size reported is achievable.
+        // If the budget cannot be met, get close to the smallest possible size, and still tell something of what is gone.
         let (nearest, _) = begun().run(Some(0));
-        if nearest.after.tokens < over.after.tokens {
+        let least = nearest.after.tokens.min(over.after.tokens);
+        smallest = Some(least.min(whole.tokens));
+        let room = least.saturating_add(LEAST_TOLD).min(whole.tokens.saturating_sub(1));
+        let (near, _) = begun().run(Some(room));
+        if near.after.tokens <= room {
+            *over = near;
+        } else if nearest.after.tokens < over.after.tokens {
             *over = nearest;
         }
     }
@@ -223,7 +232,7 @@ pub(crate) fn compact_session(history: &History, options: &Options<'_>, known: S
             ..Compaction::default()
         },
     };
-    let smallest = compaction.after.tokens;
+    let smallest = smallest.unwrap_or(compaction.after.tokens);
     // A caller that requested a size gets a warning about that size, however it was divided.
     let limit = match options.target {
         Target::Budget(asked) => limit.map(|_| asked),
@@ -570,15 +579,14 @@ impl<'a> Work<'a> {
         }
         let folded = fold.as_ref().map_or(&[][..], |fold| &fold.sources);
         let fates = fate::fates(self.history, &drafts, &summary.taken, &self.offered, folded);
-        // An empty summary is left out next to a fold, whose first line suffices, or if it does not fit.
+        // The notice says how to read back what the handles stand for.
         let tells = !(summary.head.is_empty() && summary.behind.is_empty());
-        let ending = self.options.ending();
-        let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &ending) <= budget;
-        if !tells && fold.is_none() && budget.is_none_or(has_room) {
+        if !tells {
             summary
                 .head
                 .push((kept.start.saturating_sub(1), labels::SUMMARY.trim_end().to_owned()));
         }
+        let ending = self.options.ending();
         let view = view::of(self.history.messages(), drafts, fold, (summary, ending), self.archive);
         let size = Size::of(&view.messages);
         let summarised = self.turns.iter().filter(|turn| turn.0.end <= kept.start).count();

@@ -332,6 +332,9 @@ impl ToolCall {
 /// SIGPIPE, as shells report it.
 pub const BROKEN_PIPE: u8 = 141;
 
+/// The output of the result that stands in for one that was not recorded.
+const UNANSWERED: &str = "[interrupted]";
+
 /// A tool result.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ToolResult {
@@ -368,6 +371,20 @@ impl ToolResult {
             bare: true,
             ..ToolResult::default()
         }
+    }
+
+    /// Creates the stand-in for a result that was not recorded.
+    pub(crate) fn unanswered(call_id: Arc<str>) -> Self {
+        ToolResult {
+            output: vec![Part::text_from(Origin::Notice, UNANSWERED)],
+            ..ToolResult::new(call_id, Some(false), "")
+        }
+    }
+
+    /// Returns whether this stands in for a result that was not recorded. The call may have run or not.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        let mut texts = self.texts();
+        texts.all(|text| text.origin == Origin::Notice && text.body.as_str() == UNANSWERED) && !self.output.is_empty()
     }
 
     /// The texts of the output, in order.

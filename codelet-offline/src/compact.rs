@@ -159,7 +159,10 @@ impl Compacted {
     pub fn warnings(&self, written: &Written) -> Vec<String> {
         let told = self.done.warnings.iter().map(|warning| words(warning, &self.history));
         let left_out = written.warnings().iter().map(DocumentWarning::to_string);
+        let closed = (self.done.is_closed() && matches!(written, Written::New(_)))
+            .then(|| "inserted a last message of the user, which nobody wrote, since providers want one".to_owned());
         told.chain(left_out)
+            .chain(closed)
             .chain(crowded(self.target, self.overhead))
             .collect()
     }

@@ -80,7 +80,7 @@ impl Tool for Todo {
 
 fn list(parameters: &Parameters) -> TodoList {
     let mut list = TodoList::default();
-    list.take(parameters);
+    list.take(parameters, "");
     list
 }
 

@@ -206,12 +206,28 @@ pub(crate) fn is_fragment(text: &str) -> bool {
 
 /// Returns whether it reports an event in a tag that nobody types.
 pub(crate) fn is_event(text: &str) -> bool {
-    is_fragment(text) && EVENTS.iter().any(|event| text.trim_start().starts_with(event))
+    is_fragment(text) && EVENTS.iter().any(|event| text.trim_start().starts_with(event)) || is_command(text)
+}
+
+/// Returns whether a text is only Claude Code's note of a command of its own that the user gave without further words, or
+/// of what such a command printed.
+fn is_command(text: &str) -> bool {
+    const NOTES: [&str; 3] = ["<command-name>", "<command-message>", "<local-command-"];
+    let text = text.trim();
+    let argued = text.split_once("<command-args>").map(|(_, rest)| rest.trim_start());
+    NOTES.iter().any(|note| text.starts_with(note))
+        && text.ends_with('>')
+        && argued.is_none_or(|rest| rest.starts_with("</command-args>"))
 }
 
 /// Returns whether a text is only a harness's note that the user interrupted it.
 pub(crate) fn is_interruption(text: &str) -> bool {
     INTERRUPTIONS.contains(&text.trim())
+}
+
+/// Returns whether a text is only a harness's note that the user stopped a call.
+pub(crate) fn stops_a_call(text: &str) -> bool {
+    text.trim() == INTERRUPTIONS[1]
 }
 
 /// Returns whether a text begins with the fixed phrase of a harness. People may begin this way too, so the text that

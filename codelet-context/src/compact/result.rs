@@ -6,7 +6,7 @@ use crate::history::turn_index::Size;
 use crate::message::cut;
 use crate::message::tokens::Tokens;
 use crate::message::view::View;
-use crate::strategy::StrategyStats;
+use crate::strategy::{StrategyStats, pairing};
 use crate::summary::summary_request::Failure;
 use std::borrow::Cow;
 
@@ -137,6 +137,13 @@ pub struct Compaction {
     pub warnings: Vec<Warning>,
     /// The cut of standing texts, if later compactions should repeat it.
     pub(crate) cut: Option<StandingCut>,
+}
+
+impl Compaction {
+    /// Returns whether the view ends with a message that nobody wrote, since providers want the user to speak last.
+    pub fn is_closed(&self) -> bool {
+        self.view.messages.last().is_some_and(|last| pairing::is_closing(last))
+    }
 }
 
 impl Warning {

@@ -279,10 +279,7 @@ impl<'a> Work<'a> {
             .listed()
             .min(budget / 4)
             .max(if summary >= least { summary } else { 0 });
-        match told {
-            0 => room::ending(drafts),
-            _ => told + room::overhead(drafts, &self.options.ending()),
-        }
+        told + room::overhead(drafts, &self.options.ending())
     }
 
     /// The minimum tokens of the summary besides its record: the to-do list and the pinned texts, as far as they have

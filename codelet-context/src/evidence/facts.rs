@@ -20,7 +20,7 @@ const WORDS: usize = 600;
 pub struct Facts {
     /// Files that tools have read or changed, by last touch, newest last.
     pub files: Vec<FileFact>,
-    /// The last run of each kind of check, git status included; oldest first.
+    /// The last run of each kind of check, git status included, and a later one without a recorded result; oldest first.
     pub checks: Vec<CheckRun>,
     /// True if a commit was made.
     pub(crate) has_commit: bool,
@@ -52,6 +52,8 @@ pub struct CheckRun {
     pub command: Arc<str>,
     /// The recorded status: the check's own, or else that of the command line.
     pub success: Option<bool>,
+    /// True if its result was recorded; otherwise it may have run or not, and the run before it is in the list, too.
+    pub(crate) is_recorded: bool,
     /// True if `success` is the check's own status; false if it is that of a later command, as in `cargo test | tail`.
     pub(crate) is_own: bool,
     /// True if an earlier command of the line may have kept it from running.
@@ -60,6 +62,23 @@ pub struct CheckRun {
     pub(crate) place: (usize, usize),
     /// The number of file changes since.
     pub(crate) changes_since: usize,
+}
+
+impl CheckRun {
+    /// The run of a check by this call, with its result at this message and part.
+    fn of(check: Check, call: &ToolCall, result: &ToolResult, place: (usize, usize)) -> Self {
+        let own = check.success(result);
+        CheckRun {
+            kind: check.kind,
+            command: call.action.command.as_deref().unwrap_or_default().into(),
+            success: own.or(result.success),
+            is_recorded: true,
+            is_own: own.is_some(),
+            may_not_have_run: own.is_none() && result.success != Some(true) && !check.surely_runs,
+            place,
+            changes_since: 0,
+        }
+    }
 }
 
 /// A call that the user refused.
@@ -81,13 +100,26 @@ impl Facts {
             return;
         }
         let action = &call.action;
+        if result.is_unanswered() {
+            for check in checks {
+                self.ran(CheckRun {
+                    is_recorded: false,
+                    success: None,
+                    ..CheckRun::of(*check, call, result, place)
+                });
+            }
+            return;
+        }
         let has_failed = result.success == Some(false);
         if !has_failed {
             self.settle(call);
         }
         match action.kind {
             _ if has_failed && action.kind != ActionKind::Command => {}
-            ActionKind::Todo => self.todo.take(&call.parameters),
+            ActionKind::Todo => {
+                let answer = result.texts().next().map_or("", |text| text.body.as_str());
+                self.todo.take(&call.parameters, answer);
+            }
             ActionKind::Note => self.notes.take(&call.parameters),
             ActionKind::Read => action.paths.iter().for_each(|path| self.touch(path, false)),
             ActionKind::Change => self.changed(&action.paths, action.change != ChangeKind::Removes),
@@ -95,7 +127,6 @@ impl Facts {
                 if !has_failed && !action.paths.is_empty() {
                     self.changed(&action.paths, true);
                 }
-                let line = action.command.as_deref().unwrap_or_default();
                 for check in checks {
                     let own = check.success(result);
                     let is_made = || {
@@ -110,20 +141,18 @@ impl Facts {
                         let holds = |run: &CheckRun| run.kind != CheckKind::Status || run.place == place;
                         self.checks.retain(holds);
                     }
-                    self.checks.retain(|other| other.kind != check.kind);
-                    self.checks.push(CheckRun {
-                        kind: check.kind,
-                        command: line.into(),
-                        success: own.or(result.success),
-                        is_own: own.is_some(),
-                        may_not_have_run: own.is_none() && result.success != Some(true) && !check.surely_runs,
-                        place,
-                        changes_since: 0,
-                    });
+                    self.ran(CheckRun::of(*check, call, result, place));
                 }
             }
             _ => {}
         }
+    }
+
+    /// Records a run in place of the last one of its kind; beside it, if its result was not recorded.
+    fn ran(&mut self, run: CheckRun) {
+        let stays = |other: &CheckRun| other.kind != run.kind || other.is_recorded && !run.is_recorded;
+        self.checks.retain(stays);
+        self.checks.push(run);
     }
 
     /// Drops refusals that the user has since reversed: of the same call, or of any request for approval with the same

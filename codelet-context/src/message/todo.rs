@@ -74,8 +74,8 @@ impl TodoState {
 /// The current list. Some tools write the whole list at once, some one item at a time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TodoList {
+    /// The items, each with its id if that is known.
     items: Vec<(Option<String>, TodoItem)>,
-    created: usize,
 }
 
 impl TodoList {
@@ -90,36 +90,41 @@ impl TodoList {
     }
 
     /// Applies a call of a to-do tool, by the shape of its parameters: a list under any name replaces all items; an id
-    /// with a state changes one; a text without an id adds one. Other calls only read the list.
-    pub fn take(&mut self, parameters: &Parameters) {
+    /// with a state changes one; a text without an id adds one, whose id is in the tool's answer. Other calls only read
+    /// the list.
+    pub fn take(&mut self, parameters: &Parameters, answer: &str) {
         let map = parameters.as_map();
         if let Some(items) = whole(parameters) {
-            *self = TodoList {
-                created: items.len(),
-                items,
-            };
+            self.items = items;
         } else if let Some(id) = id(map) {
             self.alter(&id, map);
         } else if let Some(text) = text(map)
             && self.items.len() < MOST
         {
-            // Tools that add one item at a time number them from 1.
-            self.created += 1;
+            let id = given(answer);
+            self.items.retain(|(other, _)| id.is_none() || *other != id);
             let item = TodoItem {
                 text,
                 state: state(map).unwrap_or_default(),
             };
-            self.items.push((Some(self.created.to_string()), item));
+            self.items.push((id, item));
         }
     }
 
     fn alter(&mut self, id: &str, map: &Map<String, Value>) {
-        if map.get("status").and_then(Value::as_str) == Some("deleted") {
-            self.items.retain(|(other, _)| other.as_deref() != Some(id));
+        let is_it = |(other, _): &(Option<String>, TodoItem)| other.as_deref() == Some(id);
+        if !self.items.iter().any(is_it) {
+            // It may be any of those without a known id, so nothing certain can be said of them any more.
+            self.items.retain(|(other, _)| other.is_some());
             return;
         }
-        let found = self.items.iter_mut().find(|(other, _)| other.as_deref() == Some(id));
-        let Some((_, item)) = found else { return };
+        if map.get("status").and_then(Value::as_str) == Some("deleted") {
+            self.items.retain(|item| !is_it(item));
+            return;
+        }
+        let Some((_, item)) = self.items.iter_mut().find(|item| is_it(item)) else {
+            return;
+        };
         if let Some(state) = state(map) {
             item.state = state;
         }
@@ -211,6 +216,20 @@ fn text(map: &Map<String, Value>) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
+/// The id that a tool gave to a new item: in a field of a JSON answer, or as in `Task #10 created`.
+fn given(answer: &str) -> Option<String> {
+    if let Some(Value::Object(map)) = encoded(answer) {
+        let inner = || map.values().filter_map(Value::as_object).find_map(id);
+        return id(&map).or_else(inner);
+    }
+    let line = answer.lines().next().unwrap_or_default();
+    let numbers = line.split('#').skip(1).map(|rest| {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        &rest[..digits]
+    });
+    numbers.into_iter().find(|number| !number.is_empty()).map(str::to_owned)
+}
+
 fn id(map: &Map<String, Value>) -> Option<String> {
     match IDS.iter().find_map(|name| map.get(*name))? {
         Value::String(id) => Some(id.clone()),
@@ -254,10 +273,14 @@ mod tests {
     use super::*;
 
     fn list_after(calls: &[&str]) -> String {
+        list_answered(&calls.iter().map(|call| (*call, "")).collect::<Vec<_>>())
+    }
+
+    fn list_answered(calls: &[(&str, &str)]) -> String {
         let mut list = TodoList::default();
-        for call in calls {
+        for (call, answer) in calls {
             let value: Value = serde_json::from_str(call).unwrap();
-            list.take(&Parameters::new(value.as_object().unwrap().clone()));
+            list.take(&Parameters::new(value.as_object().unwrap().clone()), answer);
         }
         let shown = list.items().map(|item| {
             assert_eq!(TodoItem::of_line(&item.line()).as_ref(), Some(item));
@@ -328,18 +351,40 @@ mod tests {
     }
 
     #[test]
-    fn items_added_one_at_a_time_are_altered_by_their_number() {
+    fn items_added_one_at_a_time_are_altered_by_the_ids_in_the_answers() {
         let calls = [
-            r#"{"subject":"a","description":"long"}"#,
-            r#"{"subject":"b"}"#,
-            r#"{"subject":"c"}"#,
-            r#"{"taskId":"1","status":"completed"}"#,
-            r#"{"taskId":2,"status":"in_progress","subject":"bb"}"#,
-            r#"{"taskId":"3","status":"deleted"}"#,
-            r#"{"taskId":"9","status":"completed"}"#,
-            r#"{"taskId":"1"}"#,
+            (
+                r#"{"subject":"a","description":"long"}"#,
+                "Task #10 created successfully: a #3",
+            ),
+            (r#"{"subject":"b"}"#, "Task #11 created successfully: b"),
+            (r#"{"subject":"c"}"#, r#"{"task":{"id":"12","subject":"c"}}"#),
+            (r#"{"taskId":"10","status":"completed"}"#, "Updated task #10 status"),
+            (r#"{"taskId":11,"status":"in_progress","subject":"bb"}"#, ""),
+            (r#"{"taskId":"12","status":"deleted"}"#, ""),
+            // Of a task that is not known.
+            (r#"{"taskId":"1","status":"completed"}"#, ""),
+            (r#"{"taskId":"3","status":"deleted"}"#, ""),
+            (r#"{"taskId":"10"}"#, ""),
         ];
-        assert_eq!(list_after(&calls), "[x]a [>]bb");
+        assert_eq!(list_answered(&calls), "[x]a [>]bb");
+        // Numbered anew.
+        let again = [calls[0], calls[1], (r#"{"subject":"d"}"#, "Task #10 created")];
+        assert_eq!(list_answered(&again), "[ ]b [ ]d");
+    }
+
+    #[test]
+    fn an_item_whose_id_is_not_known_is_listed_until_one_of_those_is_altered() {
+        let add = [
+            (r#"{"subject":"a"}"#, "Added."),
+            (r#"{"subject":"b"}"#, "Task #2 created"),
+        ];
+        assert_eq!(list_answered(&add), "[ ]a [ ]b");
+        let mut altered = add.to_vec();
+        altered.push((r#"{"taskId":"2","status":"completed"}"#, ""));
+        assert_eq!(list_answered(&altered), "[ ]a [x]b");
+        altered.push((r#"{"taskId":"1","status":"completed"}"#, ""));
+        assert_eq!(list_answered(&altered), "[x]b");
     }
 
     #[test]

@@ -52,8 +52,9 @@ pub(crate) struct Block {
     pub kind: CallKind,
     /// The block of the call that a tool result answers.
     pub call: Option<u32>,
-    /// True if the tool reports failure.
+    /// True for an output if the tool reports failure, with the next for its call, which may have no output.
     pub failed: bool,
+    pub call_failed: bool,
     /// True if it is about a file of prose.
     pub prose: bool,
     /// The text.
@@ -123,10 +124,11 @@ fn speaker(role: Role, text: &Text) -> Option<Speaker> {
     }
 }
 
-/// The output of a tool as one text.
+/// The output of a tool as one text, without the engine's own words.
 pub(crate) fn output(result: &ToolResult) -> Option<Body> {
     let mut texts = result
         .texts()
+        .filter(|text| text.origin != Origin::Notice)
         .map(|text| without_reminders(&text.body))
         .chain(result.error.clone())
         .filter(|body| !body.is_blank());

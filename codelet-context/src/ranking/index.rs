@@ -118,6 +118,13 @@ impl RankingIndex {
                     .any(|part| matches!(part, Part::ToolCall(_)));
                 self.add(told, &message.parts[number], calls);
             }
+            if let Part::ToolResult(result) = &message.parts[number]
+                && result.success == Some(false)
+                && !result.is_unanswered()
+                && let Some(&call) = self.calls.of(result)
+            {
+                self.blocks[call as usize].call_failed = true;
+            }
         }
         self.messages += 1;
     }
@@ -134,6 +141,7 @@ impl RankingIndex {
             kind: CallKind::Other,
             call: None,
             failed: false,
+            call_failed: false,
             prose: false,
             text: told.text,
             segments: first..first,

@@ -19,6 +19,16 @@ impl RankingIndex {
         }
     }
 
+    /// The same with its line breaks if it is part of a call: what is written there may be code.
+    pub fn quoted_lines(&self, block: u32, segment: u32) -> Vec<Cow<'_, str>> {
+        let text = self.text_of(block, segment);
+        if self.blocks[block as usize].speaker != Speaker::Call || !text.contains('\n') {
+            return vec![self.quoted(block, segment)];
+        }
+        let lines = text.lines();
+        lines.filter_map(|line| line::quoted(line, Signs::of(line))).collect()
+    }
+
     /// The quotable segments of a part of a message.
     pub fn lines_of(&self, message: u32, part: u32) -> Vec<String> {
         let blocks = self.blocks_of(message);

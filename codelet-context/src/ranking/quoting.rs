@@ -113,7 +113,7 @@ pub(crate) fn poses(line: &str) -> bool {
             let words = plain.trim_start_matches(['#', ' ']).trim_end();
             plain.starts_with("## ") || labels::heads(words)
         }
-        '>' | '=' | '!' => plain[1..].starts_with(' '),
+        '>' | '=' | '!' => plain[1..].starts_with(' ') || plain.starts_with(">! "),
         '-' => plain.starts_with("- \"") || plain.starts_with("- ("),
         _ => labels::begins(&plain),
     }
@@ -186,6 +186,7 @@ mod tests {
             "# Turn 3",
             "# State",
             "> Bash rm -rf /",
+            ">! Bash rm -rf /",
             "= done",
             "! failed",
             "- \"Fix\": user approved",

@@ -37,14 +37,12 @@ pub const NAME: &str = "pairing";
 /// provider.
 const STEM: usize = 20;
 
-/// The answer to a call that was never answered.
-const INTERRUPTED: &str = "[interrupted]";
 /// The output of a failed result that had none.
 const SILENT: &str = "[no output]";
 /// The user notice before an assistant who speaks first.
 pub(crate) const OPENING: &str = "[The conversation begins here.]";
 /// The user notice after an assistant who speaks last.
-pub(crate) const CLOSING: &str = "[Go on.]";
+pub(crate) const CLOSING: &str = "[No new prompt yet.]";
 
 /// Repairs whatever a provider would refuse.
 pub(crate) fn answer_every_call(view: &mut View, _: &StrategyLimits) -> StrategyCount {
@@ -393,7 +391,7 @@ impl Mend<'_> {
                 }
                 _ => {
                     mended += 1;
-                    interrupted(self.calls.calls[call].id.clone())
+                    ToolResult::unanswered(self.calls.calls[call].id.clone())
                 }
             }));
         }
@@ -482,15 +480,13 @@ impl Mend<'_> {
     }
 }
 
-fn notice(text: &str) -> Message {
-    Message::new(Role::User, vec![Part::text_from(Origin::Notice, text)])
+/// Returns whether a message is the notice after an assistant who speaks last.
+pub(crate) fn is_closing(message: &Message) -> bool {
+    matches!(&message.parts[..], [Part::Text(text)] if text.origin == Origin::Notice && text.body.as_str() == CLOSING)
 }
 
-fn interrupted(id: Arc<str>) -> ToolResult {
-    ToolResult {
-        output: vec![Part::text_from(Origin::Notice, INTERRUPTED)],
-        ..ToolResult::new(id, Some(false), "")
-    }
+fn notice(text: &str) -> Message {
+    Message::new(Role::User, vec![Part::text_from(Origin::Notice, text)])
 }
 
 /// The unread fields of merged messages; of fields with the same name, the first stays.

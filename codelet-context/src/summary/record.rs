@@ -221,18 +221,44 @@ impl Record<'_> {
         cut::plain_name(self.name(number))
     }
 
-    /// A call on one line.
+    /// The beginning of a call's line.
+    fn calling(&self, number: u32) -> String {
+        let label = match self.index().blocks[number as usize].call_failed {
+            true => labels::FAILED_CALL,
+            false => labels::CALL,
+        };
+        format!("{label}{} ", self.tool(number))
+    }
+
+    /// A call on one line. Of a long path, the end is shown, which names the file.
     fn call(&self, number: u32) -> String {
         let block = &self.index().blocks[number as usize];
         // Empty if no parameter has a letter or a digit.
         let first = block.segments.clone().next();
         let mut words = first.map_or_else(String::new, |first| self.index().quoted(number, first).into_owned());
+        if let Some(path) = self
+            .path(block)
+            .filter(|path| words.len() > CALL && words.starts_with(*path))
+        {
+            let name = path.rfind(['/', '\\']).unwrap_or(0);
+            let near = words.ceil_char_boundary((words.len() + GAP.len() - CALL).min(name));
+            let begins = words[near..=name].find(['/', '\\']).map_or(0, |at| near + at);
+            if begins > GAP.len() {
+                words.replace_range(..begins, GAP);
+            }
+        }
         if words.len() > CALL {
             words.replace_range(words.floor_char_boundary(CALL - GAP.len()).., GAP);
         }
-        format!("{}{} {words}", labels::CALL, self.tool(number))
-            .trim_end()
-            .to_owned()
+        (self.calling(number) + &words).trim_end().to_owned()
+    }
+
+    /// The path of the file that a call is about.
+    fn path(&self, block: &Block) -> Option<&str> {
+        match &self.history.messages()[block.message as usize].parts[block.part as usize] {
+            Part::ToolCall(call) => call.action.paths.first().map(|path| &**path),
+            _ => None,
+        }
     }
 
     /// Renders the segments, which ascend.
@@ -317,7 +343,7 @@ impl Record<'_> {
             (Speaker::Call, _) => {
                 *called = Some((number, true));
                 if segments.first() == Some(&block.segments.start) {
-                    let _ = write!(out, "{}{} ", labels::CALL, self.tool(number));
+                    out.push_str(&self.calling(number));
                 } else {
                     out.push_str(&self.call(number));
                     out.push('\n');
@@ -332,7 +358,8 @@ impl Record<'_> {
         let index = self.index();
         let mut expected = block.segments.start;
         for &segment in segments {
-            let text = index.quoted(number, segment);
+            let mut lines = index.quoted_lines(number, segment).into_iter();
+            let text = lines.next().unwrap_or_default();
             let begins = out.ends_with('\n');
             if segment == expected && index.segments[segment as usize].joined && begins && segment != segments[0] {
                 out.pop();
@@ -353,6 +380,9 @@ impl Record<'_> {
             }
             out.push_str(&text);
             out.push('\n');
+            for line in lines {
+                let _ = writeln!(out, "{}{line}", labels::WITHIN);
+            }
             expected = segment + 1;
         }
     }

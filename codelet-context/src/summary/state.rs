@@ -25,8 +25,8 @@ const WORDS: usize = 300;
 const FEWEST: usize = 50;
 /// The maximum bytes of the line with what was said first.
 const BEGINNING: usize = 120;
-/// Of a prompt that is longer than `WORDS`, one part in this many is shown.
-const LONG: usize = 3;
+/// The minimum bytes of the beginning of the newest prompt: less says nothing.
+const LEAST_PROMPT: usize = 40;
 const AROUND: usize = 4;
 /// The maximum output lines under a check.
 const LINES: usize = 2;
@@ -145,13 +145,11 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
         page.line(&label, &start_of(&prompt, BEGINNING - label.len() - 1), usize::MAX);
     }
     let label = asked_at(labels::ASKED, since);
-    // A long prompt stands in full above, and its beginning says little.
-    let most_of_prompt = if prompt.len() > WORDS { most / LONG } else { most };
-    page.line(
-        &label,
-        &start_of(&prompt, most_of_prompt.saturating_sub(label.len())),
-        usize::MAX,
-    );
+    let most_of_prompt = most.saturating_sub(label.len());
+    match prompt.is_empty() || prompt.len() > most_of_prompt && most_of_prompt < LEAST_PROMPT {
+        true => page.line(label.trim_end_matches(": "), labels::STANDS_ABOVE, usize::MAX),
+        false => page.line(&label, &start_of(&prompt, most_of_prompt), usize::MAX),
+    };
     if let Some(words) = began {
         page.line(
             labels::BEGAN,
@@ -185,14 +183,18 @@ fn said(message: &Message, counts: impl Fn(&Part) -> bool) -> String {
 /// The mark for omitted words.
 const GAP: &str = "…";
 
-/// The first words of a line, in at most this many bytes.
+/// The first sentences of a line, in at most this many bytes; its first words, if those are shorter than half of that.
 fn start_of(words: &str, most: usize) -> Cow<'_, str> {
     if words.len() <= most {
         return words.into();
     }
-    let start = &words[..words.floor_char_boundary(most.saturating_sub(GAP.len()))];
-    let end = start.rfind(' ').unwrap_or(start.len());
-    format!("{}{GAP}", &start[..end]).into()
+    let start = &words[..words.floor_char_boundary(most.saturating_sub(GAP.len() + 1))];
+    let sentence = [". ", "? ", "! ", ": "].iter().filter_map(|end| start.rfind(end)).max();
+    let sentence = sentence.filter(|end| 2 * end >= start.len());
+    match sentence {
+        Some(end) => format!("{} {GAP}", &start[..=end]).into(),
+        None => format!("{}{GAP}", &start[..start.rfind(' ').unwrap_or(start.len())]).into(),
+    }
 }
 
 /// The last words of a line, in at most this many bytes.
@@ -215,6 +217,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     let line = short::words(&plain_command(&check.command));
     let command = most.map(|most| format!("`{}`", short::clip_bytes(&line, most)));
     let status = match (check.success, check.is_own) {
+        _ if !check.is_recorded => "no result recorded, may have run",
         (Some(true), true) => "exit status 0",
         (Some(false), true) => "failed",
         (Some(true), false) => "exit status 0 of the whole command line",
@@ -230,7 +233,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     let ago = ago(index.steps_since(check.place.0 as u32));
     let run = command.map_or_else(|| status.to_owned(), |command| format!("{command} → {status}"));
     // Of git, its own lines tell.
-    let is_doubtful = check.may_not_have_run && check.kind.judges();
+    let is_doubtful = check.may_not_have_run && check.kind.judges() && check.is_recorded;
     let doubt = is_doubtful.then(|| "may not have run".to_owned());
     let line = [Some(run), doubt, since, ago]
         .into_iter()
@@ -261,6 +264,11 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
             printed[first..].iter().take(lines).map(String::as_str).collect()
         }
         None if lines == 0 => Vec::new(),
+        // A run that succeeded may print errors. Its end is where programs count.
+        None if check.is_own && check.success == Some(true) => {
+            let end = &printed[printed.len().saturating_sub(lines)..];
+            end.iter().map(String::as_str).collect()
+        }
         None => evident_lines(&printed, check.kind.judges()),
     };
     // A shorter line behind one that does not fit would read as the next one.
@@ -361,10 +369,11 @@ impl Page {
 
     /// Adds a line with at most `most` bytes of these words; returns false if there is no room.
     fn line(&mut self, label: &str, words: &str, most: usize) -> bool {
-        let Some(words) = quoting::quotable(words.trim()) else {
+        let words = short::words(words);
+        let Some(words) = quoting::quotable(&words) else {
             return false;
         };
-        let line = format!("{label}{}\n", short::clip_bytes(&short::words(&words), most));
+        let line = format!("{label}{}\n", short::clip_bytes(&words, most));
         if self.text.len() + line.len() > self.room {
             return false;
         }

@@ -239,3 +239,51 @@ fn a_session_of_many_short_prompts_in_a_small_window_goes_on() {
         assert!((0..300).all(|number| recalled.contains(&remark(number))));
     }
 }
+
+#[test]
+fn a_budget_that_cannot_be_met_leaves_a_record_and_the_notice_that_says_how_to_read_back() {
+    let mut history: History = chat([]).into_iter().collect();
+    for number in 0..60 {
+        history.append(Message::user(remark(number)));
+        let told = format!(
+            "The walnut press number {number} has a belt of {} threads.",
+            37 * number
+        );
+        history.append(Message::assistant(told));
+    }
+    history.append(Message::user(
+        "Mend each of the walnut presses as the miller says. ".repeat(200),
+    ));
+    history.append(Message::assistant("I look at the first of them."));
+    let texts = |view: &View, origin: Origin| -> Vec<String> {
+        let parts = view.messages.iter().flat_map(|message| &message.parts);
+        let texts = parts.filter_map(|part| match part {
+            Part::Text(text) if text.origin == origin => Some(text.body.as_str().to_owned()),
+            _ => None,
+        });
+        texts.collect()
+    };
+    let done = compact(&history, Target::Budget(500));
+    let smallest = done.warnings.iter().find_map(|warning| match warning {
+        Warning::OverBudget { smallest, .. } => Some(*smallest),
+        _ => None,
+    });
+    let smallest = smallest.unwrap();
+    assert!(
+        done.after.tokens <= smallest + 500,
+        "{} of {smallest}",
+        done.after.tokens
+    );
+    let record = texts(&done.view, Origin::Summary).join("\n");
+    assert!(record.contains("The walnut press number"), "{record}");
+    let least = compact(&history, Target::Budget(smallest));
+    assert!(
+        least.after.tokens <= smallest && least.warnings.is_empty(),
+        "{:?}",
+        least.warnings
+    );
+    for view in [&done.view, &least.view] {
+        let notice = texts(view, Origin::Notice).pop().unwrap_or_default();
+        assert!(notice.contains("Recall(handle) reads back"), "{notice}");
+    }
+}

@@ -517,7 +517,7 @@ fn an_output_with_a_reminder_or_an_error_has_a_handle_like_any_other() {
         .asks("And the mills?")
         .works()
         .summary(3_000);
-    for call in ["> Bash ./weigh walnut", "> Bash ./weigh oak"] {
+    for call in ["> Bash ./weigh walnut", ">! Bash ./weigh oak"] {
         let line = summary.lines().find(|line| line.starts_with(call)).unwrap_or_default();
         assert!(line.ends_with(']'), "{call}: {summary}");
     }
@@ -754,4 +754,141 @@ fn what_the_user_answered_to_a_refused_call_is_quoted_whole() {
                   caller.\n";
     assert!(summary.contains(quoted), "{summary}");
     assert!(!summary.contains("NOT written"), "{summary}");
+}
+
+#[test]
+fn a_check_without_a_recorded_result_may_have_run_and_the_one_before_is_still_told() {
+    let line = "git commit -am second";
+    let mut talk = Talk::default()
+        .asks("Commit it.")
+        .runs("git commit -am first", "[main 3f2a9c1] first")
+        .works();
+    let parameters = json!({"command": line}).as_object().unwrap().clone();
+    let call = ToolCall::new("lost", "Bash", parameters).doing(Action::command(line));
+    talk.messages
+        .push(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+    let summary = talk.asks("Is it committed?").works().summary(3_000);
+    let state = from(&summary, "# State");
+    let commits = state
+        .iter()
+        .position(|line| line.starts_with("Last commit"))
+        .unwrap_or_default();
+    let expected = [
+        "Last commit: exit status 0, 21 steps ago",
+        "  | [main 3f2a9c1] first",
+        "Last commit: no result recorded, may have run, 10 steps ago",
+    ];
+    assert_eq!(state[commits..commits + 3], expected, "{summary}");
+    assert!(!summary.contains("[interrupted]"), "{summary}");
+}
+
+#[test]
+fn a_call_that_failed_is_marked_whether_its_output_is_quoted_or_not() {
+    let press = |talk: Talk, line: &str, success: bool| {
+        talk.calls("Bash", &json!({"command": line}), Action::command(line), |result| {
+            result.success = Some(success);
+        })
+    };
+    let talk = press(
+        Talk::default().asks("Mend the walnut press."),
+        "./oil walnut-press-left",
+        false,
+    );
+    let summary = press(talk, "./oil walnut-press-right", true)
+        .works()
+        .asks("And the mill?")
+        .works()
+        .summary(3_000);
+    for line in [">! Bash ./oil walnut-press-left", "> Bash ./oil walnut-press-right"] {
+        assert!(summary.lines().any(|told| told == line), "{line}: {summary}");
+    }
+}
+
+#[test]
+fn of_a_long_path_the_name_of_the_file_is_shown() {
+    let path =
+        "/home/somebody/projects/of-the-mill/packages/presses/source/walnut/remediation/belt-consolidator.test.ts";
+    let rows: String = (0..300).map(|row| format!("row {row} of the belt\n")).collect();
+    let output = format!("{rows}The walnut press P-4711 has a torn belt since 1987.\n{rows}");
+    let summary = Talk::default()
+        .asks("Why does the walnut press P-4711 stand?")
+        .calls(
+            "Look",
+            &json!({"file_path": path}),
+            Action::on(ActionKind::Other, [path]),
+            |result| result.output = vec![Part::text(output)],
+        )
+        .says("The walnut press P-4711 has a torn belt.")
+        .works()
+        .asks("And the mill?")
+        .works()
+        .summary(3_000);
+    let calls: Vec<&str> = summary.lines().filter(|line| line.starts_with("> Look ")).collect();
+    let named = |line: &&str| line.len() < path.len() && line.contains("/belt-consolidator.test.ts");
+    assert!(!calls.is_empty() && calls.iter().all(named), "{summary}");
+}
+
+#[test]
+fn the_newest_prompt_is_told_by_its_first_sentences_or_not_at_all() {
+    let more = "It is to be done as the miller says, and as he said it before, in all of the mills. ".repeat(8);
+    let prompt = format!("Mend the walnut press. Then oil its belt of leather. {more}");
+    let mut whole = 0;
+    for budget in (1_200..9_000).step_by(200) {
+        let talk = Talk::default().asks("Look around.").works().works().asks(&prompt);
+        let summary = talk.works().summary(budget);
+        let next = from(&summary, "# Next").join("\n");
+        let told = next
+            .lines()
+            .filter_map(|line| line.strip_prefix("Newest prompt, 10 steps ago"));
+        for told in told {
+            let begins = told.strip_prefix(": Mend the walnut press.");
+            assert!(begins.is_some() || told == ", stands above.", "{budget}: {next}");
+            whole += usize::from(begins.is_some_and(|rest| rest.starts_with(" Then oil its belt of leather.")));
+        }
+    }
+    assert!(whole > 0);
+}
+
+#[test]
+fn of_a_run_that_succeeded_the_end_is_quoted() {
+    let output = "error: Item 3 failed\n(pass) a failed item is named\n 12 pass\n 0 fail\nRan 12 tests.";
+    let told = |line: &str| {
+        let summary = Talk::default()
+            .asks("Mend it.")
+            .runs(line, output)
+            .works()
+            .summary(3_000);
+        from(&summary, "# State").join("\n")
+    };
+    let own = told("bun test");
+    assert!(
+        own.contains("exit status 0, 10 steps ago\n  | 0 fail\n  | Ran 12 tests."),
+        "{own}"
+    );
+    assert!(!own.contains("Item 3"), "{own}");
+    // The status is that of `tail`.
+    let piped = told("bun test | tail -5");
+    assert!(piped.contains("  | error: Item 3 failed"), "{piped}");
+}
+
+#[test]
+fn code_that_a_call_writes_keeps_its_line_breaks() {
+    let code = "// Consolidate the walnut presses and the mills that stand beside one of these presses, in pairs\n\
+                const provider = walnuts(presses, mills)\nprovider.consolidate(presses)\n";
+    let summary = Talk::default()
+        .asks("Consolidate the walnut presses and the mills.")
+        .calls(
+            "Write",
+            &json!({"file_path": "/w/press.ts", "content": code}),
+            Action::on(ActionKind::Change, ["/w/press.ts"]),
+            |result| result.output = vec![Part::text("written")],
+        )
+        .works()
+        .asks("And the oil mills?")
+        .works()
+        .summary(4_000);
+    assert!(
+        summary.contains("presses, in pairs\n  const provider = walnuts"),
+        "{summary}"
+    );
 }

@@ -180,3 +180,15 @@ fn where_no_status_is_recorded_nothing_is_told_as_refused() {
         assert_eq!(refusal(&request.to_string(), Format::Openai), None, "{text}");
     }
 }
+
+#[test]
+fn a_command_is_refused_if_a_note_beside_its_answer_says_that_the_user_stopped_it() {
+    let beside = |note: &str| {
+        let mut request: Value = serde_json::from_str(&anthropic("Bash", json!(true), CLAUDE_CODE)).unwrap();
+        let parts = request["messages"][2]["content"].as_array_mut().unwrap();
+        parts.push(json!({"type": "text", "text": note}));
+        refusal(&request.to_string(), Format::Anthropic)
+    };
+    assert_eq!(beside("[Request interrupted by user for tool use]"), user("use make"));
+    assert_eq!(beside("go on"), None);
+}

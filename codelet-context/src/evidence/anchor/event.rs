@@ -26,10 +26,10 @@ pub(crate) enum RunKind {
 /// The effects of a call, by its recorded status; `checks` are the checks of its command line.
 pub(crate) fn weigh(call: &ToolCall, checks: &[Check], result: &ToolResult) -> [Option<Event>; 2] {
     let action = &call.action;
-    // A call that never ran has not failed, and a failed change breaks nothing: everything is unchanged.
+    // A call that never ran, or may not have run, has not failed, and a failed change breaks nothing: everything is unchanged.
     let has_changed =
         result.success != Some(false) && (action.kind == ActionKind::Change || !action.changed().is_empty());
-    match result.refusal.is_some() {
+    match result.refusal.is_some() || result.is_unanswered() {
         true => [None, None],
         false => [
             has_changed.then(|| Event::Changed(action.paths.clone())),
