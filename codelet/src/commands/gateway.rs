@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         Ok::<(), Failure>(())
     })?;
     runtime.shutdown_background();
-    sum_up(&look, &totals(), args.behind.dry_run);
+    sum_up(&look, &totals());
     Ok(Exit::Done)
 }
 
@@ -156,7 +156,7 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
         }
     });
     runtime.shutdown_background();
-    sum_up(&look, &totals(), args.behind.dry_run);
+    sum_up(&look, &totals());
     let status = status.map_err(|error| Failure::Told(words(&error)))?;
     Ok(status_of(status).into())
 }
@@ -213,11 +213,10 @@ fn runtime() -> Result<Runtime, Failure> {
     built.map_err(|error| Failure::Told(format!("cannot start: {}", words(&error))))
 }
 
-fn sum_up(look: &Look, totals: &Totals, is_dry_run: bool) {
-    let note = if is_dry_run { " (dry run: no edit was sent)" } else { "" };
+fn sum_up(look: &Look, totals: &Totals) {
     let _ = writeln!(
         std::io::stderr(),
-        "{} {}{note}",
+        "{} {}",
         look.ink(Ink::Dim, "codelet gateway:"),
         totals.sentence()
     );
