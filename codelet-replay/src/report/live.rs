@@ -143,7 +143,6 @@ impl Live {
                 usage: step.usage,
                 hour: card.write_1h(step.usage),
             }),
-            without_thinking: false,
         });
         let edited = conversation
             .breaks()

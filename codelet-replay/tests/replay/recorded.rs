@@ -40,7 +40,6 @@ fn recording(notes: &[Note<'_>], bytes: usize) -> Recording {
                 usage: Usage::from_exclusive(0, write, read, 10),
                 hour: 0,
             }),
-            without_thinking: false,
         });
     recording.requests = requests.collect();
     recording
