@@ -108,7 +108,7 @@ pub struct Facts {
     pub model: String,
     /// The model's window, or the one that was set, in tokens.
     pub window: Tokens,
-    /// Requests of this conversation so far, as its replies tell.
+    /// The number of replies that the request holds, plus 1; 0 if it was not read.
     pub step: usize,
     /// The weight of the request as the agent sent it, in tokens, estimated from bytes.
     pub before: Tokens,

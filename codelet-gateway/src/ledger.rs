@@ -39,12 +39,16 @@ pub(crate) struct Row {
     pub dollars: Option<f64>,
     /// An estimate of the cost of the same request as the agent sent it.
     pub passing: Option<f64>,
+    /// On a dry run, an estimate of the cost with the edits, in US dollars.
+    pub edited: Option<f64>,
     /// The billed cost of the edit in US dollars: of writing to the cache again what would have been read without it.
     pub edit_dollars: Option<f64>,
     /// The latency added here.
     pub added: Duration,
     /// The edited request is the one that was answered.
     pub is_edited: bool,
+    /// No edit is sent.
+    pub is_dry_run: bool,
     /// The failure because of which it went on unedited, if there was one.
     pub fail_open: Option<String>,
     /// It was refused as too long, made smaller and sent again.
@@ -199,6 +203,7 @@ impl Conversation {
             self.usage = self.usage.plus(billed.usage);
             if let Some(card) = card {
                 self.weigh_against_passing_through(row, billed, card);
+                row.edited = row.is_dry_run.then(|| with_edits(&row.facts, billed, card));
             }
         }
         self.dollars += row.dollars.unwrap_or_default();
@@ -215,7 +220,8 @@ impl Conversation {
         // What came since the last request is new to the cache in any case. Where nothing is known of that, or the agent has taken something back,
         // there is only the proportion.
         let new = before.checked_sub(told).filter(|_| held > 0).map(counted);
-        let whole = match (row.is_edited, new) {
+        // A request that only got a mark for the cache lacks nothing.
+        let whole = match (row.is_edited && before > after, new) {
             (false, _) => usage.prompt(),
             (true, Some(new)) => held.saturating_add(new).max(usage.prompt()),
             (true, None) => counted(before).max(usage.prompt()),
@@ -230,14 +236,14 @@ impl Conversation {
             0 => card.expires_after(),
             _ => card.expires_after().max(HOUR),
         };
-        let read = match self.last {
-            // Answers may come in another order than their requests.
-            Some(last) if row.at.duration_since(last).unwrap_or_default() < lives => {
-                prompt.saturating_sub(new.unwrap_or_else(|| whole.saturating_sub(held)))
-            }
-            Some(_) => 0,
-            // It went through another gateway before, or this one before its start: as much was in the cache as of what was sent.
-            None => (prompt as f64 * usage.cache_read as f64 / usage.prompt().max(1) as f64) as Tokens,
+        // Answers may come in another order than their requests.
+        let silence = self.last.map(|last| row.at.duration_since(last).unwrap_or_default());
+        let read = match (silence, new) {
+            (Some(silence), _) if silence >= lives => 0,
+            (Some(_), Some(new)) => prompt.saturating_sub(new),
+            // It went through another gateway before, or this one before its start, or the agent has changed what it had sent: as much was in the
+            // cache as of what was sent.
+            _ => (prompt as f64 * usage.cache_read as f64 / usage.prompt().max(1) as f64) as Tokens,
         };
         // A provider that keeps nothing of what was sent would have kept nothing of more.
         if usage.cache_read == 0 && usage.cache_write == 0 && self.usage.cache_read == 0 {
@@ -255,6 +261,28 @@ impl Conversation {
         let of_edit = || cost(written, usage.cache_read) - cost(new, usage.prompt() - new);
         row.edit_dollars = row.facts.edit.filter(|_| row.is_edited).map(|_| of_edit());
     }
+}
+
+/// Estimates what a request would have cost with its edits. What they remove is old: it was read from the cache, as far as anything was.
+fn with_edits(facts: &Facts, billed: Billed, card: &PriceCard) -> f64 {
+    let usage = billed.usage;
+    let share = facts.before.saturating_sub(facts.after) as f64 / facts.before.max(1) as f64;
+    let mut removed = (usage.prompt() as f64 * share) as Tokens;
+    let mut left = |tokens: Tokens| {
+        let less = removed.min(tokens);
+        removed -= less;
+        tokens - less
+    };
+    let cache_read = left(usage.cache_read);
+    let cache_write = left(usage.cache_write);
+    let usage = Usage {
+        fresh: left(usage.fresh),
+        cache_read,
+        cache_write,
+        ..usage
+    };
+    let of_edit = facts.edit.and(facts.edit_dollars).unwrap_or_default();
+    card.cost(usage, billed.write_1h.min(cache_write)) + of_edit
 }
 
 impl Books {
@@ -281,6 +309,9 @@ impl Books {
         totals.usage = totals.usage.plus(row.usage.unwrap_or_default());
         totals.dollars += row.dollars.unwrap_or_default();
         totals.passing += row.passing.or(row.dollars).unwrap_or_default();
+        if row.is_dry_run {
+            *totals.edited.get_or_insert_default() += row.edited.or(row.dollars).unwrap_or_default();
+        }
         self.rows.push_back(row.clone());
         if self.rows.len() > MOST_ROWS {
             self.rows.pop_front();
@@ -355,9 +386,11 @@ mod tests {
             usage: None,
             dollars: None,
             passing: None,
+            edited: None,
             edit_dollars: None,
             added: Duration::ZERO,
             is_edited: before > after,
+            is_dry_run: false,
             fail_open: None,
             is_sent_again: false,
         }
@@ -446,6 +479,72 @@ mod tests {
             totals.dollars > 0.0 && (totals.dollars - totals.passing).abs() < 1e-9,
             "{totals:?}"
         );
+    }
+
+    #[test]
+    fn a_request_that_only_got_a_mark_costs_the_same_in_both() {
+        let ledger = Ledger::new(None);
+        ledger.add(row(100_000, 100_000), billed(0, 100_000));
+        // The agent shortens its history by itself, and the estimate is less than what the provider counts.
+        for (tokens, read, write) in [
+            (103_000, 100_000, 5_000),
+            (60_000, 2_000, 60_000),
+            (63_000, 62_000, 5_000),
+        ] {
+            let mut marked = row(tokens, tokens);
+            marked.is_edited = true;
+            ledger.add(marked, billed(read, write));
+        }
+        let totals = ledger.totals();
+        assert!((totals.dollars - totals.passing).abs() < 1e-9, "{totals:?}");
+    }
+
+    #[test]
+    fn what_the_agent_changes_by_itself_is_written_again_also_without_the_gateway() {
+        let ledger = Ledger::new(None);
+        ledger.add(row(100_000, 100_000), billed(0, 100_000));
+        ledger.add(row(103_000, 40_000), billed(10_000, 30_000));
+        ledger.add(row(60_000, 30_000), billed(5_000, 25_000));
+        let card = price::find("claude-opus-4-5").unwrap();
+        let row = ledger.shown(1).rows.pop().unwrap();
+        let passed = card.cost(Usage::from_exclusive(0, 50_000, 10_000, 100), 0);
+        assert!((row.passing.unwrap() - passed).abs() < 1e-9, "{row:?}");
+    }
+
+    #[test]
+    fn a_dry_run_says_what_its_edits_would_have_saved() {
+        let ledger = Ledger::new(None);
+        let mut unsent = |before, after, edit: Option<f64>, bill| {
+            let mut row = row(before, after);
+            (row.is_edited, row.is_dry_run) = (false, true);
+            (row.facts.edit, row.facts.edit_dollars) = (edit.map(|_| "price"), edit);
+            row.facts.edits = usize::from(before > after);
+            ledger.add(row, bill);
+            ledger.shown(1).rows.pop().unwrap()
+        };
+        let card = price::find("claude-opus-4-5").unwrap();
+        let cost = |written, read| card.cost(Usage::from_exclusive(0, written, read, 100), 0);
+        for (before, after, edit, bill, expected) in [
+            (100_000, 100_000, None, billed(0, 100_000), cost(100_000, 0)),
+            (
+                100_000,
+                40_000,
+                Some(0.2),
+                billed(97_000, 3_000),
+                cost(3_000, 37_000) + 0.2,
+            ),
+            (100_000, 40_000, None, billed(97_000, 3_000), cost(3_000, 37_000)),
+            // The cache had expired.
+            (100_000, 40_000, None, billed(0, 100_000), cost(40_000, 0)),
+        ] {
+            let row = unsent(before, after, edit, bill);
+            assert!((row.edited.unwrap() - expected).abs() < 1e-9, "{row:?}");
+            assert_eq!(row.passing, row.dollars);
+        }
+        let totals = ledger.totals();
+        let saved = totals.dollars - totals.edited.unwrap();
+        let words = format!("(dry run: no edit was sent; they would have saved about ${saved:.2})");
+        assert!(totals.sentence().ends_with(&words), "{}", totals.sentence());
     }
 
     #[test]

@@ -17,17 +17,12 @@ const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 36.0;
 
 /// The page.
-pub(crate) fn html(ledger: &Ledger, is_dry_run: bool) -> String {
+pub(crate) fn html(ledger: &Ledger) -> String {
     let shown = ledger.shown(REQUESTS);
     let mut out = String::from(HEAD);
     let totals = &shown.totals;
-    let note = if is_dry_run {
-        " (dry run: edits are computed, and the original requests are sent)"
-    } else {
-        ""
-    };
     // Writing to a string cannot fail.
-    let _ = write!(out, "<p class=sum>{}{note}</p>", escape(&upper(&totals.sentence())));
+    let _ = write!(out, "<p class=sum>{}</p>", escape(&upper(&totals.sentence())));
     let prompt = totals.usage.prompt();
     let cards = [
         ("Requests", totals.requests.to_string()),

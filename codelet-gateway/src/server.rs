@@ -276,7 +276,7 @@ impl Shared {
     fn own(&self, path: &str) -> Option<Answer> {
         let ledger = &self.options.ledger;
         let (kind, text) = match path {
-            "/codelet" | "/codelet/" => ("text/html; charset=utf-8", page::html(ledger, self.options.is_dry_run)),
+            "/codelet" | "/codelet/" => ("text/html; charset=utf-8", page::html(ledger)),
             "/codelet/figures" => ("application/json", page::json(ledger)),
             "/metrics" => ("text/plain; version=0.0.4", page::metrics(ledger)),
             _ => {

@@ -26,6 +26,8 @@ pub struct Totals {
     pub dollars: f64,
     /// The estimated cost of the same requests passed through, in US dollars.
     pub passing: f64,
+    /// On a dry run: the estimated cost with the edits, in US dollars.
+    pub edited: Option<f64>,
 }
 
 impl Totals {
@@ -59,6 +61,15 @@ impl Totals {
         }
         if self.unwritten > 0 {
             told += &format!(", {} not written to the ledger", self.unwritten);
+        }
+        if let Some(edited) = self.edited {
+            let would = match paid - edited {
+                _ if self.edits == 0 || paid <= 0.0 => String::new(),
+                saved if saved >= 0.005 => format!("; they would have saved about ${saved:.2}"),
+                saved if saved <= -0.005 => format!("; they would have cost about ${:.2} more", -saved),
+                _ => "; they would have saved nothing".to_owned(),
+            };
+            told += &format!(" (dry run: no edit was sent{would})");
         }
         told
     }
@@ -118,6 +129,15 @@ mod tests {
                 },
                 "saved about $2.00 of $3.00; 1 edit in 3 requests, 75% of the prompt tokens read from the cache, 5 not \
                  written to the ledger",
+            ),
+            (
+                Totals {
+                    edited: Some(1.2),
+                    edits: 2,
+                    ..billed.clone()
+                },
+                "$1.00, about the same as without the gateway; 2 edits in 3 requests, 75% of the prompt tokens read from the cache \
+                 (dry run: no edit was sent; they would have cost about $0.20 more)",
             ),
             (
                 Totals {

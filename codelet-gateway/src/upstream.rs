@@ -15,6 +15,7 @@ const CONNECT: Duration = Duration::from_secs(30);
 pub struct Upstream {
     client: Client,
     address: Url,
+    replaces_version: bool,
 }
 
 /// The reason why an address cannot be used.
@@ -59,7 +60,17 @@ impl Upstream {
         Ok(Upstream {
             client: client.map_err(|error| UpstreamError::Client(error.without_url().to_string()))?,
             address: url,
+            replaces_version: false,
         })
+    }
+
+    /// Sets the path of the address in place of the `/v1` of requests, as clients of OpenAI read their base URL: `https://api.example/v4` has
+    /// `/v4/chat/completions`.
+    pub fn replacing_version(self) -> Self {
+        Upstream {
+            replaces_version: true,
+            ..self
+        }
     }
 
     /// The client.
@@ -72,7 +83,10 @@ impl Upstream {
     pub(crate) fn url(&self, path: &PathAndQuery) -> Url {
         let mut url = self.address.clone();
         let before = url.path().trim_end_matches('/').to_owned();
-        let version = ["/v1beta", "/v1"].into_iter().find(|version| before.ends_with(version));
+        let version = match self.replaces_version {
+            true => Some("/v1"),
+            false => ["/v1beta", "/v1"].into_iter().find(|version| before.ends_with(version)),
+        };
         let rest = version.and_then(|version| path.path().strip_prefix(version));
         let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with('/'));
         url.set_path(&format!("{before}{}", rest.unwrap_or(path.path())));
@@ -180,6 +194,15 @@ mod tests {
             ),
         ] {
             let upstream = Upstream::new(address, &Network::default()).expect("it is an address");
+            assert_eq!(upstream.url(&PathAndQuery::from_static(path)).as_str(), url);
+        }
+        let upstream = Upstream::new("https://a.example/api/v4", &Network::default()).expect("it is an address");
+        let upstream = upstream.replacing_version();
+        for (path, url) in [
+            ("/v1/chat/completions", "https://a.example/api/v4/chat/completions"),
+            ("/chat/completions", "https://a.example/api/v4/chat/completions"),
+            ("/v1beta/models", "https://a.example/api/v4/v1beta/models"),
+        ] {
             assert_eq!(upstream.url(&PathAndQuery::from_static(path)).as_str(), url);
         }
         for address in ["https://a.example/?key=hidden", "https://a.example/#hidden"] {

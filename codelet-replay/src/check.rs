@@ -2,16 +2,13 @@
 //!
 //! For each billed request, the model is given its time, the size of its prompt, the cache lifetime of its writes, and
 //! whether the recording agent had compacted. It predicts cache reads and writes; the billed reads are only compared
-//! with, except for the very first, which gives the cache's content before the recording began. The model is also given
-//! whether the request used thinking, if recorded: messages of requests with and without thinking have separate
-//! entries, and only the head (tools and system prompt) is found by both. If a prompt is too small to hold all of the
-//! one before and the reply to that, it is a different one from the head on. Two later events are not recorded: other
-//! sessions of the same user left the head in the cache though this session's entries had expired, and a provider or a
-//! harness lost the prefix between two requests although nothing had expired. Hence two predictions: one assumes that
-//! neither happens, and one is given when they happened, though not how much was then read.
+//! with, except for the very first, which gives the cache's content before the recording began. Two later events are not
+//! recorded: other sessions of the same user left the head (tools and system prompt) in the cache though this session's
+//! entries had expired, and a provider or a harness lost the prefix between two requests although nothing had expired.
+//! Hence two predictions: one assumes that neither happens, and one is given when they happened, though not how much was
+//! then read.
 
 use crate::cache::{Cache, Rules};
-use crate::cut;
 use crate::prompt::Prompt;
 use crate::session::Session;
 use crate::settings::Settings;
@@ -63,8 +60,6 @@ struct BilledRequest {
     model: usize,
     /// True if the prompt differs from the head on from the last one sent to this model.
     is_anew: bool,
-    /// True if the request was made without thinking.
-    without_thinking: bool,
     /// The number of positions in the prompt that are newer than the request before.
     places: usize,
 }
@@ -102,20 +97,11 @@ pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
             models.len() - 1
         });
         let since = &session.messages[known..request.reply.start];
-        // A shorter prompt lost something near its end, which the prediction handles.
-        let grown = asked
-            .last()
-            .filter(|last| last.model == model)
-            .and_then(|last| billed.usage.prompt().checked_sub(last.billed.usage.prompt()));
-        let card = models[model].card.as_ref();
-        let may_be_cut = card.is_some_and(|card| card.marks.is_some() && !cut::forgets(&card.name));
-        let is_cut = may_be_cut && grown.is_some_and(|grown| cut::lacks(grown, since));
         asked.push(BilledRequest {
             began,
             billed,
             model,
-            is_anew: std::mem::replace(&mut models[model].compactions, compactions) < compactions || is_cut,
-            without_thinking: request.without_thinking,
+            is_anew: std::mem::replace(&mut models[model].compactions, compactions) < compactions,
             places: since.iter().map(|message| message.parts.len()).sum(),
         });
         known = request.reply.start;
@@ -186,15 +172,13 @@ impl Events {
             let left = before.map_or(0, |before| {
                 before.billed.usage.prompt().saturating_sub(before.billed.usage.fresh)
             });
-            // Entries of requests of the other kind cannot be read, so that is not a loss.
-            let is_other = before.is_some_and(|before| before.without_thinking != now.without_thinking);
             if is_cold {
                 events.warm[index] = read > 0;
-            } else if !now.is_anew && !is_other {
+            } else if !now.is_anew {
                 events.lost[index] =
                     read + NOISE < left.min(now.billed.usage.prompt()) && read as f64 <= left as f64 * CUT;
             }
-            if (is_cold || now.is_anew || is_other || events.lost[index]) && read > 0 {
+            if (is_cold || now.is_anew || events.lost[index]) && read > 0 {
                 heads.push(read);
             }
         }
@@ -224,12 +208,11 @@ fn predict(asked: &[BilledRequest], cards: &[PriceCard], events: Option<&Events>
     // Each model's cache, and the number of its last request.
     let mut caches: Vec<(Cache, usize)> = (0..cards.len()).map(|model| (Cache::new(rules(model)), 0)).collect();
     let mut same = Lowest::default();
-    // Prompts of the two kinds differ to the cache, so each kind has its own, which is updated when it is sent.
-    let mut kinds = [false, true].map(|without_thinking| Variant::new(head, without_thinking));
+    let mut prompt = Prompt::new(head);
+    let mut messages: Vec<Arc<Message>> = Vec::new();
     let mut steps: Vec<Growth> = Vec::new();
     // Their total size.
     let mut held: Tokens = 0;
-    let mut without_thinking = false;
     let mut sum = 0.0;
     for (number, now) in asked.iter().enumerate() {
         let model = now.model;
@@ -258,59 +241,24 @@ fn predict(asked: &[BilledRequest], cards: &[PriceCard], events: Option<&Events>
             places: now.places,
         });
         held = room;
-        kinds.iter_mut().for_each(|kind| kind.same = kind.same.min(kept));
-        let kind = &mut kinds[usize::from(now.without_thinking)];
-        let mut kept = kind.update(&steps);
-        if std::mem::replace(&mut without_thinking, now.without_thinking) != now.without_thinking {
-            kept = 0;
-        }
-        let prompt = &kind.prompt;
+        messages.truncate(kept);
+        messages.extend(steps[kept..].iter().map(Growth::message));
+        let next = Cell::new(kept);
+        let change = prompt.update(&messages, kept, |part| match part {
+            Part::Text(text) if text.body.is_empty() => 0,
+            _ => steps[next.replace(next.get() + 1)].tokens,
+        });
+        let kept = change.kept;
         let places = prompt.places_before(kept);
         same.push(number, places);
         let (cache, last) = &mut caches[model];
         // The head is always the same.
         let known = if *last > 0 { same.since(*last) } else { 1 };
-        let bill = cache.send(prompt, &[1, prompt.places(), places], known, now.began);
+        let bill = cache.send(&prompt, &[1, prompt.places(), places], known, now.began);
         *last = number + 1;
         sum += cost(&cards[model], bill.usage, None);
     }
     sum
-}
-
-/// The prompt of requests with thinking, or of those without.
-struct Variant {
-    without_thinking: bool,
-    prompt: Prompt,
-    messages: Vec<Arc<Message>>,
-    /// The number of steps at the front that it still holds.
-    same: usize,
-}
-
-impl Variant {
-    fn new(head: Tokens, without_thinking: bool) -> Self {
-        Variant {
-            without_thinking,
-            prompt: Prompt::new(head),
-            messages: Vec::new(),
-            same: 0,
-        }
-    }
-
-    /// Updates the prompt; returns the number of its steps that stayed.
-    fn update(&mut self, steps: &[Growth]) -> usize {
-        self.messages.truncate(self.same);
-        let come = steps[self.same..]
-            .iter()
-            .map(|step| step.message(self.without_thinking));
-        self.messages.extend(come);
-        let next = Cell::new(self.same);
-        let change = self.prompt.update(&self.messages, self.same, |part| match part {
-            Part::Text(text) if text.body.is_empty() => 0,
-            _ => steps[next.replace(next.get() + 1)].tokens,
-        });
-        self.same = steps.len();
-        change.kept
-    }
 }
 
 /// Finds the minimum of the newest numbers: only those are kept that are lower than all after them.
@@ -341,10 +289,9 @@ struct Growth {
 
 impl Growth {
     /// Returns a message with a part per position; the first part stands for all tokens, the others are empty.
-    fn message(&self, without_thinking: bool) -> Arc<Message> {
-        let name = format!("{} {without_thinking}", self.number);
+    fn message(&self) -> Arc<Message> {
         let rest = std::iter::repeat_n(Part::text(""), self.places.saturating_sub(1));
-        let parts = std::iter::once(Part::text(name)).chain(rest);
+        let parts = std::iter::once(Part::text(self.number.to_string())).chain(rest);
         Arc::new(Message::new(Role::User, parts.collect()))
     }
 }

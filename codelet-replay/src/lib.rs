@@ -27,7 +27,6 @@
 pub mod cache;
 pub mod check;
 pub mod csv;
-mod cut;
 mod editor;
 mod engine;
 pub mod json;

@@ -40,8 +40,6 @@ pub struct Request {
     pub(crate) model: Option<Arc<str>>,
     /// True if the recording agent compacted the conversation before this request.
     pub after_compaction: bool,
-    /// True if the recording says that the model was asked not to think.
-    pub(crate) without_thinking: bool,
 }
 
 /// A recorded conversation, ready to be replayed.
@@ -139,7 +137,6 @@ impl Session {
                         began: note.as_ref().and_then(|note| note.began),
                         billed: note.as_ref().and_then(|note| note.billed),
                         reply_tokens: None,
-                        without_thinking: note.as_ref().is_some_and(|note| note.without_thinking),
                         model: note.and_then(|note| note.model),
                         after_compaction: std::mem::take(&mut after_compaction),
                     });

@@ -16,9 +16,7 @@ use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use thinking::Thinking;
 
-mod thinking;
 
 /// Reads a session file, with each request's usage.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
@@ -64,8 +62,6 @@ pub(crate) struct ClaudeSession {
 struct ClaudeEntry {
     parent: Link,
     said: ClaudeContent,
-    /// True if later requests use thinking; `None` if the entry does not say.
-    thinking: Option<bool>,
     /// The time of the entry, in milliseconds since 1970-01-01 UTC.
     time: Option<u64>,
 }
@@ -132,10 +128,6 @@ impl ClaudeSession {
             }
             _ => ClaudeContent::Nothing,
         };
-        let thinking = match &said {
-            ClaudeContent::User(parts) if kind == "user" => thinking::asked_by(&fields, parts),
-            _ => None,
-        };
         let parent = parent(&mut fields, &kind);
         if let Some(id) = take::string(&mut fields, "uuid") {
             // A resumed session may repeat the entries that it resumes.
@@ -144,7 +136,6 @@ impl ClaudeSession {
                 self.nodes.push(ClaudeEntry {
                     parent,
                     said,
-                    thinking,
                     time,
                 });
             }
@@ -152,7 +143,6 @@ impl ClaudeSession {
             self.nodes.push(ClaudeEntry {
                 parent: Link::Beside,
                 said,
-                thinking,
                 time,
             });
         }
@@ -170,7 +160,6 @@ impl ClaudeSession {
                     self.nodes.push(ClaudeEntry {
                         parent: Link::Beside,
                         said,
-                        thinking: None,
                         time,
                     });
                 }
@@ -210,16 +199,8 @@ impl ClaudeSession {
         let mut requests: Vec<Recorded> = Vec::new();
         let mut reply: Option<(String, usize)> = None;
         let mut latest = None;
-        let mut thinking = Thinking::default();
         for (node, on) in self.nodes.into_iter().zip(on) {
             let said_something = on && !matches!(node.said, ClaudeContent::Nothing);
-            if on {
-                thinking.prompted(node.thinking, requests.len());
-            }
-            let has_thought = match &node.said {
-                ClaudeContent::Reply { parts, .. } => on && parts.iter().any(|part| matches!(part, Part::Thinking(_))),
-                _ => false,
-            };
             match node.said {
                 _ if !on => {}
                 ClaudeContent::Nothing => {}
@@ -248,7 +229,6 @@ impl ClaudeSession {
                                 began: latest.or(node.time),
                                 model,
                                 billed,
-                                without_thinking: thinking.is_off,
                             });
                         }
                     }
@@ -265,9 +245,6 @@ impl ClaudeSession {
                     gather.message(Role::User, gather::text(origin, prompt));
                     reply = None;
                 }
-            }
-            if has_thought {
-                thinking.thought(&mut requests);
             }
             if said_something {
                 latest = node.time.or(latest);

@@ -83,7 +83,6 @@ impl Rollout {
                 began: self.latest.or(time),
                 model: self.model.clone(),
                 billed: None,
-                without_thinking: false,
             });
         }
         self.latest = time.or(self.latest);

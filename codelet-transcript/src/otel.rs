@@ -90,7 +90,6 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
                 began: Some(span.began / 1_000_000).filter(|began| *began > 0),
                 model: span.model.clone(),
                 billed: span.billed,
-                without_thinking: false,
             });
         }
     }

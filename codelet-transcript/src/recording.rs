@@ -29,8 +29,6 @@ pub struct Recorded {
     pub model: Option<Arc<str>>,
     /// The billed usage.
     pub billed: Option<Billed>,
-    /// True if the recording says that the model was asked not to think.
-    pub without_thinking: bool,
 }
 
 /// Collects the requests of a recording, entry by entry; a request's time is that of the entry before its reply.
@@ -48,7 +46,6 @@ impl Requests {
             began: self.latest.or(time),
             model,
             billed,
-            without_thinking: false,
         });
     }
 

@@ -381,6 +381,13 @@ async fn a_dry_run_tells_of_edits_and_sends_what_came() {
     let row = &told["last_requests"][0];
     assert!(row["tokens_after"].as_u64() < row["tokens_before"].as_u64(), "{row}");
     assert_eq!(told["cost_usd"], told["passing_through_usd"], "{told}");
+    let page = client().get(format!("{address}/codelet")).send().await.unwrap();
+    assert!(
+        page.text()
+            .await
+            .unwrap()
+            .contains("(dry run: no edit was sent; they would have ")
+    );
 }
 
 #[tokio::test]

@@ -38,37 +38,24 @@ pub fn with_interval(html: &mut Html, value: f64, interval: Option<(f64, f64)>, 
         if let Some((low, high)) = interval {
             let (low, high) = (length(low, most), length(high, most));
             let path = format!("M{low:.2} 2V8M{high:.2} 2V8M{low:.2} 5H{high:.2}");
-            html.line("path", &[("d", &path), ("class", "interval")], "");
+            html.own(format_args!(r#"<path d="{path}" class="interval"></path>"#));
         }
         let one = length(1.0, most);
-        html.line("path", &[("d", &format!("M{one:.2} 0V10")), ("class", "even")], "");
+        html.own(format_args!(r#"<path d="M{one:.2} 0V10" class="even"></path>"#));
     });
 }
 
 fn stretched(html: &mut Html, inside: impl FnOnce(&mut Html)) {
-    let attributes = [
-        ("class", "bar"),
-        ("viewBox", "0 0 100 10"),
-        ("preserveAspectRatio", "none"),
-        ("aria-hidden", "true"),
-    ];
-    html.element("svg", &attributes, inside);
+    html.raw(r#"<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">"#);
+    inside(html);
+    html.raw("</svg>");
 }
 
 fn rectangle(html: &mut Html, x: f64, width: f64, class: &str) {
     if width > 0.0 {
-        let (x, width) = (format!("{x:.2}"), format!("{width:.2}"));
-        html.line(
-            "rect",
-            &[
-                ("x", &x),
-                ("y", "0"),
-                ("width", &width),
-                ("height", "10"),
-                ("class", class),
-            ],
-            "",
-        );
+        html.own(format_args!(
+            r#"<rect x="{x:.2}" y="0" width="{width:.2}" height="10" class="{class}"></rect>"#
+        ));
     }
 }
 

@@ -9,7 +9,7 @@ use super::words::{changed, count, number, percent, share, short};
 use super::{Course, Edit};
 use crate::run::Cause;
 use codelet_context::tokens::Tokens;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// The maximum number of marks in a chart; the smallest are left out, and the page says so.
 pub const MOST_MARKS: usize = 60;
@@ -20,31 +20,11 @@ const WIDTH: f64 = 1_000.0;
 
 /// Defines the patterns that distinguish the layers without color.
 pub fn patterns(html: &mut Html) {
-    let hidden = [
-        ("class", "defs"),
-        ("aria-hidden", "true"),
-        ("width", "0"),
-        ("height", "0"),
-    ];
-    html.element("svg", &hidden, |html| {
-        html.element("defs", &[], |html| {
-            for at in 0..LAYERS {
-                pattern(html, at);
-            }
-        });
-    });
-}
-
-fn pattern(html: &mut Html, at: usize) {
-    let (id, class) = (format!("p{at}"), format!("fill l{at}"));
-    let attributes = [
-        ("id", id.as_str()),
-        ("width", "8"),
-        ("height", "8"),
-        ("patternUnits", "userSpaceOnUse"),
-    ];
-    html.element("pattern", &attributes, |html| {
-        html.line("rect", &[("width", "8"), ("height", "8"), ("class", &class)], "");
+    html.raw(r#"<svg class="defs" aria-hidden="true" width="0" height="0"><defs>"#);
+    for at in 0..LAYERS {
+        html.own(format_args!(
+            r#"<pattern id="p{at}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" class="fill l{at}"></rect>"#
+        ));
         // The results fill most windows, so they have no pattern.
         let strokes = match at {
             0 | 11 => "M0 4H8",
@@ -56,9 +36,15 @@ fn pattern(html: &mut Html, at: usize) {
             _ => "",
         };
         if !strokes.is_empty() {
-            html.line("path", &[("d", strokes), ("class", "hatch")], "");
+            path(html, strokes, "hatch");
         }
-    });
+        html.raw("</pattern>");
+    }
+    html.raw("</defs></svg>");
+}
+
+fn path(html: &mut Html, strokes: &str, class: &str) {
+    html.own(format_args!(r#"<path d="{strokes}" class="{class}"></path>"#));
 }
 
 /// The range and ticks of the token axis.
@@ -118,23 +104,11 @@ pub fn occupancy(html: &mut Html, at: usize, course: &Course, buckets: &[Bucket]
             stretched(html, |html| stack(html, buckets, scale));
             if window <= scale.top {
                 let y = share_of(scale.depth(window));
-                html.line(
-                    "line",
-                    &[("x1", "0"), ("x2", "100%"), ("y1", &y), ("y2", &y), ("class", "window")],
-                    "",
-                );
-                html.line(
-                    "text",
-                    &[
-                        ("x", "100%"),
-                        ("y", &y),
-                        ("dx", "-6"),
-                        ("dy", "14"),
-                        ("text-anchor", "end"),
-                        ("class", "halo"),
-                    ],
-                    &format!("window {}", short(window)),
-                );
+                line(html, &y, "window");
+                html.own(format_args!(
+                    r#"<text x="100%" y="{y}" dx="-6" dy="14" text-anchor="end" class="halo">window {}</text>"#,
+                    short(window)
+                ));
             }
             for edit in marked(&course.edits) {
                 edit_mark(html, edit, place(edit.step, steps));
@@ -172,7 +146,7 @@ pub fn cache(html: &mut Html, at: usize, course: &Course, buckets: &[Bucket]) {
                     ("write", |bucket| bucket.usage.cache_read + bucket.usage.cache_write),
                     ("read", |bucket| bucket.usage.cache_read),
                 ] {
-                    html.line("path", &[("d", &part(of)), ("class", class)], "");
+                    path(html, &part(of), class);
                 }
             });
             lines(html, [0.5].into_iter());
@@ -192,58 +166,39 @@ fn axis(html: &mut Html, ticks: impl Iterator<Item = (f64, String)>) {
             // A tick at the very top is labeled below its line, as there is no room above.
             let dy = if from_top < 0.03 { "11" } else { "4" };
             let y = share_of(from_top);
-            html.line(
-                "text",
-                &[
-                    ("x", "100%"),
-                    ("y", &y),
-                    ("dx", "-6"),
-                    ("dy", dy),
-                    ("text-anchor", "end"),
-                ],
-                &words,
-            );
+            html.own(format_args!(
+                r#"<text x="100%" y="{y}" dx="-6" dy="{dy}" text-anchor="end">{words}</text>"#
+            ));
         }
     });
 }
 
 fn plot(html: &mut Html, id: &str, at: usize, title: &str, description: &str, inside: impl FnOnce(&mut Html)) {
-    let names = (format!("{id}-title"), format!("{id}-about"));
-    let labelled = format!("{} {}", names.0, names.1);
-    let course = at.to_string();
-    let attributes = [
-        ("class", "plot"),
-        ("role", "img"),
-        ("aria-labelledby", &*labelled),
-        ("data-course", &*course),
-    ];
-    html.element("svg", &attributes, |html| {
-        html.line("title", &[("id", &names.0)], title);
-        html.line("desc", &[("id", &names.1)], description);
-        inside(html);
-    });
+    html.own(format_args!(
+        r#"<svg class="plot" role="img" aria-labelledby="{id}-title {id}-about" data-course="{at}">"#
+    ));
+    html.line("title", &[("id", &format!("{id}-title"))], title);
+    html.line("desc", &[("id", &format!("{id}-about"))], description);
+    inside(html);
+    html.raw("</svg>");
+}
+
+fn line(html: &mut Html, y: &str, class: &str) {
+    html.own(format_args!(
+        r#"<line x1="0" x2="100%" y1="{y}" y2="{y}" class="{class}"></line>"#
+    ));
 }
 
 fn lines(html: &mut Html, from_top: impl Iterator<Item = f64>) {
-    for y in from_top.map(share_of) {
-        html.line(
-            "line",
-            &[("x1", "0"), ("x2", "100%"), ("y1", &y), ("y2", &y), ("class", "grid")],
-            "",
-        );
-    }
+    from_top.for_each(|y| line(html, &share_of(y), "grid"));
 }
 
 fn stretched(html: &mut Html, inside: impl FnOnce(&mut Html)) {
-    let view = format!("0 0 {WIDTH} {HEIGHT}");
-    let attributes = [
-        ("width", "100%"),
-        ("height", "100%"),
-        ("viewBox", view.as_str()),
-        ("preserveAspectRatio", "none"),
-        ("class", "stretched"),
-    ];
-    html.element("svg", &attributes, inside);
+    html.own(format_args!(
+        r#"<svg width="100%" height="100%" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" class="stretched">"#
+    ));
+    inside(html);
+    html.raw("</svg>");
 }
 
 /// Draws the layers, each from the bottom up to its top, the highest first, so that each covers all but the visible
@@ -256,12 +211,10 @@ fn stack(html: &mut Html, buckets: &[Bucket], scale: &Scale) {
         let tops = buckets
             .iter()
             .map(|bucket| scale.depth(bucket.layers[..=at].iter().sum()));
-        let path = staircase(tops);
-        html.line(
-            "path",
-            &[("d", &path), ("fill", &format!("url(#p{at})")), ("class", "layer")],
-            "",
-        );
+        html.own(format_args!(
+            r#"<path d="{}" fill="url(#p{at})" class="layer"></path>"#,
+            staircase(tops)
+        ));
     }
 }
 
@@ -302,9 +255,10 @@ fn edit_mark(html: &mut Html, edit: &Edit, place: f64) {
             changed(edit.before, edit.after)
         );
         html.line("title", &[], &words);
-        html.line("line", &[("x1", &x), ("x2", &x), ("y1", "0"), ("y2", "100%")], "");
         let sign = if is_full { "■" } else { "▼" };
-        html.line("text", &[("x", &x), ("y", "11"), ("text-anchor", "middle")], sign);
+        html.own(format_args!(
+            r#"<line x1="{x}" x2="{x}" y1="0" y2="100%"></line><text x="{x}" y="11" text-anchor="middle">{sign}</text>"#
+        ));
     });
 }
 
@@ -324,19 +278,11 @@ fn breaks(html: &mut Html, course: &Course, steps: usize) {
                 broken.cause.name()
             );
             let x = share_of(place(at, steps));
-            html.element(
-                "text",
-                &[
-                    ("x", &x),
-                    ("y", "13"),
-                    ("text-anchor", "middle"),
-                    ("class", broken.cause.name()),
-                ],
-                |html| {
-                    html.line("title", &[], &words);
-                    html.text(sign(broken.cause));
-                },
-            );
+            html.own(format_args!(
+                r#"<text x="{x}" y="13" text-anchor="middle" class="{}"><title>{words}</title>{}</text>"#,
+                broken.cause.name(),
+                sign(broken.cause)
+            ));
         }
     });
 }
@@ -363,7 +309,9 @@ fn feet(html: &mut Html, steps: usize) {
             } else {
                 number(step as u64)
             };
-            html.line("text", &[("x", x), ("y", "13"), ("text-anchor", anchor)], &words);
+            html.own(format_args!(
+                r#"<text x="{x}" y="13" text-anchor="{anchor}">{words}</text>"#
+            ));
         }
     });
 }
@@ -384,15 +332,14 @@ pub fn legend(html: &mut Html, buckets: &[Bucket]) {
 
 /// Draws a small area in the style of a layer.
 pub fn swatch(html: &mut Html, layer: usize) {
-    swatch_in(html, ("fill", &format!("url(#p{layer})")));
+    swatch_in(html, format_args!(r#"fill="url(#p{layer})""#));
 }
 
-/// Draws a small area in the style of this attribute.
-pub fn swatch_in(html: &mut Html, style: (&str, &str)) {
-    let attributes = [("class", "swatch"), ("aria-hidden", "true"), ("viewBox", "0 0 16 16")];
-    html.element("svg", &attributes, |html| {
-        html.line("rect", &[("width", "16"), ("height", "16"), style], "");
-    });
+/// Draws a small area with this attribute.
+pub fn swatch_in(html: &mut Html, style: fmt::Arguments<'_>) {
+    html.own(format_args!(
+        r#"<svg class="swatch" aria-hidden="true" viewBox="0 0 16 16"><rect width="16" height="16" {style}></rect></svg>"#
+    ));
 }
 
 fn share_of(value: f64) -> String {

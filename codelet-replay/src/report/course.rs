@@ -121,7 +121,7 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
             ("fresh", "not cached"),
         ] {
             html.element("li", &[], |html| {
-                chart::swatch_in(html, ("class", class));
+                chart::swatch_in(html, format_args!("class=\"{class}\""));
                 html.text(words);
             });
         }

@@ -2,6 +2,7 @@
 
 use codelet_text::short::clip;
 use codelet_text::unseen::hides;
+use std::fmt::{self, Write};
 
 /// The maximum length of a recording's text on the page, in characters.
 pub const LONGEST: usize = 160;
@@ -54,6 +55,12 @@ impl Html {
     /// Writes trusted markup that is not text: a script, a style, JSON from [`json`].
     pub fn raw(&mut self, own: &str) {
         self.text.push_str(own);
+    }
+
+    /// Writes trusted markup with figures, or with texts that need no escaping, in it.
+    pub fn own(&mut self, own: fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = self.text.write_fmt(own);
     }
 
     /// Returns the HTML.

@@ -1,6 +1,6 @@
 //! The report of a running session: what was sent and billed, request by request, with the engine's own ledger.
 
-use super::played::{LARGEST, LARGEST_FILED, ages, course};
+use super::played::{LARGEST, ages, course};
 use super::{Course, Earlier, Edit, Report};
 use crate::policy::Policy;
 use crate::prompt::Prompt;
@@ -143,7 +143,6 @@ impl Live {
                 usage: step.usage,
                 hour: card.write_1h(step.usage),
             }),
-            without_thinking: false,
         });
         let edited = conversation
             .breaks()
@@ -180,7 +179,7 @@ impl Live {
         let ledger = ledger.filter_map(|it| Some((self.place(it)?, it)));
         let edits = edits(&mut run, ledger);
         let history = conversation.history().messages();
-        let contents = inspect::inspect(history, &[], LARGEST_FILED);
+        let contents = inspect::inspect(history, &[], LARGEST);
         let began = || self.steps().filter_map(|step| step.began);
         Report {
             title: told.title.to_owned(),

@@ -14,8 +14,6 @@ use std::collections::HashMap;
 
 /// The number of the largest items listed in a page.
 pub(super) const LARGEST: usize = 30;
-/// The number of the largest items in the page's file of contents.
-pub(super) const LARGEST_FILED: usize = 1_000;
 
 /// Returns a report of these runs of a session. The first run of a preset of the engine is shown first, or else the
 /// first run. `agent` names the recorder of the session.
@@ -44,7 +42,7 @@ pub fn played(session: &Session, agent: &str, runs: Vec<Run>, settings: &Setting
         lasted,
         courses: runs.into_iter().map(|run| course(run, settings)).collect(),
         first: first.unwrap_or(0),
-        contents: inspect::inspect(&session.messages, &[], LARGEST_FILED),
+        contents: inspect::inspect(&session.messages, &[], LARGEST),
         ratio: session.ratio,
         ages: ages(session.messages.len(), &replies),
         handles: HashMap::new(),

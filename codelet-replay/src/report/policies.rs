@@ -54,7 +54,7 @@ fn legend(html: &mut Html, courses: &[Course]) {
             };
             if courses.iter().any(is_there) {
                 html.element("li", &[], |html| {
-                    swatch_in(html, ("class", class));
+                    swatch_in(html, format_args!("class=\"{class}\""));
                     html.text(name);
                 });
             }

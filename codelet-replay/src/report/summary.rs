@@ -303,13 +303,9 @@ fn against_bills(report: &Report) -> Option<String> {
     ))
 }
 
-/// Writes how to read the figures, and links to all of them as files.
+/// Writes how to read the figures, and links to files of them.
 pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
     let first = report.first.min(courses.len().saturating_sub(1));
-    let most = |at: usize, course: &Course| match at == first || course.is_never() {
-        true => csv::MOST_ROWS,
-        false => csv::MOST_OTHER_ROWS,
-    };
     html.element("section", &[("aria-labelledby", "figures")], |html| {
         html.line("h2", &[("id", "figures")], "Files");
         html.element("p", &[("class", "files")], |html| {
@@ -318,26 +314,25 @@ pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
                 .enumerate()
                 .filter(|(_, course)| !course.run.steps.is_empty())
             {
-                let words = match course.is_billed {
-                    true => "Requests as billed (CSV)".to_owned(),
-                    false => format!("Requests under {} (CSV)", course.name),
+                let most = match at == first || course.is_never() {
+                    true => csv::MOST_ROWS,
+                    false => csv::MOST_OTHER_ROWS,
                 };
-                csv::link(html, &file(course), &words, &csv::steps(course, most(at, course)));
+                let requests = course.run.steps.len();
+                let part = match requests > most {
+                    true => format!(", the first {} of {}", number(most as u64), number(requests as u64)),
+                    false => String::new(),
+                };
+                let words = match course.is_billed {
+                    true => format!("Requests as billed (CSV{part})"),
+                    false => format!("Requests under {} (CSV{part})", course.name),
+                };
+                csv::link(html, &file(course), &words, &csv::steps(course, most));
             }
             if !courses.is_empty() {
-                csv::link(html, "columns.csv", "Chart columns (CSV)", &csv::columns(courses));
                 csv::link(html, "policies.csv", "Policies (CSV)", &csv::policies(courses));
-                csv::link(html, "edits.csv", "Edits (CSV)", &csv::edits(courses));
             }
-            csv::link(html, "contents.csv", "Content (CSV)", &csv::contents(report));
         });
-        let bounds = bounds(report, courses, most);
-        if !bounds.is_empty() {
-            html.line("p", &[], "Some files are incomplete:");
-            html.element("ul", &[("class", "notes")], |html| {
-                bounds.iter().for_each(|words| html.line("li", &[], words));
-            });
-        }
         html.line("h2", &[("id", "how")], "About the figures");
         html.element("ul", &[("class", "notes")], |html| {
             for note in conditions(report).iter().chain(&report.notes) {
@@ -354,35 +349,6 @@ fn file(course: &Course) -> String {
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
     format!("requests-{name}.csv")
-}
-
-/// Returns which files are truncated, and how much of each is included.
-fn bounds(report: &Report, courses: &[Course], most: impl Fn(usize, &Course) -> usize) -> Vec<String> {
-    let mut told = Vec::new();
-    let mut bound = |what: String, shown: usize, all: usize| {
-        if shown < all {
-            told.push(format!(
-                "{what}: the first {} of {}",
-                number(shown as u64),
-                number(all as u64)
-            ));
-        }
-    };
-    for (at, course) in courses.iter().enumerate() {
-        bound(file(course), most(at, course), course.run.steps.len());
-    }
-    for (course, shown) in courses.iter().zip(csv::edits_shown(courses)) {
-        bound(format!("edits.csv, {}", course.name), shown, course.edits.len());
-    }
-    let found = &report.contents;
-    bound(
-        "contents.csv, largest tools".to_owned(),
-        csv::MOST_TOOLS,
-        found.tools.len(),
-    );
-    let parts: usize = found.kinds.values().map(|share| share.parts).sum();
-    bound("contents.csv, largest items".to_owned(), found.largest.len(), parts);
-    told
 }
 
 /// Returns the source of a card's prices.

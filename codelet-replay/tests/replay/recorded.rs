@@ -40,7 +40,6 @@ fn recording(notes: &[Note<'_>], bytes: usize) -> Recording {
                 usage: Usage::from_exclusive(0, write, read, 10),
                 hour: 0,
             }),
-            without_thinking: false,
         });
     recording.requests = requests.collect();
     recording
@@ -238,7 +237,6 @@ fn every_column_of_a_chart_is_in_a_table_with_its_peak_and_every_policy_has_its_
             "{file}"
         );
     }
-    assert!(tags.iter().any(|tag| tag.attribute("download") == Some("columns.csv")));
     assert!(text.contains("Chart columns: tokens of the largest request"));
     let rows = html.matches("<th scope=\"row\" class=\"figure\"").count();
     assert!(rows >= 3 * 240, "{rows}");

@@ -132,7 +132,7 @@ fn a_page_is_bounded_however_long_the_session() {
         short.len()
     );
     assert!(page.contains("6,001 requests in 240 columns"));
-    assert!(page.contains("requests-faithful.csv: the first 5,000 of 6,001"));
+    assert!(page.contains("Requests under faithful (CSV, the first 5,000 of 6,001)"));
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub fn list_of(form: Format) -> &'static str {
 }
 
 /// Returns all rules of this format's provider that the request, or a bare list, breaks, roughly in message order; none
-/// for formats that are not a provider's. Does not check signatures, or anything that only the provider knows.
+/// for formats that are not a provider's. Does not check other fields, signatures, or anything that only the provider knows.
 pub fn check(request: &Value, form: Format) -> Vec<Fault> {
     let check = match form {
         Format::Anthropic => anthropic::check,
@@ -69,6 +69,16 @@ impl Faults {
         });
     }
 
+    /// Adds a fault for a type that the provider does not have.
+    fn type_of(&mut self, place: impl AsRef<str>, kind: &str, known: &[&str]) {
+        if !known.contains(&kind) {
+            self.add(
+                place,
+                format!("The provider has no type {kind:?} here: {}.", known.join(", ")),
+            );
+        }
+    }
+
     /// Adds a fault for each call without a result.
     fn unanswered<'a>(&mut self, at: usize, ids: impl IntoIterator<Item = &'a str>) {
         for id in ids {
@@ -78,6 +88,12 @@ impl Faults {
             );
         }
     }
+}
+
+/// The parts of a message with their numbers, if its content is a list.
+fn parts(message: &Value) -> impl Iterator<Item = (usize, &Value)> {
+    let content = message.get("content").and_then(Value::as_array);
+    content.into_iter().flatten().enumerate()
 }
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {

@@ -52,6 +52,14 @@ pub struct Behind {
     pub dry_run: bool,
 }
 
+impl Behind {
+    /// Returns the address that was named for a provider; of several, the last.
+    pub fn upstream(&self, provider: Provider) -> Option<&str> {
+        let named = self.upstreams.iter().rev().find(|(named, _)| *named == provider);
+        named.map(|(_, address)| address.as_str())
+    }
+}
+
 /// An on/off switch.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Switch {

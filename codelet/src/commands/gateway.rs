@@ -2,6 +2,7 @@
 
 mod agents;
 
+use self::agents::Address;
 use crate::args::{Behind, Gateway as Args, Recall, Run};
 use crate::commands::restore;
 use crate::exit::{Exit, Failure, words};
@@ -69,7 +70,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         Ok::<(), Failure>(())
     })?;
     runtime.shutdown_background();
-    sum_up(&look, &totals(), args.behind.dry_run);
+    sum_up(&look, &totals());
     Ok(Exit::Done)
 }
 
@@ -114,18 +115,21 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
         .split_first()
         .ok_or_else(|| Failure::Told("no program given".to_owned()))?;
     let known = agents::of(Path::new(program));
-    let extension = known.extension(&variable, address);
+    // An address that was named as an option is not the one in a variable.
+    let is_named = args.behind.upstream(Provider::Openai).is_some();
+    let set = |name: &str| variable(name).filter(|_| !is_named);
+    let extension = known.extension(&set, address);
     let extension = extension.map_err(|error| Failure::io(&std::env::temp_dir(), &error))?;
     let mut command = Command::new(program);
     command
-        .args(known.arguments(&variable, address))
+        .args(known.arguments(&set, address))
         .args(
             extension
                 .iter()
                 .flat_map(|it| [it.option.as_ref(), it.file.path().as_os_str()]),
         )
         .args(rest)
-        .envs(known.variables(&variable, address))
+        .envs(known.variables(&set, address))
         .env(VARIABLE, gateway.recalls_at())
         .stdin(Stdio::inherit());
     // Must precede the start of the program, so that no signal for it is missed.
@@ -152,7 +156,7 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
         }
     });
     runtime.shutdown_background();
-    sum_up(&look, &totals(), args.behind.dry_run);
+    sum_up(&look, &totals());
     let status = status.map_err(|error| Failure::Told(words(&error)))?;
     Ok(status_of(status).into())
 }
@@ -209,11 +213,10 @@ fn runtime() -> Result<Runtime, Failure> {
     built.map_err(|error| Failure::Told(format!("cannot start: {}", words(&error))))
 }
 
-fn sum_up(look: &Look, totals: &Totals, is_dry_run: bool) {
-    let note = if is_dry_run { " (dry run: no edit was sent)" } else { "" };
+fn sum_up(look: &Look, totals: &Totals) {
     let _ = writeln!(
         std::io::stderr(),
-        "{} {}{note}",
+        "{} {}",
         look.ink(Ink::Dim, "codelet gateway:"),
         totals.sentence()
     );
@@ -255,14 +258,24 @@ fn ledger(path: &Path) -> Result<File, Failure> {
 
 fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<String>) -> Result<Gateway, Failure> {
     let upstream = |provider: Provider| {
-        let asked = behind.upstreams.iter().rev().find(|(named, _)| *named == provider);
-        let address = match asked {
-            Some((_, address)) => address.clone(),
-            None => agents::origin(provider, &variable).map_err(Failure::Told)?,
+        let address = match behind.upstream(provider) {
+            Some(url) => Address {
+                url: url.to_owned(),
+                variable: None,
+                replaces_version: false,
+            },
+            None => agents::address(provider, &variable).map_err(Failure::Told)?,
         };
-        let unusable = |problem: String| Failure::Told(format!("the address of {}: {problem}", provider.name()));
+        let unusable = |problem: String| {
+            let named = address.variable.map(|name| format!("{name}: {problem}"));
+            Failure::Told(named.unwrap_or_else(|| format!("the address of {}: {problem}", provider.name())))
+        };
         let network = network::network(&variable);
-        let upstream = Upstream::new(&address, &network).map_err(|error| unusable(error.to_string()))?;
+        let upstream = Upstream::new(&address.url, &network).map_err(|error| unusable(error.to_string()))?;
+        let upstream = match address.replaces_version {
+            true => upstream.replacing_version(),
+            false => upstream,
+        };
         match upstream.is_at(listen) {
             true => Err(unusable("that is the gateway itself".to_owned())),
             false => Ok(upstream),

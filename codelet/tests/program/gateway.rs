@@ -2,7 +2,9 @@
 
 use crate::common::{codelet, ended, folder, stderr, stdout};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
-use std::io::BufRead;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
 
 #[test]
 fn an_agent_runs_behind_the_gateway_and_what_it_came_to_is_told() {
@@ -85,6 +87,79 @@ fn what_cannot_be_is_told_before_anything_starts() {
         let output = codelet(args).env_remove("CODELET_GATEWAY").output().unwrap();
         ended(&output, 2);
         assert!(stderr(&output).contains(words), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_variable_that_holds_no_address_is_refused_before_anything_starts() {
+    for (name, value) in [
+        ("ANTHROPIC_BASE_URL", "127.0.0.1:18801"),
+        ("ANTHROPIC_API_BASE", "garbage"),
+        ("OPENAI_HOST", "localhost:18801"),
+        ("GOOGLE_GEMINI_BASE_URL", "htp://127.0.0.1"),
+    ] {
+        for args in [&["gateway", "--listen", "127.0.0.1:0"][..], &["run", "--", "true"]] {
+            let output = codelet(args).env(name, value).output().unwrap();
+            ended(&output, 2);
+            let expected = format!("{name}: {value:?} is not an address such as https://api.example.com");
+            assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+        }
+    }
+}
+
+/// Posts to an address, and returns the path that came to `upstream`.
+fn path_of(url: &str, upstream: &TcpListener) -> String {
+    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut client = TcpStream::connect(host).unwrap();
+    let head = format!("POST /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n");
+    client
+        .write_all(format!("{head}Content-Length: 2\r\n\r\n{{}}").as_bytes())
+        .unwrap();
+    let (asked, _) = upstream.accept().unwrap();
+    let mut line = String::new();
+    BufReader::new(asked).read_line(&mut line).unwrap();
+    line.split(' ').nth(1).unwrap().to_owned()
+}
+
+#[test]
+fn the_path_of_a_base_url_is_that_of_the_requests_also_behind_the_gateway() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = upstream.local_addr().unwrap();
+    // The variable with its path, the path of the interface below it, and the one that the provider is asked at.
+    for (name, path, below, asked) in [
+        ("ANTHROPIC_BASE_URL", "/prefix/", "/v1/messages", "/prefix/v1/messages"),
+        (
+            "OPENAI_BASE_URL", "/api/v1", "/chat/completions", "/api/v1/chat/completions",
+        ),
+        ("OPENAI_BASE_URL", "/v1beta/openai/", "/models", "/v1beta/openai/models"),
+        ("OPENAI_HOST", "/x", "/v1/responses", "/x/v1/responses"),
+        ("GOOGLE_GEMINI_BASE_URL", "/g", "/v1beta/models", "/g/v1beta/models"),
+    ] {
+        let agent = ["run", "--", "sh", "-c", "printenv \"$0\"; cat", name];
+        for args in [&["gateway", "--listen", "127.0.0.1:0"][..], &agent] {
+            let mut gateway = codelet(args)
+                .env(name, format!("http://{host}{path}"))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let mut line = String::new();
+            let mut told = BufReader::new(gateway.stdout.take().unwrap());
+            told.read_line(&mut line).unwrap();
+            let url = line
+                .split_whitespace()
+                .find(|word| word.starts_with("http://"))
+                .unwrap();
+            let mut base = url.trim_end_matches('.').to_owned();
+            if args != agent && name == "OPENAI_BASE_URL" {
+                base += "/v1";
+            }
+            assert_eq!(path_of(&format!("{base}{below}"), &upstream), asked, "{args:?}");
+            drop(gateway.stdin.take());
+            gateway.kill().unwrap();
+            gateway.wait().unwrap();
+        }
     }
 }
 

@@ -8,6 +8,12 @@ use std::collections::HashSet;
 /// The maximum number of cache breakpoints in a request ("Prompt caching", platform.claude.com, November 2026).
 const MOST_MARKS: usize = 4;
 
+/// The types of content blocks besides the results of the provider's own tools ("Messages", platform.claude.com, November 2026).
+const BLOCKS: &[&str] = &[
+    "text", "image", "document", "search_result", "thinking", "redacted_thinking", "tool_use", "tool_result",
+    "server_tool_use", "mcp_tool_use", "container_upload", "compaction", "tool_reference",
+];
+
 pub(super) fn check(request: &Value, messages: &[Value], faults: &mut Faults) {
     let marks = marks(request);
     if marks > MOST_MARKS {
@@ -31,6 +37,9 @@ pub(super) fn check(request: &Value, messages: &[Value], faults: &mut Faults) {
         for (number, block) in blocks.iter().enumerate() {
             if text(block, "type") == "text" && is_blank(block.get("text")) {
                 faults.add(format!("{at}.content.{number}"), "A text is empty or only white space.");
+            }
+            if !is_server_result(text(block, "type")) {
+                faults.type_of(format!("{at}.content.{number}"), text(block, "type"), BLOCKS);
             }
         }
     }

@@ -1,12 +1,18 @@
 //! OpenAI Chat Completions.
 
-use super::{Faults, is_blank, text};
+use super::{Faults, is_blank, parts, text};
 use serde_json::Value;
+
+/// The types of content parts ("Create chat completion", developers.openai.com, November 2026).
+const PARTS: &[&str] = &["text", "image_url", "input_audio", "file", "refusal"];
 
 pub(super) fn check(_: &Value, messages: &[Value], faults: &mut Faults) {
     let mut open: Vec<&str> = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         let role = text(message, "role");
+        for (number, part) in parts(message) {
+            faults.type_of(format!("{at}.content.{number}"), text(part, "type"), PARTS);
+        }
         if role == "tool" {
             let id = text(message, "tool_call_id");
             match open.iter().position(|open| *open == id) {

@@ -3,6 +3,12 @@
 use super::{Faults, text};
 use serde_json::Value;
 
+/// What a part may hold ("Part", ai.google.dev, November 2026), also written with underscores.
+const PARTS: &[&str] = &[
+    "text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult",
+    "toolCall", "toolResponse", "thoughtSignature",
+];
+
 pub(super) fn check(_: &Value, contents: &[Value], faults: &mut Faults) {
     let mut calls = 0;
     if text(&contents[0], "role") == "model" {
@@ -28,6 +34,12 @@ pub(super) fn check(_: &Value, contents: &[Value], faults: &mut Faults) {
             let is_blank = part.get("text").is_some_and(|words| words == "") && part.get("thoughtSignature").is_none();
             if is_blank || part.as_object().is_some_and(serde_json::Map::is_empty) {
                 faults.add(format!("{at}.parts.{number}"), "A part is empty.");
+            } else if !part
+                .as_object()
+                .is_some_and(|fields| fields.keys().any(|name| is_known(name)))
+            {
+                let sentence = format!("The provider has no such part; it holds one of {}.", PARTS.join(", "));
+                faults.add(format!("{at}.parts.{number}"), sentence);
             }
         }
         if answers != calls {
@@ -49,4 +61,9 @@ pub(super) fn check(_: &Value, contents: &[Value], faults: &mut Faults) {
             format!("{calls} calls have no answers."),
         );
     }
+}
+
+fn is_known(field: &str) -> bool {
+    let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
+    PARTS.iter().any(|known| plain(known) == plain(field))
 }

@@ -1,6 +1,6 @@
 //! OpenAI Responses.
 
-use super::{Faults, text};
+use super::{Faults, parts, text};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -8,6 +8,17 @@ use std::collections::{HashMap, HashSet};
 const CALLS: &[&str] = &[
     "function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "computer_call",
     "tool_search_call",
+];
+
+/// The types of parts in a message ("Create a response", developers.openai.com, November 2026).
+const PARTS: &[&str] = &[
+    "input_text", "input_image", "input_file", "input_audio", "output_text", "refusal",
+];
+
+/// The types of items besides calls and their outputs, and those of MCP servers; the last three are Codex's.
+const ITEMS: &[&str] = &[
+    "message", "reasoning", "item_reference", "program", "additional_tools", "compaction", "compaction_trigger",
+    "compaction_summary", "context_compaction", "agent_message",
 ];
 
 pub(super) fn check(request: &Value, items: &[Value], faults: &mut Faults) {
@@ -71,7 +82,8 @@ impl<'a> ResponsesCheck<'a> {
                 self.open.insert(id, (kind, at));
             }
             _ if kind.ends_with("_output") && kind != "program_output" => self.output(at, kind, id, faults),
-            _ => {}
+            _ if ["_call", "_output"].iter().any(|end| kind.ends_with(end)) || kind.starts_with("mcp_") => {}
+            _ => faults.type_of(at.to_string(), kind, ITEMS),
         }
         let caller = item
             .get("caller")
@@ -106,14 +118,11 @@ fn message(at: usize, item: &Value, faults: &mut Faults) {
     if !matches!(role, "user" | "assistant" | "system" | "developer") {
         faults.add(format!("{at}.role"), format!("Unknown role {role:?}."));
     }
-    let parts = item
-        .get("content")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    for (number, part) in parts.iter().enumerate() {
+    for (number, part) in parts(item) {
         let kind = text(part, "type");
-        if (role == "assistant") != matches!(kind, "output_text" | "refusal") {
+        if !PARTS.contains(&kind) {
+            faults.type_of(format!("{at}.content.{number}"), kind, PARTS);
+        } else if (role == "assistant") != matches!(kind, "output_text" | "refusal") {
             faults.add(
                 format!("{at}.content.{number}"),
                 format!("{kind:?} is not allowed in a message of the role {role:?}."),

@@ -184,3 +184,35 @@ fn empty_messages_blank_texts_and_too_many_marks_are_faults() {
         ]
     );
 }
+
+#[test]
+fn types_that_a_vendor_does_not_have_are_faults() {
+    let thinks = reply(json!([{"type": "thinking", "thinking": "x", "signature": "y"}, call("a")]));
+    let turn = json!([user("hi"), thinks, results(&["a"])]);
+    let places = |form, list, items: &Value| -> Vec<String> {
+        let found = faults(form, list, items.clone()).into_iter();
+        found
+            .filter(|told| told.contains("The provider has no "))
+            .map(|told| told.split_once(": ").unwrap().0.to_owned())
+            .collect()
+    };
+    assert_eq!(anthropic(turn.clone()), [""; 0]);
+    assert_eq!(
+        places(Format::Openai, "messages", &turn),
+        ["messages.1.content.0", "messages.1.content.1", "messages.2.content.0"]
+    );
+    assert_eq!(
+        places(Format::Responses, "input", &turn),
+        ["input.1.content.0", "input.1.content.1", "input.2.content.0"]
+    );
+    assert_eq!(places(Format::Responses, "input", &json!([call("a")])), ["input.0"]);
+    let picture =
+        json!([user("hi"), {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]);
+    assert_eq!(
+        places(Format::Anthropic, "messages", &picture),
+        ["messages.1.content.0"]
+    );
+    assert_eq!(places(Format::Openai, "messages", &picture), [""; 0]);
+    let contents = json!([{"role": "user", "parts": [{"text": "hi"}, {"type": "text"}, {"inline_data": {}}]}]);
+    assert_eq!(places(Format::Gemini, "contents", &contents), ["contents.0.parts.1"]);
+}

@@ -8,8 +8,8 @@ use std::path::Path;
 /// The value of an agent's setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Holds {
-    /// The base URL of a provider, without the API path.
-    Origin(Provider),
+    /// The base URL without the API path.
+    Origin,
     /// The same with the path at which OpenAI's APIs begin.
     Openai,
     /// OpenCode's settings as JSON.
@@ -28,15 +28,11 @@ pub(super) struct ClientAgent {
     extension: Option<&'static str>,
 }
 
-const ANTHROPIC: Holds = Holds::Origin(Provider::Anthropic);
-const GEMINI: Holds = Holds::Origin(Provider::Gemini);
-const OPENAI_HOST: Holds = Holds::Origin(Provider::Openai);
-
 /// `docs/gateway.md` says which of them were tested, and where the rest comes from.
 const AGENTS: &[ClientAgent] = &[
     ClientAgent {
         program: "claude",
-        variables: &[("ANTHROPIC_BASE_URL", ANTHROPIC)],
+        variables: &[("ANTHROPIC_BASE_URL", Holds::Origin)],
         arguments: &[],
         extension: None,
     },
@@ -54,21 +50,24 @@ const AGENTS: &[ClientAgent] = &[
     },
     ClientAgent {
         program: "gemini",
-        variables: &[("GOOGLE_GEMINI_BASE_URL", GEMINI)],
+        variables: &[("GOOGLE_GEMINI_BASE_URL", Holds::Origin)],
         arguments: &[],
         extension: None,
     },
     ClientAgent {
         program: "qwen",
-        variables: &[("OPENAI_BASE_URL", Holds::Openai), ("GOOGLE_GEMINI_BASE_URL", GEMINI)],
+        variables: &[
+            ("OPENAI_BASE_URL", Holds::Openai),
+            ("GOOGLE_GEMINI_BASE_URL", Holds::Origin),
+        ],
         arguments: &[],
         extension: None,
     },
     ClientAgent {
         program: "aider",
         variables: &[
-            ("ANTHROPIC_API_BASE", ANTHROPIC),
-            ("ANTHROPIC_BASE_URL", ANTHROPIC),
+            ("ANTHROPIC_API_BASE", Holds::Origin),
+            ("ANTHROPIC_BASE_URL", Holds::Origin),
             ("OPENAI_API_BASE", Holds::Openai),
         ],
         arguments: &[],
@@ -76,7 +75,7 @@ const AGENTS: &[ClientAgent] = &[
     },
     ClientAgent {
         program: "goose",
-        variables: &[("ANTHROPIC_HOST", ANTHROPIC), ("OPENAI_HOST", OPENAI_HOST)],
+        variables: &[("ANTHROPIC_HOST", Holds::Origin), ("OPENAI_HOST", Holds::Origin)],
         arguments: &[],
         extension: None,
     },
@@ -92,13 +91,13 @@ const AGENTS: &[ClientAgent] = &[
 const UNKNOWN: ClientAgent = ClientAgent {
     program: "",
     variables: &[
-        ("ANTHROPIC_BASE_URL", ANTHROPIC),
-        ("ANTHROPIC_API_BASE", ANTHROPIC),
-        ("ANTHROPIC_HOST", ANTHROPIC),
+        ("ANTHROPIC_BASE_URL", Holds::Origin),
+        ("ANTHROPIC_API_BASE", Holds::Origin),
+        ("ANTHROPIC_HOST", Holds::Origin),
         ("OPENAI_BASE_URL", Holds::Openai),
         ("OPENAI_API_BASE", Holds::Openai),
-        ("OPENAI_HOST", OPENAI_HOST),
-        ("GOOGLE_GEMINI_BASE_URL", GEMINI),
+        ("OPENAI_HOST", Holds::Origin),
+        ("GOOGLE_GEMINI_BASE_URL", Holds::Origin),
     ],
     arguments: &[],
     extension: None,
@@ -120,34 +119,56 @@ const OF_OPENAI_HOST: &[&str] = &["OPENAI_HOST"];
 /// The variables for Gemini.
 const OF_GEMINI: &[&str] = &["GOOGLE_GEMINI_BASE_URL"];
 
-/// Splits a base URL that the user has set into its variable, the origin and the path.
-fn set(name: &'static str, variable: Variables<'_>) -> Option<(&'static str, String, String)> {
-    let address = variable(name)?;
-    let scheme = address.find("://")? + 3;
-    let path = address[scheme..].find('/').map_or(address.len(), |at| scheme + at);
-    let (origin, path) = address.split_at(path);
-    Some((name, origin.to_owned(), path.trim_end_matches('/').to_owned()))
+/// Returns a variable's base URL, if the user has set one.
+fn set(name: &'static str, variable: Variables<'_>) -> Option<(&'static str, String)> {
+    Some((name, variable(name)?.trim().trim_end_matches('/').to_owned()))
 }
 
-/// Returns a provider's origin: the one that the user has set, whose path the agent sends with each request, or the
-/// vendor's own. All variables that the agent is started with are considered: a user who has set one means its keys for
-/// that address.
+/// Returns whether a base URL has a path after the host.
+fn has_path(address: &str) -> bool {
+    address.split_once("://").is_some_and(|(_, rest)| rest.contains('/'))
+}
+
+/// The address of a provider.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Address {
+    /// The URL, as it is written.
+    pub url: String,
+    /// The variable that holds it; none for the vendor's own.
+    pub variable: Option<&'static str>,
+    /// Its path stands in place of the `/v1` of requests.
+    pub replaces_version: bool,
+}
+
+/// Returns a provider's address: the one that the user has set, or the vendor's own. All variables that the agent is
+/// started with are considered: a user who has set one means its keys for that address.
 ///
 /// # Errors
 /// If two of them name different addresses, since it is unknown which one the agent would use.
-pub(super) fn origin(provider: Provider, variable: Variables<'_>) -> Result<String, String> {
+pub(super) fn address(provider: Provider, variable: Variables<'_>) -> Result<Address, String> {
     let names = match provider {
         Provider::Anthropic => [OF_ANTHROPIC, &[]],
         Provider::Openai => [OF_OPENAI, OF_OPENAI_HOST],
         Provider::Gemini => [OF_GEMINI, &[]],
     };
     let mut set = names.into_iter().flatten().filter_map(|name| set(name, variable));
-    let Some((name, origin, _)) = set.next() else {
-        return Ok(provider.usual_address().to_owned());
+    let Some((name, url)) = set.next() else {
+        return Ok(Address {
+            url: provider.usual_address().to_owned(),
+            variable: None,
+            replaces_version: false,
+        });
     };
-    match set.find(|(_, other, _)| *other != origin) {
-        None => Ok(origin),
-        Some((other, ..)) => Err(format!(
+    fn unversioned(url: &str) -> &str {
+        url.strip_suffix("/v1").unwrap_or(url)
+    }
+    match set.find(|(_, other)| unversioned(other) != unversioned(&url)) {
+        None => Ok(Address {
+            replaces_version: OF_OPENAI.contains(&name) && has_path(&url),
+            url,
+            variable: Some(name),
+        }),
+        Some((other, _)) => Err(format!(
             "{name} and {other} name different addresses; choose one with --upstream {}=ADDRESS",
             provider.name()
         )),
@@ -192,23 +213,20 @@ pub(super) struct Extension {
 
 impl Holds {
     fn value(self, variable: Variables<'_>, gateway: SocketAddr) -> String {
-        let here = |names: &[&'static str], usual: &str| {
-            let set = names.iter().find_map(|name| set(name, variable));
-            let path = set.map_or_else(|| usual.to_owned(), |(.., path)| path);
-            format!("http://{gateway}{path}")
+        let origin = format!("http://{gateway}");
+        // What the user's base URL has in place of the usual path, the gateway puts there; without a path, the agent sends none.
+        let set = OF_OPENAI.iter().find_map(|name| set(name, variable));
+        let openai = match set.is_none_or(|(_, url)| has_path(&url)) {
+            true => format!("{origin}/v1"),
+            false => origin.clone(),
         };
-        let anthropic = here(OF_ANTHROPIC, "");
-        let openai = here(OF_OPENAI, "/v1");
-        let gemini = here(OF_GEMINI, "");
         match self {
-            Holds::Origin(Provider::Anthropic) => anthropic,
-            Holds::Origin(Provider::Openai) => here(OF_OPENAI_HOST, ""),
-            Holds::Origin(Provider::Gemini) => gemini,
+            Holds::Origin => origin,
             Holds::Openai => openai,
             Holds::OpencodeSettings => {
                 let base = |address: String| serde_json::json!({"options": {"baseURL": address}});
                 let settings = serde_json::json!({"provider": {
-                    "anthropic": base(anthropic + "/v1"), "openai": base(openai), "google": base(gemini + "/v1beta"),
+                    "anthropic": base(format!("{origin}/v1")), "openai": base(openai), "google": base(origin + "/v1beta"),
                 }});
                 settings.to_string()
             }
@@ -220,9 +238,9 @@ impl Holds {
                     )
                 };
                 let providers = [
-                    ("anthropic", anthropic),
+                    ("anthropic", origin.clone()),
                     ("openai", openai),
-                    ("google", gemini + "/v1beta"),
+                    ("google", origin + "/v1beta"),
                 ];
                 let set: String = providers.into_iter().map(set).collect();
                 format!("export default function (pi) {{\n{set}}}\n")
@@ -270,41 +288,45 @@ mod tests {
         assert_eq!(codex, ["-c", "openai_base_url=\"http://127.0.0.1:4114/v1\""]);
     }
 
+    fn variables<'a>(set: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
+        |name| {
+            set.iter()
+                .find(|(set, _)| *set == name)
+                .map(|(_, value)| (*value).to_owned())
+        }
+    }
+
     #[test]
     fn the_address_that_the_user_has_set_stays_the_provider_s() {
-        // The variables that are set, and the origin of each provider.
-        let origins = |set: &[(&str, &str)]| {
-            let variable = |name: &str| {
-                set.iter()
-                    .find(|(set, _)| *set == name)
-                    .map(|(_, value)| (*value).to_owned())
-            };
-            Provider::ALL.map(|provider| origin(provider, &variable).unwrap_or_else(|error| error))
+        // The variables that are set, and the address of each provider.
+        let addresses = |set: &[(&str, &str)]| {
+            Provider::ALL.map(|provider| match address(provider, &variables(set)) {
+                Ok(address) if address.replaces_version => format!("{} for /v1", address.url),
+                Ok(address) => address.url,
+                Err(error) => error,
+            })
         };
         let usual = Provider::ALL.map(Provider::usual_address);
-        assert_eq!(origins(&[]), usual);
-        for name in OF_ANTHROPIC {
-            assert_eq!(
-                origins(&[(name, "http://a.example/x")])[0],
-                "http://a.example",
-                "{name}"
-            );
+        assert_eq!(addresses(&[]), usual);
+        for name in OF_ANTHROPIC.iter().chain(OF_OPENAI_HOST).chain(OF_GEMINI) {
+            let mut set = addresses(&[(name, "http://a.example/x/")]).to_vec();
+            set.retain(|address| !usual.contains(&address.as_str()));
+            assert_eq!(set, ["http://a.example/x"], "{name}");
         }
-        for name in OF_OPENAI.iter().chain(OF_OPENAI_HOST) {
-            let set = origins(&[(name, "http://a.example/x")]);
-            assert_eq!(set, [usual[0], "http://a.example", usual[2]], "{name}");
+        for name in OF_OPENAI {
+            let set = addresses(&[(name, "http://a.example/x")]);
+            assert_eq!(set, [usual[0], "http://a.example/x for /v1", usual[2]], "{name}");
+            assert_eq!(addresses(&[(name, "http://a.example")])[1], "http://a.example");
         }
-        assert_eq!(origins(&[(OF_GEMINI[0], "http://a.example")])[2], "http://a.example");
         let same = [
-            ("OPENAI_HOST", "http://a.example"),
-            ("OPENAI_BASE_URL", "http://a.example/v1"),
+            ("OPENAI_HOST", "http://a.example/x/"),
+            ("OPENAI_BASE_URL", "http://a.example/x/v1"),
         ];
-        assert_eq!(origins(&same)[1], "http://a.example");
-        let two = [
-            ("OPENAI_HOST", "http://a.example"),
-            ("OPENAI_API_BASE", "http://b.example/v1"),
-        ];
-        assert!(origins(&two)[1].starts_with("OPENAI_API_BASE and OPENAI_HOST name different"));
+        assert_eq!(addresses(&same)[1], "http://a.example/x/v1 for /v1");
+        for other in ["http://b.example/v1", "http://a.example/x/v1", "a.example"] {
+            let two = [("OPENAI_HOST", "http://a.example"), ("OPENAI_API_BASE", other)];
+            assert!(addresses(&two)[1].starts_with("OPENAI_API_BASE and OPENAI_HOST name different"));
+        }
     }
 
     /// An agent is started with its provider's variable: a user who has set it means its keys for that address.
@@ -319,12 +341,13 @@ mod tests {
     }
 
     #[test]
-    fn the_path_that_the_user_has_set_is_the_agent_s_to_bring() {
-        let variable =
-            |name: &str| (name == "OPENAI_BASE_URL").then(|| "https://models.example.com/api/v4/".to_owned());
-        let told = of(Path::new("qwen")).variables(&variable, here());
-        assert_eq!(told[0], ("OPENAI_BASE_URL", "http://127.0.0.1:4114/api/v4".to_owned()));
-        let goose = of(Path::new("goose")).variables(&variable, here());
-        assert_eq!(goose[1], ("OPENAI_HOST", "http://127.0.0.1:4114".to_owned()));
+    fn the_path_that_the_user_has_set_is_the_gateway_s_to_bring() {
+        let told = |base| of(Path::new("qwen")).variables(&variables(&[("OPENAI_BASE_URL", base)]), here())[0].clone();
+        let versioned = ("OPENAI_BASE_URL", "http://127.0.0.1:4114/v1".to_owned());
+        assert_eq!(told("https://models.example.com/api/v4/"), versioned);
+        assert_eq!(
+            told("https://models.example.com/"),
+            ("OPENAI_BASE_URL", "http://127.0.0.1:4114".to_owned())
+        );
     }
 }
