@@ -13,7 +13,7 @@ use crate::model::{ModelError, Reply, Silence, Stop};
 use crate::run::answer::CheckedAnswer;
 use crate::run::call_key::CallKey;
 pub use crate::run::ending::Ending;
-use crate::run::loop_guard::{LoopAction, LoopGuard, Went};
+use crate::run::loop_guard::{LoopAction, LoopGuard};
 use crate::run::retry::Retries;
 pub use crate::run::settings::Limits;
 use codelet_context::conversation::{Conversation, Due, Refusal, Signals};
@@ -472,11 +472,14 @@ impl Run {
         &mut self,
         call: &ToolCall,
         call_key: CallKey,
-        went: Went,
+        success: bool,
         changes: bool,
         shown: Option<u64>,
     ) -> Option<String> {
-        match self.loop_guard.take(call, call_key, went, changes, shown) {
+        match self
+            .loop_guard
+            .take(call.action.kind, call_key, success, changes, shown)
+        {
             LoopAction::Fine => None,
             LoopAction::Tell(count) => Some(format!(
                 "This very call has now failed {count} times. Do something else: look at what it needs, or say what is in the way."

@@ -32,8 +32,6 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
     let (text, lost) = bounded(answer.text);
     Output {
         success: !is_error,
-        // There is no agreed way for servers to give the reason.
-        lacked_time: is_error,
         lost,
         images: answer.images,
         ..Output::success(text)

@@ -623,7 +623,6 @@ fn ran(
     let output = Output {
         success,
         pipe,
-        lacked_time: ended.end == End::TimedOut,
         remarks: notes.len(),
         lost,
         lack,

@@ -114,9 +114,8 @@ impl Tool for WebFetch {
             tokio::select! {
                 biased;
                 () = call.interrupt.thrown() => Output::failure("interrupted by the user"),
-                fetched = tokio::time::timeout(time, self.fetch(target)) => fetched.unwrap_or_else(|_| Output {
-                    lacked_time: true,
-                    ..Output::failure(format!("{host} did not answer in whole within {} s", time.as_secs()))
+                fetched = tokio::time::timeout(time, self.fetch(target)) => fetched.unwrap_or_else(|_| {
+                    Output::failure(format!("{host} did not answer in whole within {} s", time.as_secs()))
                 }),
             }
         })

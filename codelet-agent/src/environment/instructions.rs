@@ -178,7 +178,9 @@ impl<'a> Gathering<'a> {
         let (text, hidden) = seen(&text);
         if hidden > 0 {
             let path = path.display();
-            self.tell(format!("removed {hidden} invisible characters from {path}; they can hide instructions"));
+            self.tell(format!(
+                "removed {hidden} invisible characters from {path}; they can hide instructions"
+            ));
         }
         let text = text.trim();
         if text.is_empty() {
@@ -207,7 +209,9 @@ impl<'a> Gathering<'a> {
             }
         } else if let Some(import) = imports(text).first() {
             let path = path.display();
-            self.tell(format!("skipped @{import} in {path}: imports go at most {LEVELS} levels deep"));
+            self.tell(format!(
+                "skipped @{import} in {path}: imports go at most {LEVELS} levels deep"
+            ));
         }
     }
 

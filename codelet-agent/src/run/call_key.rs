@@ -2,67 +2,31 @@
 
 use crate::model::ToolSpec;
 use codelet_context::message::{Parameters, ToolCall};
-use codelet_text::path::Path;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use std::sync::Arc;
 
-/// The parameter with a call's timeout.
-const TIMEOUT: &str = "timeout";
-/// The usual parameter for a file's name, and the shorter name accepted in its absence.
-const FILE: [&str; 2] = ["file_path", "path"];
 /// The schema keywords that declare parameters outside `properties`.
 const ELSEWHERE: [&str; 6] = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties", "if"];
 
-/// Identifies what a call asks for: calls of one tool with equal keys ask for the same.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct CallKey {
-    /// Includes the timeout.
-    pub(crate) timed: u64,
-    /// Excludes the timeout, which makes no difference to a call that ended in time.
-    pub(crate) untimed: u64,
-}
+/// Identifies what a call asks for, by its tool and a hash of its parameters.
+pub(crate) type CallKey = (Arc<str>, u64);
 
 /// Returns the key of a call to this tool, or to a nonexistent one. It ignores parameters that the tool does not
-/// read, which models vary from one failure to the next without effect; likewise trailing blanks and path spelling.
+/// read, such as a description, which models vary from one failure to the next without effect.
 pub(crate) fn call_key(call: &ToolCall, spec: Option<&ToolSpec>) -> CallKey {
-    let Some(spec) = spec else {
-        // A nonexistent tool fails with any parameters.
-        let untimed = Parameters::new(Map::new()).canonical_hash();
-        return CallKey {
-            timed: untimed,
-            untimed,
-        };
-    };
-    let mut read = read(call.parameters.as_map(), &spec.parameters);
-    let timed = Parameters::new(read.clone()).canonical_hash();
-    let untimed = match read.remove(TIMEOUT) {
-        Some(_) => Parameters::new(read).canonical_hash(),
-        None => timed,
-    };
-    CallKey { timed, untimed }
+    // A nonexistent tool fails with any parameters.
+    let is_read = |name: &str| spec.is_some_and(|spec| is_read(name, &spec.parameters));
+    let mut parameters = call.parameters.as_map().clone();
+    parameters.retain(|name, _| is_read(name));
+    (call.tool.clone(), Parameters::new(parameters).canonical_hash())
 }
 
-/// Returns the parameters that a tool with this schema reads, normalised.
-fn read(given: &Map<String, Value>, schema: &Value) -> Map<String, Value> {
+/// Returns whether a tool with this schema may read a parameter. `path` is accepted for a file's usual name.
+fn is_read(name: &str, schema: &Value) -> bool {
     let declared = schema["properties"]
         .as_object()
         .filter(|properties| !properties.is_empty() && is_all(schema));
-    let name_of = |name: &str| match declared {
-        None => Some(name.to_owned()),
-        Some(declared) if declared.contains_key(name) => Some(name.to_owned()),
-        Some(declared) => {
-            let is_file = name == FILE[1] && declared.contains_key(FILE[0]) && !given.contains_key(FILE[0]);
-            is_file.then(|| FILE[0].to_owned())
-        }
-    };
-    given
-        .iter()
-        .filter(|(_, value)| !value.is_null())
-        .filter_map(|(name, value)| Some((name_of(name)?, value)))
-        .map(|(name, value)| {
-            let value = plain(&name, value);
-            (name, value)
-        })
-        .collect()
+    declared.is_none_or(|declared| name == "path" || declared.contains_key(name))
 }
 
 /// Returns whether `properties` lists everything that a tool with this schema accepts.
@@ -75,28 +39,12 @@ fn is_all(schema: &Value) -> bool {
     !takes_more && ELSEWHERE.iter().all(|word| schema.get(word).is_none())
 }
 
-fn plain(name: &str, value: &Value) -> Value {
-    match value {
-        Value::String(text) if name == FILE[1] || name.ends_with("_path") => Value::from(plain_path(text.trim_end())),
-        Value::String(text) => Value::from(text.trim_end()),
-        value => value.clone(),
-    }
-}
-
-/// Normalises a path lexically, without following symbolic links.
-fn plain_path(path: &str) -> String {
-    let path = Path::of(path);
-    let root = if path.is_absolute() { "/" } else { "" };
-    root.to_owned() + &path.names().collect::<Vec<_>>().join("/")
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use proptest::prelude::*;
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     fn of(schema: &Value, parameters: Value) -> CallKey {
         let spec = ToolSpec {
@@ -123,25 +71,11 @@ mod tests {
                 json!({"command": "false"}),
                 json!({"command": "false", "description": "try 2"}),
             ),
-            (&bash, json!({"command": "false"}), json!({"command": "false  \n"})),
-            (
-                &bash,
-                json!({"command": "false"}),
-                json!({"command": "false", "timeout": null}),
-            ),
             (
                 &edit,
                 json!({"file_path": "a", "old_string": "x", "new_string": "y"}),
-                json!({"note": [3], "new_string": "y", "file_path": "./a", "old_string": "x"}),
+                json!({"note": [3], "new_string": "y", "file_path": "a", "old_string": "x"}),
             ),
-            (&edit, json!({"file_path": "zz"}), json!({"file_path": "././zz/"})),
-            (
-                &edit,
-                json!({"file_path": "src/zz"}),
-                json!({"file_path": "src//deep/../zz "}),
-            ),
-            (&edit, json!({"file_path": "/zz"}), json!({"file_path": "/../zz"})),
-            (&edit, json!({"file_path": "zz"}), json!({"path": "./zz"})),
         ] {
             assert_eq!(of(schema, one.clone()), of(schema, other.clone()), "{one} {other}");
         }
@@ -153,6 +87,11 @@ mod tests {
         let edit = declaring(&["file_path", "old_string", "new_string"]);
         for (schema, one, other) in [
             (&bash, json!({"command": "false"}), json!({"command": "true"})),
+            (
+                &bash,
+                json!({"command": "make"}),
+                json!({"command": "make", "timeout": 1}),
+            ),
             (&bash, json!({"command": "a\nb"}), json!({"command": "a b"})),
             (&edit, json!({"old_string": "x"}), json!({"old_string": " x"})),
             (&edit, json!({"file_path": "a"}), json!({"file_path": "../a"})),
@@ -162,15 +101,6 @@ mod tests {
         ] {
             assert_ne!(of(schema, one.clone()), of(schema, other.clone()), "{one} {other}");
         }
-    }
-
-    #[test]
-    fn how_long_a_call_may_take_matters_only_with_time() {
-        let bash = declaring(&["command", "timeout"]);
-        let [short, long] = [60_000, 60_001].map(|ms| of(&bash, json!({"command": "make", "timeout": ms})));
-        assert_eq!(short.untimed, long.untimed);
-        assert_ne!(short.timed, long.timed);
-        assert_eq!(of(&bash, json!({"command": "make"})).timed, short.untimed);
     }
 
     #[test]
@@ -197,13 +127,5 @@ mod tests {
             call_key(&ToolCall::new("id", "Fly", parameters), None)
         });
         assert_eq!(one, two);
-    }
-
-    proptest! {
-        #[test]
-        fn a_plain_path_is_plain(path in "[./a-c ]{0,16}") {
-            let once = plain_path(&path);
-            prop_assert_eq!(plain_path(&once), once);
-        }
     }
 }

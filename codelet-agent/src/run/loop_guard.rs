@@ -1,9 +1,8 @@
 //! The loop guard: counts calls that keep failing in the same way, and calls that succeed without new results.
 
 use crate::run::call_key::CallKey;
-use codelet_context::message::{ActionKind, ToolCall};
+use codelet_context::message::ActionKind;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 /// The number of failures of the same call, with nothing new in between, at which the model is told.
 pub(crate) const TELL: u32 = 3;
@@ -20,7 +19,7 @@ pub(crate) const STALE_CHANGES: u32 = 5;
 /// The number of any kind at which the run stops: polling repeats the same call and sees the same result for a while.
 pub(crate) const STALE_MOST: u32 = 30;
 
-/// Counts failures of equal calls: calls of the same tool with the same [`CallKey`].
+/// Counts failures of equal calls, which have the same [`CallKey`].
 ///
 /// The recent count restarts when a call's circumstances may have changed. A successful file change resets it for every
 /// call, so the same test may fail six times while the model works on it. A successful command resets it for commands
@@ -31,9 +30,9 @@ pub(crate) const STALE_MOST: u32 = 30;
 /// until something new appears: another call, or another result, as a poll waits for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoopGuard {
-    failures: HashMap<(Arc<str>, u64), Failures>,
+    failures: HashMap<CallKey, Failures>,
     /// Calls with their results, as hashes.
-    seen: HashSet<(Arc<str>, u64, u64)>,
+    seen: HashSet<(CallKey, u64)>,
     /// The number of consecutive stale calls, and how many of the newest were changes.
     stale: u32,
     stale_changes: u32,
@@ -47,17 +46,6 @@ struct Failures {
     /// Since its circumstances may have changed.
     lately: u32,
     in_all: u32,
-}
-
-/// The outcome of a call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Went {
-    /// It succeeded.
-    Well,
-    /// It failed.
-    Wrong,
-    /// It failed, possibly because of its timeout.
-    OutOfTime,
 }
 
 /// The verdict on a call.
@@ -76,26 +64,23 @@ pub(crate) enum LoopAction {
 }
 
 impl LoopGuard {
-    /// Records the outcome of a call with this key. `changes` says that a successful call of this kind may have
+    /// Records the outcome of a call of this kind with this key. `changes` says that a successful one may have
     /// changed the world; `shown` is the hash of its output, and `None` if the model has not yet seen the outcome of
     /// the same call.
     pub(crate) fn take(
         &mut self,
-        call: &ToolCall,
+        kind: ActionKind,
         call_key: CallKey,
-        went: Went,
+        success: bool,
         changes: bool,
         shown: Option<u64>,
     ) -> LoopAction {
-        let kind = call.action.kind;
-        let is_new = shown.is_none_or(|shown| self.seen.insert((call.tool.clone(), call_key.timed, shown)));
+        let is_new = shown.is_none_or(|shown| self.seen.insert((call_key.clone(), shown)));
         if is_new {
             (self.stale, self.stale_changes) = (0, 0);
         }
-        if went == Went::Well {
-            for call_key in [call_key.timed, call_key.untimed] {
-                self.failures.remove(&(call.tool.clone(), call_key));
-            }
+        if success {
+            self.failures.remove(&call_key);
             if !is_new {
                 // A repeated call with the same result has changed nothing.
                 return self.stale(changes && matches!(kind, ActionKind::Change | ActionKind::Todo | ActionKind::Note));
@@ -110,7 +95,7 @@ impl LoopGuard {
             }
             return LoopAction::Fine;
         }
-        let failures = self.failures.entry(key(call, call_key, went)).or_default();
+        let failures = self.failures.entry(call_key).or_default();
         failures.is_change = kind == ActionKind::Change;
         failures.lately += 1;
         failures.in_all += 1;
@@ -143,16 +128,6 @@ impl LoopGuard {
     }
 }
 
-/// Returns the key under which failures of a call are counted: a longer timeout makes it a different call only if it
-/// ran out of time.
-pub(crate) fn key(call: &ToolCall, call_key: CallKey, went: Went) -> (Arc<str>, u64) {
-    let call_key = match went {
-        Went::OutOfTime => call_key.timed,
-        Went::Well | Went::Wrong => call_key.untimed,
-    };
-    (call.tool.clone(), call_key)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -160,6 +135,7 @@ mod tests {
     use super::*;
     use crate::model::ToolSpec;
     use crate::run::call_key::call_key;
+    use codelet_context::message::ToolCall;
     use serde_json::{Value, json};
 
     fn call(tool: &str, parameters: &str) -> ToolCall {
@@ -175,13 +151,13 @@ mod tests {
         call
     }
 
-    fn take(loop_guard: &mut LoopGuard, call: &ToolCall, went: Went, changes: bool) -> LoopAction {
+    fn take(loop_guard: &mut LoopGuard, call: &ToolCall, success: bool, changes: bool) -> LoopAction {
         let spec = ToolSpec {
             name: call.tool.clone(),
             description: "".into(),
             parameters: json!({"type": "object", "properties": {"a": {}, "b": {}, "command": {}, "timeout": {}}}),
         };
-        loop_guard.take(call, call_key(call, Some(&spec)), went, changes, None)
+        loop_guard.take(call.action.kind, call_key(call, Some(&spec)), success, changes, None)
     }
 
     /// Returns the findings for successful calls, each with the hash of its output.
@@ -195,9 +171,9 @@ mod tests {
         let mut take = |(call, shown): (ToolCall, u64)| {
             let changes = !matches!(call.action.kind, ActionKind::Read);
             loop_guard.take(
-                &call,
+                call.action.kind,
                 call_key(&call, Some(&spec(&call))),
-                Went::Well,
+                true,
                 changes,
                 Some(shown),
             )
@@ -249,52 +225,26 @@ mod tests {
     fn a_change_that_is_made_again_does_not_start_the_count_of_failures_anew() {
         let mut loop_guard = LoopGuard::default();
         let [write, test] = [call("Write", r#"{"a":1}"#), call("Bash", r#"{"a":2}"#)];
-        let of = |call: &ToolCall| call_key(call, None);
+        let [writes, tests] = [&write, &test].map(|call| call_key(call, None));
         let mut stopped = None;
         for count in 1..=STOP {
-            loop_guard.take(&write, of(&write), Went::Well, true, Some(1));
-            if let LoopAction::Stop(of) = loop_guard.take(&test, of(&test), Went::Wrong, true, Some(2)) {
+            loop_guard.take(write.action.kind, writes.clone(), true, true, Some(1));
+            if let LoopAction::Stop(of) = loop_guard.take(test.action.kind, tests.clone(), false, true, Some(2)) {
                 stopped = Some((count, of));
             }
         }
         assert!(stopped.is_some(), "the same test of the same text fails the same way");
     }
 
-    /// Returns the findings for nine failing calls, each slightly different.
-    fn nine(parameters: impl Fn(usize) -> Value, went: Went) -> Vec<LoopAction> {
+    #[test]
+    fn a_word_that_the_tool_does_not_read_makes_no_new_try() {
         let mut loop_guard = LoopGuard::default();
-        let find = |n| take(&mut loop_guard, &call("Bash", &parameters(n).to_string()), went, true);
-        (0..9).map(find).collect()
-    }
-
-    #[test]
-    fn a_word_that_the_tool_does_not_read_or_a_blank_makes_no_new_try() {
-        for vary in [
-            |n| json!({"command": "false", "description": format!("try {n}")}),
-            |n| json!({"command": format!("false{}", " ".repeat(n))}),
-            |n| json!({"command": "false", "timeout": 60_000 + n}),
-        ] {
-            assert_eq!(nine(vary, Went::Wrong)[5], LoopAction::Stop(STOP));
-        }
-    }
-
-    #[test]
-    fn a_longer_time_is_a_new_try_of_what_ran_out_of_it() {
-        let longer = |n| json!({"command": "make", "timeout": 60_000 * (n + 1)});
-        assert_eq!(nine(longer, Went::OutOfTime), [LoopAction::Fine; 9]);
-        let same = |_| json!({"command": "make", "timeout": 60_000});
-        assert_eq!(nine(same, Went::OutOfTime)[5], LoopAction::Stop(STOP));
-    }
-
-    #[test]
-    fn a_success_with_any_time_ends_the_counts_with_every_other() {
-        let mut loop_guard = LoopGuard::default();
-        for _ in 0..MOST {
-            let timed = call("Bash", r#"{"command":"make","timeout":9}"#);
-            assert_eq!(take(&mut loop_guard, &timed, Went::Wrong, true), LoopAction::Fine);
-            assert_eq!(take(&mut loop_guard, &timed, Went::OutOfTime, true), LoopAction::Fine);
-            take(&mut loop_guard, &timed, Went::Well, true);
-        }
+        let find = |n| {
+            let parameters = json!({"command": "false", "description": format!("try {n}")});
+            take(&mut loop_guard, &call("Bash", &parameters.to_string()), false, true)
+        };
+        let findings: Vec<LoopAction> = (0..6).map(find).collect();
+        assert_eq!(findings[5], LoopAction::Stop(STOP));
     }
 
     /// Repeats a failing call with a successful other one in between; returns when the model is told, and when the run
@@ -303,7 +253,7 @@ mod tests {
         let mut loop_guard = LoopGuard::default();
         let mut told = None;
         for count in 1.. {
-            match take(&mut loop_guard, &call(failing, "{}"), Went::Wrong, true) {
+            match take(&mut loop_guard, &call(failing, "{}"), false, true) {
                 LoopAction::Fine => {}
                 LoopAction::Tell(_) => told = told.or(Some(count)),
                 LoopAction::Stop(of) => {
@@ -312,7 +262,7 @@ mod tests {
                 }
                 found => panic!("{found:?}"),
             }
-            take(&mut loop_guard, &call(other, "{}"), Went::Well, changes);
+            take(&mut loop_guard, &call(other, "{}"), true, changes);
         }
         unreachable!("it ends at some count")
     }
@@ -324,7 +274,7 @@ mod tests {
             .map(|turn| {
                 // The order of keys makes no difference.
                 let parameters = [r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#][turn % 2];
-                take(&mut loop_guard, &call("Edit", parameters), Went::Wrong, true)
+                take(&mut loop_guard, &call("Edit", parameters), false, true)
             })
             .collect();
         use LoopAction::*;
@@ -370,10 +320,10 @@ mod tests {
         let mut loop_guard = LoopGuard::default();
         for _ in 0..MOST * 2 {
             assert_eq!(
-                take(&mut loop_guard, &call("Edit", "{}"), Went::Wrong, true),
+                take(&mut loop_guard, &call("Edit", "{}"), false, true),
                 LoopAction::Fine
             );
-            take(&mut loop_guard, &call("Edit", "{}"), Went::Well, true);
+            take(&mut loop_guard, &call("Edit", "{}"), true, true);
         }
     }
 }

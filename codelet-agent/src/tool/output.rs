@@ -19,8 +19,6 @@ pub struct Output {
     pub success: bool,
     /// The exit statuses of the last pipeline's commands, in order, if the shell reported them; otherwise empty.
     pub pipe: Box<[u8]>,
-    /// True if it may have failed because of its timeout: the same call with a longer one may succeed.
-    pub lacked_time: bool,
     /// The denial, if the call was denied. Set by the loop; nothing a tool prints counts as one.
     pub refusal: Option<RefusedBy>,
     /// The text that the tool printed or found, as far as worth keeping (at most [`MOST`] bytes). The loop shows the
@@ -61,7 +59,6 @@ impl Output {
         Output {
             success: true,
             pipe: Box::default(),
-            lacked_time: false,
             refusal: None,
             text: text.into(),
             remarks: 0,

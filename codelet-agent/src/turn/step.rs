@@ -5,7 +5,6 @@ use crate::model::Reply;
 use crate::permission::need::Need;
 use crate::run::Run;
 use crate::run::call_key::call_key;
-use crate::run::loop_guard::{self, Went};
 use crate::session::Session;
 use crate::tool::event::{Event, Listen, Stopped};
 use crate::tool::{AT_ONCE, Live, Output};
@@ -109,16 +108,11 @@ pub(crate) async fn call_tools(
         } else if session.is_held_up && output.success && changes && !only_looks(session, call) {
             session.is_held_up = false;
         }
-        let went = match (output.success, output.lacked_time) {
-            (true, _) => Went::Well,
-            (false, true) => Went::OutOfTime,
-            (false, false) => Went::Wrong,
-        };
         // Equal calls in one reply count as one try: the model has not yet seen the outcome.
-        let is_first = tried.insert(loop_guard::key(call, call_key, went));
+        let is_first = tried.insert(call_key.clone());
         let note = if was_run && (output.success || is_first) {
             let shown = is_first.then(|| output.text.hash());
-            run.on_result(call, call_key, went, changes, shown)
+            run.on_result(call, call_key, output.success, changes, shown)
         } else {
             None
         };

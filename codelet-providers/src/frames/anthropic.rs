@@ -1,8 +1,8 @@
 //! Anthropic's events: blocks that start, grow and stop.
 
 use super::{
-    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, is_cut_before, lengths, note, parameters, parse,
-    reason, reason_in, str,
+    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, is_cut_before, lengths, note, parameters,
+    parse, reason, reason_in, str,
 };
 use crate::usage;
 use codelet_agent::model::{Billed, Delta, Stop};
