@@ -36,6 +36,15 @@ pub fn spell(name: &OsStr) -> String {
     spelled
 }
 
+/// Returns the first `most` names of a list, and the number of the others.
+pub(crate) fn first(names: &[impl AsRef<str>], most: usize) -> String {
+    let named: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(most) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
 /// Parses a name spelled in quotes; `None` if `spelled` is not in that form, and so is the name itself.
 pub fn read(spelled: &str) -> Option<OsString> {
     let inner = spelled.strip_prefix('"')?.strip_suffix('"')?;

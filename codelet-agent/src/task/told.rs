@@ -1,5 +1,6 @@
 //! The outcome of a task as text: the answer to its caller, and the transcript.
 
+use crate::environment::spelling::first;
 use crate::run::Ending;
 use crate::session::Session;
 use codelet_context::body::Body;
@@ -49,16 +50,10 @@ fn done(session: &Session, place: &Path) -> String {
         .filter(|(call, result)| call.action.kind == ActionKind::Change && result.success == Some(true));
     let paths = changed.flat_map(|(call, _)| &call.action.paths);
     let files: BTreeSet<String> = paths.map(|path| shown(path, place)).collect();
-    let mut told = match files.len() {
-        0 => "its tools changed no file".to_owned(),
-        count => {
-            let named: Vec<&str> = files.iter().take(NAMED).map(String::as_str).collect();
-            let more = match count.saturating_sub(NAMED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            format!("its tools changed: {}{more}", named.join(", "))
-        }
+    let files: Vec<String> = files.into_iter().collect();
+    let mut told = match files.is_empty() {
+        true => "its tools changed no file".to_owned(),
+        false => format!("its tools changed: {}", first(&files, NAMED)),
     };
     match session.commands.load(Ordering::Relaxed) {
         0 => {}

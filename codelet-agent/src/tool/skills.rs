@@ -4,7 +4,7 @@
 
 use crate::environment::Surroundings;
 use crate::environment::definitions::{Author, Definition, Kind};
-use crate::environment::spelling::spell;
+use crate::environment::spelling::{first, spell};
 use crate::model::ToolSpec;
 use crate::permission::narrowed::Narrowed;
 use crate::permission::need::Need;
@@ -69,19 +69,12 @@ pub(crate) fn list(skills: &[Definition], window: Tokens) -> List {
         return List::default();
     };
     let notice = (!left_out.is_empty()).then(|| {
-        let named: Vec<&str> = left_out.iter().take(NAMED).copied().collect();
-        let more = left_out.len() - named.len();
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
         format!(
-            "skills: the model is not told of {} of {}, as all would take more than {} % of its window: {}{more}",
+            "skills: the model is not told of {} of {}, as all would take more than {} % of its window: {}",
             left_out.len(),
             skills.len(),
             100 / LIST_SHARE,
-            named.join(", ")
+            first(left_out, NAMED)
         )
     });
     List {

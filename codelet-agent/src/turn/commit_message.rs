@@ -5,6 +5,7 @@
 //! therefore extends the previous request.
 
 use crate::environment::commit::{Committable, Made};
+use crate::environment::spelling::first;
 use crate::interrupt::Interrupt;
 use crate::model::{Request, Stop, unfenced};
 use crate::run::{Bearing, words};
@@ -142,14 +143,9 @@ impl Session {
     /// Tells the model, with the next request, of a commit that the user has made.
     pub fn tell_commit(&mut self, made: &Made) {
         let subject: String = on_one_line(&made.subject).collect();
-        let files: Vec<&str> = made.files.iter().take(TOLD).map(String::as_str).collect();
-        let more = match made.files.len().saturating_sub(TOLD) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let files = first(&made.files, TOLD);
         let told = format!(
-            "The user has committed {}{more} as {}: {subject}. It was not pushed.",
-            files.join(", "),
+            "The user has committed {files} as {}: {subject}. It was not pushed.",
             made.id
         );
         self.tell(&told);

@@ -1,5 +1,6 @@
 //! Removes what a provider rejects from the conversation, so that the next request is answered.
 
+use crate::environment::spelling::first;
 use crate::model::Suspects;
 use crate::model::picture;
 use crate::run::Run;
@@ -106,10 +107,6 @@ fn count(left: &[Withdrawn]) -> String {
 const NAMED: usize = 3;
 
 fn handles(left: &[Withdrawn]) -> String {
-    let named = left.iter().take(NAMED).map(|it| it.handle.to_string());
-    let named = named.collect::<Vec<_>>().join(", ");
-    match left.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
+    let handles: Vec<String> = left.iter().map(|it| it.handle.to_string()).collect();
+    first(&handles, NAMED)
 }

@@ -2,6 +2,7 @@
 
 use super::{PastPrompt, Preview, Rewound, Scope};
 use crate::environment::journal::{Change, ChangedFile, Restore, Restored, Standing};
+use crate::environment::spelling::first;
 use crate::session::Session;
 use codelet_text::short::{clip, counted, words};
 
@@ -113,11 +114,7 @@ impl Session {
 
 /// Returns the first files of a list, and the number of the others.
 fn changed_files(files: &[ChangedFile]) -> String {
-    let named: Vec<String> = files.iter().take(FILES).map(changed_file).collect();
-    match files.len().saturating_sub(FILES) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
+    first(&files.iter().map(changed_file).collect::<Vec<_>>(), FILES)
 }
 
 fn changed_file(file: &ChangedFile) -> String {
@@ -151,26 +148,14 @@ impl Preview {
 
     /// Returns a warning that commands are not covered, with the commands that ran; `None` if none did.
     pub fn uncovered(&self) -> Option<String> {
-        let named: Vec<String> = self
-            .commands
-            .iter()
-            .rev()
-            .take(COMMANDS)
+        let newest = self.commands.iter().rev();
+        let commands: Vec<String> = newest
             .map(|command| format!("`{}`", clip(&words(command), COMMAND)))
             .collect();
-        let more = self.commands.len().saturating_sub(COMMANDS);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        let told = || {
-            format!(
-                "Not covered: changes by commands. These ran since: {}{more}.",
-                named.join(", ")
-            )
-        };
-        (!named.is_empty()).then(told)
+        let commands = (!commands.is_empty()).then(|| first(&commands, COMMANDS))?;
+        Some(format!(
+            "Not covered: changes by commands. These ran since: {commands}."
+        ))
     }
 
     /// Returns the number of files that would be restored without overwriting anyone's changes.
