@@ -4,7 +4,8 @@ use crate::address::{below, shown};
 use crate::auth::Auth;
 use crate::body::drops_thinking;
 use crate::cache_control::Lifetime;
-use crate::catalogue::{self, Known, Thinks};
+use crate::catalogue::{self, Known};
+use crate::efforts::thinks;
 use crate::headers::headers;
 use crate::host::google::AccessTokens;
 use crate::host::{Host, Site, names};
@@ -165,7 +166,7 @@ pub async fn connect_telling(
         max_output: profile.max_output,
         sees_images: profile.sees_images,
         is_listed: known.is_some(),
-        thinks: thinks(known.as_ref(), maker, wire, &choice.thinking),
+        thinks: thinks(known.as_ref().map(|known| known.thinks), maker, wire, &choice.thinking),
         thinking: choice.thinking.clone(),
         shows_thinking: choice.shows_thinking,
         ways: Arc::default(),
@@ -470,20 +471,6 @@ fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, 
 fn free(vendor: &str) -> PriceCard {
     let card = price::find(vendor).cloned();
     card.unwrap_or_else(|| PriceCard::flat(vendor, Rates::default()))
-}
-
-/// Returns a model's way of thinking; for an unlisted one, that of most of its vendor's models.
-fn thinks(known: Option<&Known>, vendor: &str, wire: Wire, wanted: &Thinking) -> Thinks {
-    match (known, wire, wanted) {
-        (Some(known), ..) => known.thinks,
-        (None, Wire::Responses, _) if vendor == "openai" => Thinks::Effort,
-        (None, _, Thinking::Usual | Thinking::Off) => Thinks::Never,
-        (None, Wire::Anthropic, Thinking::Effort(_)) => Thinks::Adaptive,
-        (None, Wire::Anthropic, Thinking::Budget(_)) => Thinks::Budget,
-        (None, Wire::Gemini, Thinking::Effort(_)) => Thinks::Level,
-        (None, Wire::Gemini, Thinking::Budget(_)) => Thinks::Budget,
-        (None, ..) => Thinks::Effort,
-    }
 }
 
 #[cfg(test)]

@@ -107,21 +107,15 @@ impl Settings {
 
     /// Returns the settings with another effort.
     pub(crate) fn with_effort(&self, effort: Option<Effort>) -> Settings {
-        let thinks = match (self.is_listed, effort, self.wire) {
-            (true, ..) => self.thinks,
-            (false, None, Wire::Responses) if self.vendor == "openai" => Thinks::Effort,
-            (false, None, _) => Thinks::Never,
-            (false, _, Wire::Anthropic) => Thinks::Adaptive,
-            (false, _, Wire::Gemini) => Thinks::Level,
-            (false, ..) => Thinks::Effort,
+        let thinking = match effort {
+            None => Thinking::Usual,
+            Some(Off) => Thinking::Off,
+            Some(effort) => Thinking::Effort(effort.name().to_owned()),
         };
+        let listed = self.is_listed.then_some(self.thinks);
         Settings {
-            thinks,
-            thinking: match effort {
-                None => Thinking::Usual,
-                Some(Off) => Thinking::Off,
-                Some(effort) => Thinking::Effort(effort.name().to_owned()),
-            },
+            thinks: thinks(listed, self.vendor, self.wire, &thinking),
+            thinking,
             ..self.clone()
         }
     }
@@ -139,6 +133,19 @@ impl Settings {
             (Wire::Anthropic, "anthropic") | (_, "openai") => CacheAfter::Lost,
             _ => CacheAfter::Unknown,
         }
+    }
+}
+
+/// Returns a model's way of thinking; for an unlisted one, that of most of its vendor's models.
+pub(crate) fn thinks(listed: Option<Thinks>, vendor: &str, wire: Wire, wanted: &Thinking) -> Thinks {
+    match (listed, wire, wanted) {
+        (Some(listed), ..) => listed,
+        (None, Wire::Responses, _) if vendor == "openai" => Thinks::Effort,
+        (None, _, Thinking::Usual) => Thinks::Never,
+        (None, Wire::Anthropic | Wire::Gemini, Thinking::Budget(_)) => Thinks::Budget,
+        (None, Wire::Anthropic, _) => Thinks::Adaptive,
+        (None, Wire::Gemini, _) => Thinks::Level,
+        (None, ..) => Thinks::Effort,
     }
 }
 
