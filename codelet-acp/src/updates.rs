@@ -47,6 +47,7 @@ pub(crate) enum LookedUp {
 }
 
 /// Reports a session to an editor.
+#[derive(Default)]
 pub(crate) struct Teller {
     base: PathBuf,
     /// The number of the model's answers so far: each is a message of its own.
@@ -84,11 +85,7 @@ impl Teller {
     pub fn new(base: PathBuf) -> Self {
         Teller {
             base,
-            answers: 0,
-            compactions: 0,
-            waited: String::new(),
-            running: HashMap::new(),
-            usage: None,
+            ..Teller::default()
         }
     }
 
