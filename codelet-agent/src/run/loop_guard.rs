@@ -239,11 +239,12 @@ mod tests {
     #[test]
     fn a_word_that_the_tool_does_not_read_makes_no_new_try() {
         let mut loop_guard = LoopGuard::default();
-        let mut find = |n| {
+        let find = |n| {
             let parameters = json!({"command": "false", "description": format!("try {n}")});
             take(&mut loop_guard, &call("Bash", &parameters.to_string()), false, true)
         };
-        assert_eq!((0..6).map(&mut find).next_back(), Some(LoopAction::Stop(STOP)));
+        let findings: Vec<LoopAction> = (0..6).map(find).collect();
+        assert_eq!(findings[5], LoopAction::Stop(STOP));
     }
 
     /// Repeats a failing call with a successful other one in between; returns when the model is told, and when the run
