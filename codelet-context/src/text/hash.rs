@@ -16,12 +16,25 @@ fn fold(a: u64, b: u64) -> u64 {
     a ^ b ^ (wide as u64) ^ ((wide >> 64) as u64)
 }
 
-/// Up to eight bytes as a little-endian number.
+/// Up to eight bytes as a little-endian number, without a variable-length copy.
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
-    let mut padded = [0; 8];
-    padded[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(padded)
+    match *bytes {
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        [a, b, c, d] => four([a, b, c, d]),
+        [a, b, c] => four([a, b, c, 0]),
+        [a, b] => four([a, b, 0, 0]),
+        [a] => u64::from(a),
+        [a, b, c, d, e, f, g] => four([a, b, c, d]) | four([e, f, g, 0]) << 32,
+        [a, b, c, d, e, f] => four([a, b, c, d]) | four([e, f, 0, 0]) << 32,
+        [a, b, c, d, e] => four([a, b, c, d]) | u64::from(e) << 32,
+        _ => 0,
+    }
+}
+
+#[inline]
+fn four(bytes: [u8; 4]) -> u64 {
+    u64::from(u32::from_le_bytes(bytes))
 }
 
 /// The hash of a byte string.
