@@ -18,7 +18,7 @@ mod word;
 use denied::denies;
 pub use looks::{Looks, looks};
 use pattern::{CALL, WEB, denies_fetch};
-pub use pattern::{allows, fits, is_of_calls, without_definition};
+pub use pattern::{allows, fits, is_of_calls, read as read_pattern, without_definition};
 pub(crate) use pattern::{allows_call, allows_fetch, allows_other, is_of_hosts};
 pub(crate) use proposed::{pattern_for, patterns, proposal};
 
@@ -130,7 +130,7 @@ pub struct Rules {
     /// called, and web hosts that may be fetched from, under any permission.
     pub allow: Vec<String>,
     /// Command lines, tools of servers and web hosts that are never run, called or fetched from, whatever else permits
-    /// them: patterns as for `allow`, and a line is denied if any of its commands matches one.
+    /// them: patterns as for `allow`, and a line is denied if any of its commands begins with the words of one.
     pub deny: Vec<String>,
 }
 
@@ -478,6 +478,17 @@ mod tests {
             ("git push *", "git pull"),
             ("git push *", "git commit -m 'git push later'"),
             ("git push *", "bash -c 'git pull'"),
+            ("git push", "git push origin main"),
+            ("git push*", "git push origin main"),
+            ("git*", "/usr/bin/git push origin main"),
+            ("git", "git push"),
+            ("git push --f*", "git -C . push --force origin"),
+            ("git * --force", "git push --force"),
+            ("git push", "bash -c 'git push origin main'"),
+            ("git push*", "echo $(git push origin main)"),
+            ("rm *.o", "rm /tmp/x.o"),
+            ("rm *.o", "rm ../x.o y"),
+            ("./scripts/*", "./scripts/a/b.sh"),
             ("git push *", "git commit -m 'git push x'"),
             (
                 "git push *",
@@ -494,3 +505,5 @@ mod tests {
         }
     }
 }
+            ("git push", "git pushed"),
+            ("git push --force", "git push origin"),

@@ -22,6 +22,8 @@ fn what_is_wrong_on_the_command_line_is_told_with_what_would_be_right() {
         ),
         (&["-p", "x", "-C", "nowhere"], &["nowhere: no such folder"]),
         (&["-p", "x", "-C", "a.txt"], &["a.txt: expected a folder"]),
+        (&["-p", "x", "--deny", "git push:*"], &["write `git push *`"]),
+        (&["-p", "x", "--allow", "Read(./x)"], &["patterns are for commands"]),
         (&["-p"], &["no prompt: pass one"]),
         (&["-p", " "], &["no prompt: pass one"]),
         (&["fix the test"], &["codelet -p 'fix the test'"]),
