@@ -3,6 +3,8 @@
 
 mod redirected;
 
+pub(super) use redirected::without_redirections;
+
 use super::line::split;
 use super::looks;
 use super::pattern::fits;
@@ -13,7 +15,7 @@ use super::word::{ShellWord, is_among};
 /// options between the program and its subcommand (`git -C . push`), and with redirections anywhere (`git >x push`). In
 /// a line that cannot be parsed, the pattern's words may match anywhere.
 pub(super) fn denies(pattern: &str, line: &str) -> bool {
-    pattern == "*" || denies_words(pattern, line) || denies_words(pattern, &redirected::without_redirections(line))
+    pattern == "*" || denies_words(pattern, line) || denies_words(pattern, &without_redirections(line))
 }
 
 fn denies_words(pattern: &str, line: &str) -> bool {

@@ -68,18 +68,22 @@ pub(super) fn fits_all(
     is_free: impl Fn(&[ShellWord]) -> bool,
 ) -> bool {
     let Some(commands) = split(line) else { return false };
-    let of_commands: Vec<&String> = patterns.iter().filter(|pattern| !is_of_calls(pattern)).collect();
     let mut is_elsewhere = is_elsewhere;
     !commands.is_empty()
         && commands.iter().all(|words| {
-            let may = looks::below(words).is_some()
-                || is_free(words)
-                || of_commands.iter().any(|pattern| {
-                    matches(pattern, words, is_elsewhere)
-                        || behind_timeout(words).is_some_and(|words| matches(pattern, words, is_elsewhere))
-                });
+            let may = is_free(words) || covers(patterns, words, is_elsewhere);
             is_elsewhere |= looks::moves(words);
             may
+        })
+}
+
+/// Returns whether one command of a line needs no pattern, or matches one.
+pub(super) fn covers(patterns: &[String], words: &[ShellWord], is_elsewhere: bool) -> bool {
+    let mut of_commands = patterns.iter().filter(|pattern| !is_of_calls(pattern));
+    looks::below(words).is_some()
+        || of_commands.any(|pattern| {
+            matches(pattern, words, is_elsewhere)
+                || behind_timeout(words).is_some_and(|words| matches(pattern, words, is_elsewhere))
         })
 }
 
@@ -281,10 +285,6 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_time_limit_changes_nothing_of_what_runs() {
-        for line in ["timeout 60 ./ok.sh x", "timeout 1.5m ./ok.sh", "cd a; timeout 9s ok.sh"] {
-            assert!(may(&["./ok.sh *", "ok.sh"], line), "{line}");
-    #[test]
     fn the_form_of_other_agents_is_understood_or_an_error_says_how_to_write_it() {
         for (text, pattern) in [
             ("git push *", "git push *"),
@@ -310,6 +310,10 @@ pub(super) mod tests {
         }
     }
 
+    #[test]
+    fn a_time_limit_changes_nothing_of_what_runs() {
+        for line in ["timeout 60 ./ok.sh x", "timeout 1.5m ./ok.sh", "cd a; timeout 9s ok.sh"] {
+            assert!(may(&["./ok.sh *", "ok.sh"], line), "{line}");
         }
         for line in [
             "timeout 60 evil",
