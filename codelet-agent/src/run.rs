@@ -174,7 +174,7 @@ impl Run {
         matches!(self.phase, Phase::Over(_))
     }
 
-    /// Returns what comes next. `spent` is the session's cost since the run began.
+    /// Returns what comes next. `spent` is the session's cost so far.
     pub(crate) fn next(&self, conversation: &Conversation, signals: Signals, spent: Spent) -> Step {
         match &self.phase {
             Phase::Over(ending) => Step::Finish(ending.clone()),

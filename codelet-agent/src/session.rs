@@ -354,10 +354,12 @@ impl Session {
         self.asked.is_some_and(|asked| asked.elapsed() > lives)
     }
 
-    /// Returns whether the last run, or the current one, has reached its cost limit.
+    /// Returns whether the session has reached its cost limit.
     pub(crate) fn is_spent(&self) -> bool {
-        let spent = self.bill.since(&self.bill_before).dollars;
-        self.settings.limits.max_cost.is_some_and(|most| spent >= most)
+        self.settings
+            .limits
+            .max_cost
+            .is_some_and(|most| self.bill.spent() >= most)
     }
 
     /// Returns the user's text as it may be shown and saved: without API keys and other known secrets.

@@ -2,6 +2,7 @@
 
 use crate::environment::instructions::Nearer;
 use crate::interrupt::{self, Interrupt};
+use crate::model::bill::Bill;
 use crate::model::text_tool_calls;
 use crate::model::{Billed, ModelError, Reply, Stop};
 use crate::run::answer::{self, CheckedAnswer};
@@ -35,8 +36,7 @@ pub(crate) async fn drive(
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Ending {
-    let bill_before = session.bill;
-    session.bill_before = bill_before;
+    session.bill_before = session.bill;
     session.wishes_compaction = false;
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
     let mut owed: Option<Cow<'static, str>> = None;
@@ -46,7 +46,7 @@ pub(crate) async fn drive(
         if interrupt.is_thrown() {
             break Ending::Interrupted;
         }
-        let spent = session.bill.since(&bill_before);
+        let spent = session.bill.since(&Bill::default());
         let signals = signals(session);
         match run.next(&session.conversation, signals, spent) {
             Step::Compact(due) => {

@@ -156,11 +156,11 @@ pub struct Overrides {
     #[arg(long, value_name = "PATTERN", value_parser = codelet_agent::permission::read_pattern)]
     pub deny: Vec<String>,
 
-    /// Stop after this many steps (model replies)
+    /// Stop each prompt after this many steps (model replies)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_steps: Option<u32>,
 
-    /// Stop once the cost exceeds this amount
+    /// Stop once the cost of the session, all prompts together, reaches this amount
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_cost: Option<f64>,
 
