@@ -127,6 +127,8 @@ pub struct Session {
     pub(crate) call_ids: HashSet<Arc<str>>,
     /// The calls of the last reply whose parameters were truncated.
     pub(crate) broken: Vec<Arc<str>>,
+    /// True if the output limit did that.
+    pub(crate) is_cut: bool,
     /// The last prompt, the state before it, and the number of messages then.
     pub(crate) last: Option<(Prompt, Earlier, usize)>,
     /// Messages added on the user's side since.
@@ -218,6 +220,7 @@ impl Session {
             unfinished: String::new(),
             call_ids: HashSet::new(),
             broken: Vec::new(),
+            is_cut: false,
             last: None,
             beside: Vec::new(),
             discarded: None,
