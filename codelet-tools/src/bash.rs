@@ -600,7 +600,7 @@ fn ran(
     ));
     let lack = sandbox
         .filter(|_| has_failed && permission == Permission::Edit)
-        .and_then(|sandbox| lack::of(context, &sandbox, &text));
+        .and_then(|sandbox| lack::of(context, &sandbox, &from, &text));
     // A read-only command changes nothing, and changes that the user makes meanwhile are found before the next command.
     let during = match may_change {
         true => left.look(context, is_shut_in),
