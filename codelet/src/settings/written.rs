@@ -101,13 +101,20 @@ pub(super) struct SettingsFile {
 impl SettingsFile {
     /// Returns the patterns stored for the project with this root.
     pub(super) fn allowed_in(&self, root: &Path) -> Vec<String> {
-        let project = self.projects.get(root);
+        let project = self.project(root);
         project.and_then(|project| project.allow.clone()).unwrap_or_default()
     }
 
     /// Returns the digest of the permitted hooks of the project with this root.
     pub(super) fn consent_in(&self, root: &Path) -> Option<String> {
-        self.projects.get(root)?.hooks.clone()
+        self.project(root)?.hooks.clone()
+    }
+
+    /// Returns the entry of the project with this root, which has no links; the home in a name may be one.
+    fn project(&self, root: &Path) -> Option<&ProjectFile> {
+        let is_named = |name: &Path| name.canonicalize().is_ok_and(|real| real == root);
+        let named = || self.projects.iter().find(|(name, _)| is_named(name));
+        self.projects.get(root).or_else(|| named().map(|(_, project)| project))
     }
 }
 

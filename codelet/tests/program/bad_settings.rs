@@ -49,6 +49,16 @@ fn a_host_that_cannot_be_reached_is_told_soon() {
     // A port on which nobody listens: it was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
+#[test]
+fn a_project_in_the_settings_may_be_named_through_a_link() {
+    let bench = Bench::new();
+    std::os::unix::fs::symlink(&bench.work, bench.home.join("work")).unwrap();
+    bench.settings("[projects.\"~/work\"]\nallow = [\"make *\"]\n");
+    let output = bench.command(&["settings"]).output().unwrap();
+    ended(&output, 0);
+    assert!(stdout(&output).contains("make *"), "{}", stdout(&output));
+}
+
         .local_addr()
         .unwrap()
         .port();
