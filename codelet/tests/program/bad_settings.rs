@@ -39,16 +39,16 @@ fn what_is_wrong_on_the_command_line_is_told_with_what_would_be_right() {
             stderr(&output)
         );
     }
+    let hooks = |event: &str| format!("[[hooks.{event}]]\nhooks = [{{ type = \"command\", command = \"true\" }}]\n");
+    bench.settings(&hooks("PreTolUse"));
+    refused(
+        &bench.command(&["-p", "x"]).output().unwrap(),
+        &["settings.toml", "did you mean PreToolUse?"],
+    );
     bench.settings("permission = \"edit\"\nmodel = oops\n");
     refused(&bench.command(&["-p", "x"]).output().unwrap(), &["settings.toml:2:9: "]);
 }
 
-#[test]
-fn a_host_that_cannot_be_reached_is_told_soon() {
-    let bench = Bench::new();
-    // A port on which nobody listens: it was free a moment ago.
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
 #[test]
 fn a_project_in_the_settings_may_be_named_through_a_link() {
     let bench = Bench::new();
@@ -59,6 +59,12 @@ fn a_project_in_the_settings_may_be_named_through_a_link() {
     assert!(stdout(&output).contains("make *"), "{}", stdout(&output));
 }
 
+#[test]
+fn a_host_that_cannot_be_reached_is_told_soon() {
+    let bench = Bench::new();
+    // A port on which nobody listens: it was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
         .local_addr()
         .unwrap()
         .port();
