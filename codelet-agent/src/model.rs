@@ -267,7 +267,7 @@ pub enum ModelError {
         /// True if part of the answer had arrived, so the provider is reachable.
         had_begun: bool,
     },
-    /// The API key is missing, wrong, or lacks permission.
+    /// The API key is missing or wrong.
     #[error("the provider rejected the API key: {said}")]
     Credentials {
         /// The provider's error message.

@@ -13,14 +13,16 @@ mod line;
 mod looks;
 pub(crate) mod pattern;
 mod proposed;
+mod uncovered;
 mod word;
 
 use denied::denies;
 pub use looks::{Looks, looks};
 use pattern::{CALL, WEB, denies_fetch};
-pub use pattern::{allows, fits, is_of_calls, without_definition};
+pub use pattern::{allows, fits, is_of_calls, read as read_pattern, without_definition};
 pub(crate) use pattern::{allows_call, allows_fetch, allows_other, is_of_hosts};
 pub(crate) use proposed::{pattern_for, patterns, proposal};
+use uncovered::uncovered;
 
 use crate::permission::need::{Looking, Need, Owner};
 use futures_util::future::{self, BoxFuture};
@@ -130,7 +132,7 @@ pub struct Rules {
     /// called, and web hosts that may be fetched from, under any permission.
     pub allow: Vec<String>,
     /// Command lines, tools of servers and web hosts that are never run, called or fetched from, whatever else permits
-    /// them: patterns as for `allow`, and a line is denied if any of its commands matches one.
+    /// them: patterns as for `allow`, and a line is denied if any of its commands begins with the words of one.
     pub deny: Vec<String>,
 }
 
@@ -204,7 +206,7 @@ impl Rules {
                 } else if let Looking::Beyond(why) = looks {
                     Some(format!("{why}; that needs the permission `all` or a pattern"))
                 } else {
-                    Some(self.command_objection())
+                    Some(self.command_objection(command, !folder.is_empty(), *looks == Looking::Inside))
                 }
             }
             (_, Need::RunWith { lack, .. }) => Some(format!(
@@ -237,7 +239,7 @@ impl Rules {
         }
     }
 
-    fn command_objection(&self) -> String {
+    fn command_objection(&self, command: &str, is_elsewhere: bool, may_look: bool) -> String {
         let of_commands: Vec<&str> = self
             .allow
             .iter()
@@ -246,12 +248,18 @@ impl Rules {
             .collect();
         match of_commands.as_slice() {
             [] => "commands need the option `--allow PATTERN` or `--permission all`; the file tools work".to_owned(),
-            patterns => format!(
-                "this command matches none of the allowed patterns ({}). Each command of a line must match one, and \
-                 redirections, substitutions, background jobs, and what evaluates or sets variables (`export`, `set`, \
-                 `[[`) match none",
-                patterns.join(", ")
-            ),
+            patterns => {
+                let what = match uncovered(&self.allow, command, is_elsewhere, may_look) {
+                    Some(part) => format!("{part} in this command"),
+                    None => "this command".to_owned(),
+                };
+                format!(
+                    "{what} matches none of the allowed patterns ({}). Each command of a line must match one, and \
+                     redirections, substitutions, background jobs, and what evaluates or sets variables (`export`, `set`, \
+                     `[[`) match none",
+                    patterns.join(", ")
+                )
+            }
         }
     }
 }
@@ -470,6 +478,17 @@ mod tests {
             ("git push *", "time (git push)"),
             ("rm *", "ls | xargs rm -rf"),
             ("cat .env", "cat .env"),
+            ("git push", "git push origin main"),
+            ("git push*", "git push origin main"),
+            ("git*", "/usr/bin/git push origin main"),
+            ("git", "git push"),
+            ("git push --f*", "git -C . push --force origin"),
+            ("git * --force", "git push --force"),
+            ("git push", "bash -c 'git push origin main'"),
+            ("git push*", "echo $(git push origin main)"),
+            ("rm *.o", "rm /tmp/x.o"),
+            ("rm *.o", "rm ../x.o y"),
+            ("./scripts/*", "./scripts/a/b.sh"),
             ("*", "ls"),
         ] {
             assert!(denied(pattern, line), "{pattern}: {line}");
@@ -489,6 +508,8 @@ mod tests {
             ("git push *", "git log --grep push"),
             ("git push *", "git commit -m push"),
             ("rm *", "cargo rm-old"),
+            ("git push", "git pushed"),
+            ("git push --force", "git push origin"),
         ] {
             assert!(!denied(pattern, line), "{pattern}: {line}");
         }

@@ -81,6 +81,8 @@ const PAUSES: u32 = 10;
 const TOO_LONG: u32 = 60;
 /// The number of consecutive refusals of the output limit, each leading to a lower one, after which none is tried.
 const OUTPUT_LIMITS: u32 = 2;
+/// The number of consecutive answers of which nothing but a cut call is left, after which the run ends.
+const CUT_CALLS: u32 = 2;
 /// The number of retries after an empty answer.
 const EMPTY_TRIES: u32 = 2;
 /// The number of final answers that may fail the check in one run, after which it ends without one.
@@ -113,6 +115,8 @@ pub(crate) struct Run {
     loop_guard: LoopGuard,
     empties: u32,
     continuations: u32,
+    /// The number of consecutive answers whose calls were all cut at the output limit.
+    cut_calls: u32,
     pauses: u32,
     /// The number of final answers that failed the check.
     unfit: u32,
@@ -146,6 +150,7 @@ impl Run {
             loop_guard: LoopGuard::default(),
             empties: 0,
             continuations: 0,
+            cut_calls: 0,
             pauses: 0,
             unfit: 0,
             refusals: 0,
@@ -174,7 +179,7 @@ impl Run {
         matches!(self.phase, Phase::Over(_))
     }
 
-    /// Returns what comes next. `spent` is the session's cost since the run began.
+    /// Returns what comes next. `spent` is the session's cost so far.
     pub(crate) fn next(&self, conversation: &Conversation, signals: Signals, spent: Spent) -> Step {
         match &self.phase {
             Phase::Over(ending) => Step::Finish(ending.clone()),
@@ -230,8 +235,8 @@ impl Run {
         self.phase = Phase::Ask;
     }
 
-    /// Takes the model's reply.
-    pub(crate) fn on_reply(&mut self, reply: &Reply) -> Taken {
+    /// Takes the model's reply. `cut` says that all its calls were cut off, and by what.
+    pub(crate) fn on_reply(&mut self, reply: &Reply, cut: Option<&str>) -> Taken {
         self.is_known = true;
         self.retries = Retries::default();
         (self.refusals, self.output_limits) = (0, 0);
@@ -249,6 +254,14 @@ impl Run {
             self.phase = Phase::Over(Ending::Declined(said));
             return match self.appended(!words.trim().is_empty()) {
                 Taken::Append if !calls.is_empty() => Taken::AppendWords,
+                taken => taken,
+            };
+        }
+        self.cut_calls = if cut.is_some() { self.cut_calls + 1 } else { 0 };
+        if let Some(why) = cut.filter(|_| self.cut_calls >= CUT_CALLS) {
+            self.phase = Phase::Over(Ending::NoAnswer(format!("{why}, {} times in a row", self.cut_calls)));
+            return match self.appended(!words.trim().is_empty()) {
+                Taken::Append => Taken::AppendWords,
                 taken => taken,
             };
         }

@@ -127,6 +127,8 @@ pub struct Session {
     pub(crate) call_ids: HashSet<Arc<str>>,
     /// The calls of the last reply whose parameters were truncated.
     pub(crate) broken: Vec<Arc<str>>,
+    /// True if the output limit did that.
+    pub(crate) is_cut: bool,
     /// The last prompt, the state before it, and the number of messages then.
     pub(crate) last: Option<(Prompt, Earlier, usize)>,
     /// Messages added on the user's side since.
@@ -218,6 +220,7 @@ impl Session {
             unfinished: String::new(),
             call_ids: HashSet::new(),
             broken: Vec::new(),
+            is_cut: false,
             last: None,
             beside: Vec::new(),
             discarded: None,
@@ -354,10 +357,12 @@ impl Session {
         self.asked.is_some_and(|asked| asked.elapsed() > lives)
     }
 
-    /// Returns whether the last run, or the current one, has reached its cost limit.
+    /// Returns whether the session has reached its cost limit.
     pub(crate) fn is_spent(&self) -> bool {
-        let spent = self.bill.since(&self.bill_before).dollars;
-        self.settings.limits.max_cost.is_some_and(|most| spent >= most)
+        self.settings
+            .limits
+            .max_cost
+            .is_some_and(|most| self.bill.spent() >= most)
     }
 
     /// Returns the user's text as it may be shown and saved: without API keys and other known secrets.

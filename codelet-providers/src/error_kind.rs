@@ -72,7 +72,9 @@ pub(crate) fn classify(refusal: &Refusal, secrets: &Secrets) -> ModelError {
             said,
             suspects: Suspects::Unknown,
         },
-        403 => ModelError::Credentials { said },
+        // The key is known, and may not do this.
+        403 => ModelError::Refused { said },
+        _ if words.has_code(&["permission_error", "PERMISSION_DENIED"]) => ModelError::Refused { said },
         // Within a stream there is no status, and the request was accepted: the vendor failed.
         0 if !words.is_bad_request() => ModelError::Busy { retry_after, said },
         _ if words.is_about_what_was_said(status) => ModelError::Rejected {
@@ -197,7 +199,14 @@ impl Words {
 
     fn is_about_the_key(&self) -> bool {
         self.has_code(&[
-            "authentication_error", "invalid_api_key", "permission_error", "UNAUTHENTICATED",
+            "authentication_error",
+            "invalid_api_key",
+            "UNAUTHENTICATED",
+            "UnrecognizedClientException",
+            "ExpiredTokenException",
+            "InvalidSignatureException",
+            "MissingAuthenticationTokenException",
+            "IncompleteSignatureException",
         ]) || self.says(&[
             "api key not valid", "api_key_invalid", "api key expired", "incorrect api key",
         ])
@@ -358,7 +367,13 @@ mod tests {
         assert!(matches!(sorted(401, key), ModelError::Credentials { .. }));
         let gemini = json!({"error": {"code": 400, "message": "API key not valid. Please pass a valid API key.", "status": "INVALID_ARGUMENT"}});
         assert!(matches!(sorted(400, gemini), ModelError::Credentials { .. }));
-        assert!(matches!(sorted(403, json!("")), ModelError::Credentials { .. }));
+        let expired =
+            json!({"__type": "x", "code": "ExpiredTokenException", "message": "The security token has expired"});
+        assert!(matches!(sorted(403, expired), ModelError::Credentials { .. }));
+        let model = json!({"type": "error", "error": {"type": "permission_error", "message": "Your account may not use this model"}});
+        for error in [sorted(403, model.clone()), sorted(None, model), sorted(403, json!(""))] {
+            assert!(matches!(error, ModelError::Refused { .. }), "{error:?}");
+        }
         let model = json!({"error": {"code": "model_not_found", "message": "The model `gpt-99` does not exist"}});
         match sorted(404, model) {
             ModelError::Refused { said } => assert!(
@@ -465,7 +480,7 @@ mod tests {
                     "PERMISSION_DENIED",
                     "Permission 'aiplatform.endpoints.predict' denied on resource",
                 ),
-                "Credentials",
+                "Refused",
             ),
             (
                 404,

@@ -6,6 +6,7 @@ pub(crate) mod chat;
 pub(crate) mod gemini;
 mod reason;
 pub(crate) mod responses;
+mod tagged;
 
 use codelet_agent::model::{Billed, Delta, Stop};
 use codelet_text::json::{has_more_values, replace_halves};

@@ -22,7 +22,7 @@ pub(crate) struct Field {
     pub content: Content,
     editor: Editor,
     opened: Instant,
-    pub objection: Option<&'static str>,
+    pub objection: Option<String>,
 }
 
 /// A field as it is shown now.
@@ -30,7 +30,7 @@ pub(crate) struct FieldView {
     pub content: Content,
     /// The text before and after the cursor, pastes folded.
     pub parts: (String, String),
-    pub objection: Option<&'static str>,
+    pub objection: Option<String>,
     /// Enter is accepted now.
     pub is_takeable: bool,
 }
@@ -71,7 +71,7 @@ impl Field {
         FieldView {
             content: self.content,
             parts: self.editor.parts(),
-            objection: self.objection,
+            objection: self.objection.clone(),
             is_takeable: now >= self.takes_from(),
         }
     }

@@ -131,13 +131,13 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand, room: usiz
         }
         let pattern = in_sight(room.saturating_sub(1), framed(look, Role::Text, &typed));
         let pattern = [say(look, Role::Text, "Always in this project:"), pattern].concat();
-        let hint = match field.objection {
+        let hint = match &field.objection {
             None if !field.is_takeable => say(look, Role::Dim, "Esc: back"),
             Some(why) => say(look, Role::Warning, &format!("Not saved: {why}. Edit it; Esc: back")),
             None => say(
                 look,
                 Role::Dim,
-                "Edit the pattern (* matches anything). Enter: save; Esc: back",
+                "* in a word: any text; * at the end: any further words. Enter: save; Esc: back",
             ),
         };
         return fitting(look, room, what, pattern, hint);

@@ -43,8 +43,8 @@ const UNREACHED: [&str; 18] = [
 /// Parts of a stack trace that indicate the same where an access was refused.
 const LISTENS: [&str; 2] = [".bind(", ".connect("];
 
-/// Returns what a failed command lacked in this sandbox; `None` if there is no evidence.
-pub(crate) fn of(context: &ToolContext, sandbox: &Sandbox, printed: &str) -> Option<Lack> {
+/// Returns what a failed command that began in this folder lacked in its sandbox; `None` if there is no evidence.
+pub(crate) fn of(context: &ToolContext, sandbox: &Sandbox, from: &Path, printed: &str) -> Option<Lack> {
     if sandbox.only_looks() {
         return None;
     }
@@ -55,7 +55,8 @@ pub(crate) fn of(context: &ToolContext, sandbox: &Sandbox, printed: &str) -> Opt
     if refused
         .flat_map(places)
         .take(MOST)
-        .any(|place| is_socket(context, &place))
+        .map(|place| from.join(place))
+        .any(|place| is_socket(context, &place) || is_kept(sandbox, &place))
     {
         return Some(Lack::Freedom);
     }
@@ -65,14 +66,15 @@ pub(crate) fn of(context: &ToolContext, sandbox: &Sandbox, printed: &str) -> Opt
     (is_offered && is_unreached()).then_some(Lack::Network)
 }
 
-/// The absolute paths on a line: quoted, or up to whitespace or punctuation.
+/// The paths on a line that are absolute or begin with `..`: quoted, or up to whitespace or punctuation.
 fn places(line: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut before = ' ';
     let mut rest = line;
     while let Some(at) = rest.find('/') {
-        before = rest[..at].chars().next_back().unwrap_or(before);
-        let text = &rest[at..];
+        let start = if rest[..at].ends_with("..") { at - 2 } else { at };
+        before = rest[..start].chars().next_back().unwrap_or(before);
+        let text = &rest[start..];
         let quote = match before {
             '\'' | '"' | '`' => Some(before),
             '‘' => Some('’'),
@@ -93,6 +95,13 @@ fn places(line: &str) -> Vec<PathBuf> {
         rest = &text[if begins { end.max(1) } else { 1 }..];
     }
     found
+}
+
+/// Returns whether the user may write to this file or folder, or create it, and the sandbox does not let commands.
+fn is_kept(sandbox: &Sandbox, place: &Path) -> bool {
+    let folder = || place.parent()?.canonicalize().ok();
+    let real = place.canonicalize().ok().or_else(folder);
+    real.is_some_and(|real| !sandbox.writes(&real) && access(&real, Access::WRITE_OK).is_ok())
 }
 
 /// Returns whether another program of this machine listens on this socket and the user may connect to it, which the
@@ -125,6 +134,9 @@ mod tests {
             ),
             ("open(/srv/a) = -1 EACCES, path=/srv/b", &["/srv/a", "/srv/b"]),
             ("touch: cannot touch 'a/b': Permission denied", &[]),
+            ("touch: cannot touch '../a/../b c': Permission denied", &["../a/../b c"]),
+            ("bash: line 1: ../a: Permission denied", &["../a"]),
+            ("x../a ...: Permission denied", &[]),
             ("https://example.com/x: Permission denied", &[]),
             ("unix:///run/x.sock: permission denied", &[]),
         ] {
@@ -137,7 +149,7 @@ mod tests {
         #[test]
         fn any_line_is_read_to_its_end(line in "[ /'\"‘’:(ab\u{1b}]{0,60}") {
             for place in places(&line) {
-                prop_assert!(place.is_absolute());
+                prop_assert!(place.is_absolute() || place.starts_with(".."));
             }
         }
     }

@@ -126,10 +126,13 @@ impl FoundHooks {
         source.map_err(|why| self.notices.push(unusable(file, &why))).ok()
     }
 
-    /// Reads the hooks of a file. Adds a notice for unsupported ones, and for a request to leave the sandbox by a hook
-    /// that is not the user's.
+    /// Reads the hooks of a file. In the user's own, unsupported ones are an error; otherwise each adds a notice, and so
+    /// does a request to leave the sandbox.
     fn read(&mut self, file: &Path, value: &Value, is_shut_in: bool) -> Result<HookSource, String> {
         let mut written = written::read(value)?;
+        if let (false, Some(unsupported)) = (is_shut_in, written.unsupported.first()) {
+            return Err(clean(unsupported));
+        }
         for unsupported in &written.unsupported {
             let (file, what) = (file.display(), clean(unsupported));
             self.notices.push(format!("{file}: {what}"));

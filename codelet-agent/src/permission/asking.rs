@@ -86,7 +86,7 @@ impl Question {
     ///
     /// # Errors
     /// Says why not.
-    pub fn patterns(&self, text: &str) -> Result<Vec<String>, &'static str> {
+    pub fn patterns(&self, text: &str) -> Result<Vec<String>, String> {
         permission::patterns(text, &self.needs)
     }
 

@@ -3,17 +3,19 @@
 
 mod redirected;
 
+pub(super) use redirected::without_redirections;
+
 use super::line::split;
 use super::looks;
-use super::pattern::{fits, matches};
+use super::pattern::fits;
 use super::word::{ShellWord, is_among};
 
-/// Returns whether a command of a line matches a pattern that denies it: starting at any of its words, since some only
-/// start the rest (`env`, `nice`), by the program's base name (`/usr/bin/git`), with options between the program and
-/// its subcommand (`git -C . push`), and with redirections anywhere (`git >x push`). In a line that cannot be parsed,
-/// the pattern's words may match anywhere.
+/// Returns whether a command of a line matches a pattern that denies it: whatever further words it has, starting at any
+/// of its words, since some only start the rest (`env`, `nice`), by the program's base name (`/usr/bin/git`), with
+/// options between the program and its subcommand (`git -C . push`), and with redirections anywhere (`git >x push`). In
+/// a line that cannot be parsed, the pattern's words may match anywhere.
 pub(super) fn denies(pattern: &str, line: &str) -> bool {
-    pattern == "*" || denies_words(pattern, line) || denies_words(pattern, &redirected::without_redirections(line))
+    pattern == "*" || denies_words(pattern, line) || denies_words(pattern, &without_redirections(line))
 }
 
 fn denies_words(pattern: &str, line: &str) -> bool {
@@ -77,31 +79,41 @@ fn denies_line_in(pattern: &str, words: &[ShellWord], feeds_shell: bool) -> bool
 /// Returns whether a pattern denies the command that begins with the first of these words.
 fn denies_from(pattern: &str, words: &[ShellWord]) -> bool {
     let [program, arguments @ ..] = words else { return false };
-    let name = program.text.rsplit('/').next().unwrap_or_default();
-    let mut named = program.clone();
-    named.text = name.to_owned();
+    let program = program.text.as_str();
+    let name = program.rsplit('/').next().unwrap_or_default();
     // Options, each possibly followed by a value, are skipped one by one.
     let is_option = |at: usize| arguments[at].text.starts_with('-');
     let passed = (0..arguments.len()).take_while(|&at| is_option(at) || at > 0 && is_option(at - 1));
     let begins = std::iter::once(0).chain(passed.map(|at| at + 1));
-    let programs = [program, &named];
     begins.into_iter().any(|begin| {
-        programs.iter().any(|&program| {
-            let behind = arguments[begin..].iter().cloned();
-            let words: Vec<ShellWord> = std::iter::once(program.clone()).chain(behind).collect();
-            matches(pattern, &words, false)
+        [program, name].into_iter().any(|program| {
+            let behind = arguments[begin..].iter().map(|word| word.text.as_str());
+            let words: Vec<&str> = std::iter::once(program).chain(behind).collect();
+            begins_with(&words, &parts(pattern))
         })
     })
+}
+
+/// Returns the words of a pattern without a `*` for further words, which are denied in any case.
+fn parts(pattern: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = pattern.split_whitespace().collect();
+    if parts.len() > 1 {
+        parts.pop_if(|last| *last == "*");
+    }
+    parts
+}
+
+/// Returns whether words begin with those of a pattern, in which `*` stands for any text.
+fn begins_with(words: &[&str], parts: &[&str]) -> bool {
+    !parts.is_empty() && words.len() >= parts.len() && parts.iter().zip(words).all(|(part, word)| fits(part, word))
 }
 
 /// Returns whether the words of a pattern appear consecutively anywhere in a line.
 fn may_hold(pattern: &str, line: &str) -> bool {
     let is_part = |c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '+' | '=' | '*'));
     let words: Vec<&str> = line.split(is_part).filter(|word| !word.is_empty()).collect();
-    let mut parts: Vec<&str> = pattern.split_whitespace().collect();
-    if parts.len() > 1 {
-        parts.pop_if(|last| *last == "*");
-    }
-    let fit = |window: &[&str]| parts.iter().zip(window).all(|(part, word)| fits(part, word));
-    words.windows(parts.len().max(1)).any(fit)
+    let parts = parts(pattern);
+    words
+        .windows(parts.len().max(1))
+        .any(|window| begins_with(window, &parts))
 }

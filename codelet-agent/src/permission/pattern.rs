@@ -4,6 +4,42 @@ use super::line::{self, split};
 use super::looks;
 use super::word::ShellWord;
 
+/// Reads a pattern as users write it. The form of other agents is understood where it names commands: `Bash(git push:*)`
+/// is `git push *`.
+///
+/// # Errors
+/// Says how to write it, if it is in another agent's form and would match nothing.
+pub fn read(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("a pattern is empty".to_owned());
+    }
+    let call = text.strip_suffix(')').and_then(|call| call.split_once('('));
+    if let Some((tool, inner)) = call.filter(|(tool, _)| tool.bytes().all(|byte| byte.is_ascii_alphabetic()))
+        && !tool.is_empty()
+    {
+        if tool != "Bash" || inner.trim().is_empty() {
+            return Err(format!("no pattern begins with {tool}(: {FORMS}"));
+        }
+        return match inner.strip_suffix(":*") {
+            Some(command) => Ok(format!("{} *", command.trim())),
+            None => Ok(inner.trim().to_owned()),
+        };
+    }
+    if let Some(tool) = text.strip_prefix("mcp__") {
+        return Err(format!("tools of MCP servers are named {CALL}{tool}"));
+    }
+    match text.strip_suffix(":*").filter(|_| !is_of_calls(text)) {
+        Some(command) => Err(format!(
+            "write `{command} *` for any further words, or `{command}*` for any text in the last word"
+        )),
+        None => Ok(text.to_owned()),
+    }
+}
+
+/// What patterns are for.
+const FORMS: &str = "patterns are for commands (`git push *`), MCP tools (`mcp:files__*`) and hosts (`web:docs.rs`)";
+
 /// Returns whether every command of a line matches one of the patterns, or, if `may_look`, only reads and may do so
 /// next to others. A pattern with a path relative to the session's directory matches nothing if the shell is elsewhere
 /// (`is_elsewhere`), nor after a `cd`. Patterns are compared word by word; `*` stands for any text within a word, and a
@@ -32,18 +68,22 @@ pub(super) fn fits_all(
     is_free: impl Fn(&[ShellWord]) -> bool,
 ) -> bool {
     let Some(commands) = split(line) else { return false };
-    let of_commands: Vec<&String> = patterns.iter().filter(|pattern| !is_of_calls(pattern)).collect();
     let mut is_elsewhere = is_elsewhere;
     !commands.is_empty()
         && commands.iter().all(|words| {
-            let may = looks::below(words).is_some()
-                || is_free(words)
-                || of_commands.iter().any(|pattern| {
-                    matches(pattern, words, is_elsewhere)
-                        || behind_timeout(words).is_some_and(|words| matches(pattern, words, is_elsewhere))
-                });
+            let may = is_free(words) || covers(patterns, words, is_elsewhere);
             is_elsewhere |= looks::moves(words);
             may
+        })
+}
+
+/// Returns whether one command of a line needs no pattern, or matches one.
+pub(super) fn covers(patterns: &[String], words: &[ShellWord], is_elsewhere: bool) -> bool {
+    let mut of_commands = patterns.iter().filter(|pattern| !is_of_calls(pattern));
+    looks::below(words).is_some()
+        || of_commands.any(|pattern| {
+            matches(pattern, words, is_elsewhere)
+                || behind_timeout(words).is_some_and(|words| matches(pattern, words, is_elsewhere))
         })
 }
 
@@ -242,6 +282,32 @@ pub(super) mod tests {
             false,
             |_| false,
         )
+    }
+
+    #[test]
+    fn the_form_of_other_agents_is_understood_or_an_error_says_how_to_write_it() {
+        for (text, pattern) in [
+            ("git push *", "git push *"),
+            ("  cargo test ", "cargo test"),
+            ("Bash(git push:*)", "git push *"),
+            ("Bash(git push *)", "git push *"),
+            ("Bash(npm run test:unit)", "npm run test:unit"),
+            ("Bash(*)", "*"),
+            ("Rscript a(b)", "Rscript a(b)"),
+            ("web:localhost:*", "web:localhost:*"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(pattern), "{text}");
+        }
+        for (text, told) in [
+            ("git push:*", "write `git push *`"),
+            ("Read(./.env)", "patterns are for commands"),
+            ("WebFetch(domain:docs.rs)", "hosts (`web:docs.rs`)"),
+            ("mcp__files__stat", "mcp:files__stat"),
+            ("Bash()", "patterns are for commands"),
+            (" ", "empty"),
+        ] {
+            assert!(read(text).is_err_and(|error| error.contains(told)), "{text}");
+        }
     }
 
     #[test]

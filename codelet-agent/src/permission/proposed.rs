@@ -2,7 +2,7 @@
 
 use super::line::{split, split_with_pipes};
 use super::looks;
-use super::pattern::{CALL, DEFINITION, WEB, allows, allows_call, allows_fetch, is_of_calls};
+use super::pattern::{CALL, DEFINITION, WEB, allows, allows_call, allows_fetch, is_of_calls, read};
 use super::word::{ShellWord, is_among};
 use crate::permission::need::{Looking, Need};
 use crate::permission::orders;
@@ -90,20 +90,17 @@ pub(crate) fn proposal(needs: &[Need]) -> Option<String> {
 ///
 /// # Errors
 /// Says why not.
-pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'static str> {
+pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, String> {
     if text.len() > LONGEST {
-        return Err("a pattern can have at most 300 characters");
+        return Err("a pattern can have at most 300 characters".to_owned());
     }
     if text.chars().any(|c| c.is_control() || unseen::hides(c)) {
-        return Err("a pattern must be one line of visible characters");
+        return Err("a pattern must be one line of visible characters".to_owned());
     }
-    let mut patterns: Vec<String> = text.trim().split(BETWEEN).map(|part| part.trim().to_owned()).collect();
-    if patterns.iter().any(String::is_empty) {
-        return Err("write a pattern");
-    }
+    let mut patterns = text.trim().split(BETWEEN).map(read).collect::<Result<Vec<_>, _>>()?;
     // It would permit every request in this project; for that, users can edit the settings.
     if patterns.iter().any(|pattern| pattern == "*") {
-        return Err("* alone would permit every command");
+        return Err("* alone would permit every command".to_owned());
     }
     let is_permitted = match needs {
         [Need::Run { command, folder, looks }] => {
@@ -122,7 +119,7 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
         }
         // Every host would include those that a fetched page names.
         [Need::Fetch { .. }] if patterns.iter().any(|pattern| pattern.strip_prefix(WEB) == Some("*")) => {
-            return Err("web:* would permit every host");
+            return Err("web:* would permit every host".to_owned());
         }
         [Need::Fetch { host, .. }] => {
             patterns.iter().all(|pattern| pattern.starts_with(WEB)) && allows_fetch(&patterns, host)
@@ -131,7 +128,7 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
     };
     match is_permitted {
         true => Ok(patterns),
-        false => Err("this pattern does not match what is asked for"),
+        false => Err("this pattern does not match what is asked for".to_owned()),
     }
 }
 

@@ -2,7 +2,7 @@
 //! way, so that none of them omits any.
 
 use crate::permission::asking::Question;
-use crate::permission::need::{Lack, Need, Owner};
+use crate::permission::need::{Lack, Looking, Need, Owner};
 use crate::permission::orders;
 use crate::permission::{Asked, Permission};
 use codelet_text::short::clip;
@@ -61,12 +61,15 @@ pub fn facts<'a>(asked: Asked<'a>, permission: Permission, directory: &Path) -> 
 
 fn of_need<'a>(need: &'a Need, title: &str, permission: Permission, directory: &Path, facts: &mut Vec<Fact<'a>>) {
     match need {
-        Need::Run { command, folder, .. } => {
+        Need::Run { command, folder, looks } => {
             let place = stand(directory, folder);
             facts.push(Fact::Asks(format!(
                 "{title} to run this command in {}?",
                 place.display()
             )));
+            if let Looking::Beyond(why) = looks {
+                facts.push(warning(&sentence(why)));
+            }
             facts.extend(sandbox(permission).map(warning));
             facts.extend(orders(command, folder));
             exactly(command, "sh", facts);
@@ -126,6 +129,13 @@ fn of_need<'a>(need: &'a Need, title: &str, permission: Permission, directory: &
             exactly(url, "", facts);
         }
     }
+}
+
+/// Returns a clause as a sentence.
+fn sentence(clause: &str) -> String {
+    let mut chars = clause.chars();
+    let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", chars.as_str())
 }
 
 fn warning<'a>(text: &str) -> Fact<'a> {
@@ -192,7 +202,6 @@ fn whose(owner: Owner) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permission::need::Looking;
 
     fn run(command: &str, folder: &str) -> Need {
         Need::Run {
@@ -233,6 +242,19 @@ mod tests {
         assert!(!told(&run("make", ""), Permission::Edit).contains("sandbox"));
         assert!(told(&run("make", ""), Permission::Edit).contains("command in /work?"));
         assert!(told(&run("make", "/tmp"), Permission::Edit).contains("command in /tmp?"));
+    }
+
+    #[test]
+    fn the_reason_why_a_reading_command_is_asked_about_is_told() {
+        let mut need = run("cat /etc/os-release", "");
+        if let Need::Run { looks, .. } = &mut need {
+            *looks = Looking::Beyond("it reads /etc/os-release, which is outside the workspace".to_owned());
+        }
+        let told = told(&need, Permission::Edit);
+        assert!(
+            told.contains("It reads /etc/os-release, which is outside the workspace."),
+            "{told}"
+        );
     }
 
     #[test]

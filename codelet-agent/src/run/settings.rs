@@ -7,7 +7,7 @@ use codelet_context::policy::CompactAt;
 /// The settings of a session.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settings {
-    /// The limits of each run.
+    /// The limits of the session and of each run.
     pub limits: Limits,
     /// The author of the summary in a compaction.
     pub summary: SummaryBy,
@@ -35,12 +35,12 @@ pub enum SummaryBy {
     Model,
 }
 
-/// The limits of a run.
+/// The limits of a session and its runs.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Limits {
-    /// The maximum number of steps.
+    /// The maximum number of steps of a run.
     pub max_steps: Option<u32>,
-    /// The maximum cost, in US dollars. The run ends with the first request that exceeds it.
+    /// The maximum cost of the session, in US dollars. The run whose request reaches it ends, and later ones make none.
     pub max_cost: Option<f64>,
     /// The limits on waiting for a provider.
     pub patience: Patience,

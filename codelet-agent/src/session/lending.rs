@@ -9,8 +9,7 @@ impl Session {
     /// Returns the cost limit of each of this many tasks: equal parts of what is left, with one part reserved for the
     /// answer to the user. `None` without a limit.
     pub(crate) fn share(&self, tasks: usize) -> Option<f64> {
-        let spent = self.bill.since(&self.bill_before).dollars;
-        let left = (self.settings.limits.max_cost? - spent).max(0.0);
+        let left = (self.settings.limits.max_cost? - self.bill.spent()).max(0.0);
         Some(left / (tasks + 1) as f64)
     }
 

@@ -65,7 +65,8 @@ fn unasked(command: &str, lack: &Lack) -> String {
     let what = match lack {
         Lack::Network => "commands have no network; `network = \"on\"` in your settings gives it to them".to_owned(),
         Lack::Freedom => {
-            "commands cannot use another program's socket; `--permission all` runs them without a sandbox".to_owned()
+            "commands write only in the workspace and use no other program's socket; `--permission all` runs them without a sandbox"
+                .to_owned()
         }
     };
     format!("the sandbox may have stopped `{command}`: {what}")

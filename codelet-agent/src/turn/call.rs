@@ -4,7 +4,7 @@ use crate::environment::Surroundings;
 use crate::interrupt::Interrupt;
 use crate::permission::need::{Looking, Need};
 use crate::permission::{Asked, Verdict, looks};
-use crate::session::{Parts, Session};
+use crate::session::Session;
 use crate::tool::hooks::Objection;
 use crate::tool::{Call, Live, Output, Tool};
 use crate::turn::again;
@@ -12,6 +12,7 @@ use crate::turn::call_hooks::{PRE, as_taken, before, judged, told, with_hooks};
 use crate::turn::session_hooks;
 use codelet_context::message::{ActionKind, ToolCall};
 use codelet_context::refusal;
+use codelet_text::short::grouped;
 use futures_util::{FutureExt as _, future};
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
@@ -56,7 +57,7 @@ pub(crate) async fn call_one(
     interrupt: Interrupt,
 ) -> Option<CallOutcome> {
     let (parts, conversation) = (&session.parts, &session.conversation);
-    let (tool, needs) = match understood(parts, call, is_broken) {
+    let (tool, needs) = match understood(session, call, is_broken) {
         Ok(understood) => understood,
         Err(why) => return Some(CallOutcome::refused(why, Duration::ZERO)),
     };
@@ -166,10 +167,11 @@ pub(crate) async fn call_one(
 
 /// Returns the tool and the needs of a call, or why it cannot be made.
 fn understood<'a>(
-    parts: &'a Parts,
+    session: &'a Session,
     call: &ToolCall,
     is_broken: bool,
 ) -> Result<(&'a Arc<dyn Tool>, Vec<Need>), String> {
+    let parts = &session.parts;
     let Some(tool) = parts.tool(&call.tool) else {
         let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
         let names = names.join(", ");
@@ -180,6 +182,13 @@ fn understood<'a>(
             format!("There is no tool {name}. The tools are: {names}.")
         });
     };
+    if is_broken && session.is_cut {
+        return Err(format!(
+            "Your reply reached the output limit of {} tokens within this call, so it was not made. Make it again in parts well below \
+             that: for a long file, write its beginning and add the rest with later calls.",
+            grouped(session.most_output())
+        ));
+    }
     if is_broken {
         return Err(
             "The parameters of this call were cut off or are no JSON object, so it was not made. Make it again; where it \

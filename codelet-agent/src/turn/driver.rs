@@ -2,6 +2,7 @@
 
 use crate::environment::instructions::Nearer;
 use crate::interrupt::{self, Interrupt};
+use crate::model::bill::Bill;
 use crate::model::text_tool_calls;
 use crate::model::{Billed, ModelError, Reply, Stop};
 use crate::run::answer::{self, CheckedAnswer};
@@ -19,6 +20,7 @@ use codelet_context::conversation::{Earlier, Signals};
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::policy::CompactAt;
 use codelet_context::tokens::Tokens;
+use codelet_text::short::grouped;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -35,8 +37,7 @@ pub(crate) async fn drive(
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Ending {
-    let bill_before = session.bill;
-    session.bill_before = bill_before;
+    session.bill_before = session.bill;
     session.wishes_compaction = false;
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
     let mut owed: Option<Cow<'static, str>> = None;
@@ -46,7 +47,7 @@ pub(crate) async fn drive(
         if interrupt.is_thrown() {
             break Ending::Interrupted;
         }
-        let spent = session.bill.since(&bill_before);
+        let spent = session.bill.since(&Bill::default());
         let signals = signals(session);
         match run.next(&session.conversation, signals, spent) {
             Step::Compact(due) => {
@@ -187,7 +188,14 @@ async fn take(
         let told = "the model wrote a tool call as text, which was not run: the server does not parse tool calls of this model";
         listener.on(Event::Notice(told.to_owned()));
     }
-    let taken = run.on_reply(&reply);
+    let cut = cut_calls(session, &reply);
+    if let Some(why) = &cut {
+        let name = &session.parts.model.profile().name;
+        listener.on(Event::Notice(format!(
+            "{why}; max_output under [models.\"{name}\"] in the settings sets it"
+        )));
+    }
+    let taken = run.on_reply(&reply, cut.as_deref());
     let verdict = match (&check, run.answer()) {
         (Some(check), Some(answer)) => answer::check(check, answer, interrupt).await,
         _ => None,
@@ -236,9 +244,27 @@ async fn take(
             "the context window was full before the answer ended; {fit} below {window} tokens"
         )));
     }
+    session.is_cut = reply.stop == Stop::OutputLimit;
     session.broken = reply.broken;
     tell_of_doubt(session, listener);
     owed
+}
+
+/// Returns what the output limit did to a reply that it left no whole call.
+fn cut_calls(session: &Session, reply: &Reply) -> Option<String> {
+    let mut calls = reply.message.calls();
+    let last = reply
+        .message
+        .calls()
+        .last()
+        .filter(|_| reply.stop == Stop::OutputLimit)?;
+    let limit = grouped(session.most_output());
+    calls.all(|call| reply.broken.contains(&call.id)).then(|| {
+        format!(
+            "its call of {} was cut off at the output limit of {limit} tokens",
+            last.tool
+        )
+    })
 }
 
 /// Returns the notice from the user's side about an answer that was broken off.

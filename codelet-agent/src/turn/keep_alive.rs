@@ -21,8 +21,8 @@ const MOST_PIECES: Tokens = 64;
 impl Session {
     /// Returns the time until an idle request is due that keeps the cache from expiring. `None` if the user has not
     /// enabled them, if the configured number has been made since the last answer, or if one would save nothing:
-    /// nothing was sent, the cache has expired, writing to it costs no more than reading, or the cost of the last run
-    /// and the idle requests after it has reached the [limit](crate::run::Limits::max_cost) of a run.
+    /// nothing was sent, the cache has expired, writing to it costs no more than reading, or the cost of the session
+    /// has reached its [limit](crate::run::Limits::max_cost).
     ///
     /// An idle request reads the whole prompt, and saves the difference between writing and reading it later; it pays
     /// off if the user continues within the next lifetime more often than once in `write / read - 1` times.

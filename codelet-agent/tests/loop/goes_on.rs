@@ -15,6 +15,7 @@ use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
 use codelet_context::refusal;
 use codelet_context::tokens::estimate_message;
+use codelet_text::short::grouped;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
@@ -181,6 +182,34 @@ async fn an_answer_that_ran_into_the_limit_is_continued_and_given_whole() {
     let mut stage = Stage::scripted((0..9).map(|_| stopped("more and", Stop::OutputLimit)));
     assert!(matches!(stage.prompt("Count.").await, Ending::NoAnswer(_)));
     assert_eq!(stage.count(), 4);
+}
+
+#[tokio::test]
+async fn calls_that_are_cut_at_the_output_limit_are_told_with_it_and_not_repeated_for_long() {
+    let cut = || {
+        let mut reply = calls("Do", &["fine"]).unwrap();
+        reply.broken = vec!["call_0".into()];
+        reply.stop = Stop::OutputLimit;
+        Ok(reply)
+    };
+    let mut stage = Stage::scripted([cut(), calls("Do", &["fine"]), cut(), says("Done.")]);
+    assert_eq!(stage.prompt("Write.").await, Ending::Answered("Done.".to_owned()));
+    let limit = grouped(stage.session.most_output());
+    let told = stage.asked(1).pop().unwrap();
+    let told = told.tool_results().next().unwrap().texts().next().unwrap().body.clone();
+    assert!(
+        told.as_str().contains(&format!("the output limit of {limit} tokens within this call")),
+        "{told:?}"
+    );
+    let is_told = |event: &&Event| matches!(event, Event::Notice(told) if told.contains(&limit) && told.contains("max_output"));
+    assert_eq!(stage.heard.iter().filter(is_told).count(), 2);
+    stage.check_requests();
+    let mut stage = Stage::scripted((0..9).map(|_| cut()));
+    let ending = stage.prompt("Write.").await;
+    assert_eq!(stage.count(), 2);
+    let expected = format!("its call of Do was cut off at the output limit of {limit} tokens, 2 times in a row");
+    assert_eq!(ending, Ending::NoAnswer(expected));
+    stage.check_requests();
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use crate::common::{profile, says};
 use codelet_agent::environment::Nowhere;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Billed, Delta, Model, ModelError, Profile, Request};
-use codelet_agent::run::Limits;
+use codelet_agent::run::{Ending, Limits};
 use codelet_agent::session::{Session, Settings};
 use codelet_context::usage::Usage;
 use futures_util::StreamExt as _;
@@ -140,7 +140,7 @@ async fn one_that_fails_before_a_word_costs_nothing() {
 }
 
 #[tokio::test]
-async fn none_is_made_once_the_run_and_those_behind_it_have_cost_what_a_run_may() {
+async fn none_is_made_once_the_session_has_cost_what_it_may() {
     // The prompt costs 0.0018 dollars, and so does each idle request.
     let made = |most: f64| async move {
         let limits = Limits {
@@ -159,7 +159,7 @@ async fn none_is_made_once_the_run_and_those_behind_it_have_cost_what_a_run_may(
 }
 
 #[tokio::test]
-async fn a_new_run_counts_its_cost_anew() {
+async fn a_new_run_spends_from_what_the_session_has_left() {
     let limits = Limits {
         max_cost: Some(0.003),
         ..Limits::default()
@@ -167,6 +167,8 @@ async fn a_new_run_counts_its_cost_anew() {
     let (mut session, _) = session(Way::Last, limits).await;
     assert!(session.keep_alive(&Interrupt::new(), &mut |_| {}).await);
     assert_eq!(session.keep_alive_after(), None);
-    session.prompt("Go on.".into(), &Interrupt::new(), &mut |_| {}).await;
-    assert!(session.keep_alive_after().is_some());
+    let requests = session.bill().requests;
+    let ending = session.prompt("Go on.".into(), &Interrupt::new(), &mut |_| {}).await;
+    assert!(matches!(ending, Ending::CostLimit(_)), "{ending:?}");
+    assert_eq!(session.bill().requests, requests);
 }

@@ -102,8 +102,10 @@ async fn steps_and_dollars_are_bounded() {
         ending.to_string().contains("stopped: cost limit reached ($2.0000)"),
         "{ending}"
     );
-    // The limit applies to each run.
+    // The limit is the session's: nothing more is asked.
+    let asked = stage.count();
     assert_eq!(stage.prompt("Go on.").await, Ending::CostLimit(spent));
+    assert_eq!(stage.count(), asked);
 }
 
 #[tokio::test]

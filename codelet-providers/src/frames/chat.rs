@@ -1,5 +1,6 @@
 //! Chat Completions chunks: one growing message, its calls by index, and the usage in a separate chunk.
 
+use super::tagged::Tagged;
 use super::{
     Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, declined, is_cut_before, lengths, note,
     parameters, parse, reason, reason_in, str,
@@ -14,6 +15,8 @@ const THINKING: [&str; 2] = ["reasoning_content", "reasoning"];
 #[derive(Default)]
 pub(crate) struct Chat {
     content: Option<String>,
+    /// The thinking at the beginning of the content, if the server leaves it there.
+    tagged: Tagged,
     /// The field name of the thinking, and its text.
     thinking: Option<(&'static str, String)>,
     /// Thinking in pieces that some gateways require back.
@@ -48,7 +51,14 @@ impl Chat {
         if let Some(delta) = delta {
             self.delta(delta, deltas);
         }
-        match reason_in(choice, "finish_reason").as_deref() {
+        let reason = reason_in(choice, "finish_reason");
+        if reason.is_some() {
+            let rest = self.tagged.rest();
+            if !rest.is_empty() {
+                self.text(rest, deltas);
+            }
+        }
+        match reason.as_deref() {
             None => {}
             Some("error") if choice.get("error").is_some_and(|error| !error.is_null()) => {
                 return Err(Trouble::Reported(frame.to_owned()));
@@ -102,9 +112,17 @@ impl Chat {
 
     fn say(&mut self, more: &str, deltas: &mut Deltas) {
         self.grown += more.len();
-        self.content.get_or_insert_default().push_str(more);
+        let (thinking, text) = self.tagged.take(more);
+        if !thinking.is_empty() {
+            deltas.push(Delta::Thinking(thinking));
+        }
+        self.text(text, deltas);
+    }
+
+    fn text(&mut self, more: String, deltas: &mut Deltas) {
+        self.content.get_or_insert_default().push_str(&more);
         if !more.is_empty() {
-            deltas.push(Delta::Text(more.to_owned()));
+            deltas.push(Delta::Text(more));
         }
     }
 
@@ -210,6 +228,18 @@ impl Chat {
             );
             fields.extend(call.extra);
             calls.push(Value::Object(fields));
+        }
+        let rest = self.tagged.rest();
+        match std::mem::take(&mut self.tagged).end(*stop == Stop::Finished && calls.is_empty()) {
+            Ok(thinking) if thinking.trim().is_empty() => {}
+            Ok(thinking) => {
+                let own = self.thinking.get_or_insert_with(|| (THINKING[0], String::new()));
+                own.1.push_str(&thinking);
+            }
+            Err(text) => self.content.get_or_insert_default().push_str(&text),
+        }
+        if !rest.is_empty() {
+            self.content.get_or_insert_default().push_str(&rest);
         }
         let mut message = Map::new();
         message.insert("role".to_owned(), Value::from("assistant"));

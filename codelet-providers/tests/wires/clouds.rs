@@ -339,7 +339,7 @@ fn what_goes_wrong_at_bedrock_is_sorted_as_at_its_maker() {
         (
             403,
             "You don't have access to the model with the specified model ID.",
-            "credentials",
+            "refused",
         ),
         (404, "The model does not exist.", "refused"),
         (400, "The provided model identifier is invalid.", "refused"),

@@ -207,6 +207,30 @@ fn frames_in_pieces_of_one_byte_are_the_same_reply() {
 }
 
 #[test]
+fn thinking_that_a_server_leaves_in_the_text_is_no_part_of_the_answer() {
+    let says = |text: &str| Reply::new().says(text).dripping(3);
+    let server = Server::start(
+        Wire::Chat,
+        Behaviour::replies([
+            says("<think>\nlet me count\n</think>\n\n{\"count\": 3}"),
+            says("A <think> tag"),
+            says("<think>hm</think>").calls("Read", json!({"path": "a"})),
+        ]),
+    );
+    block_on(async {
+        let model = model(&server, Wire::Chat).await;
+        for (thinking, text) in [("\nlet me count\n", "{\"count\": 3}"), ("", "A <think> tag"), ("hm", "")] {
+            let outcome = ask(&*model, request(beginning())).await;
+            assert_eq!((outcome.thinking.as_str(), outcome.text.as_str()), (thinking, text));
+            let message = outcome.end.unwrap().message;
+            let kept: Vec<&str> = message.texts().map(|text| text.body.as_str()).collect();
+            assert_eq!(kept.concat(), text);
+            assert_eq!(format!("{message:?}").contains("Thinking"), !thinking.is_empty());
+        }
+    });
+}
+
+#[test]
 fn a_key_in_an_answer_is_neither_shown_nor_kept_on_any_wire() {
     for wire in Wire::ALL {
         let answer = Reply::new()

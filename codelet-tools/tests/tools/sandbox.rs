@@ -893,7 +893,7 @@ fn there_are_no_caches_where_a_command_could_lead_them_elsewhere() {
 }
 
 #[test]
-fn what_a_command_lacked_is_the_network_or_a_socket_that_the_user_may_use() {
+fn what_a_command_lacked_is_the_network_or_a_socket_or_place_that_the_user_may_use() {
     if !is_there() {
         return;
     }
@@ -903,6 +903,7 @@ fn what_a_command_lacked_is_the_network_or_a_socket_that_the_user_may_use() {
     std::fs::create_dir(&runtime).unwrap();
     let _listening = UnixListener::bind(runtime.join("socket")).unwrap();
     let lack = |command: &str| trial.call("Bash", json!({"command": command})).lack;
+    let beside = trial.outside.file_name().unwrap().display();
     let (outside, runtime) = (trial.outside.display(), runtime.display());
     for (command, expected) in [
         (
@@ -944,9 +945,13 @@ fn what_a_command_lacked_is_the_network_or_a_socket_that_the_user_may_use() {
         ),
         // It names no path, or one that does not exist.
         ("echo 'Permission denied'; exit 1".to_owned(), None),
-        (format!("echo '{runtime}/other: Permission denied'; exit 1"), None),
-        // Folders are not offered: settings name those that commands may write to.
-        (format!("touch {outside}/new"), None),
+        (format!("echo '{runtime}/no/other: Permission denied'; exit 1"), None),
+        (format!("touch {outside}/new"), Some(Lack::Freedom)),
+        (format!("echo hi > {outside}/new && echo ok"), Some(Lack::Freedom)),
+        (format!("echo hi > ../{beside}/new"), Some(Lack::Freedom)),
+        (format!("touch {outside}/new || true"), None),
+        // The sandbox lets commands write there.
+        ("echo \"$PWD/x: Permission denied\"; exit 1".to_owned(), None),
     ] {
         assert_eq!(lack(&command), expected, "{command}");
     }

@@ -149,18 +149,18 @@ pub struct Overrides {
 
     /// Under `edit`, run commands that match this pattern without asking, such as 'cargo *'; or allow MCP tools, such as
     /// 'mcp:files__*', or hosts of web pages, such as 'web:docs.rs'. Can be repeated
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", value_parser = codelet_agent::permission::read_pattern)]
     pub allow: Vec<String>,
 
-    /// Never run commands that match this pattern, such as 'git push *', or MCP tools or hosts; overrides everything. Can be repeated
-    #[arg(long, value_name = "PATTERN")]
+    /// Never run commands that begin with these words, such as 'git push', or MCP tools or hosts that match; overrides everything. Can be repeated
+    #[arg(long, value_name = "PATTERN", value_parser = codelet_agent::permission::read_pattern)]
     pub deny: Vec<String>,
 
-    /// Stop after this many steps (model replies)
+    /// Stop each prompt after this many steps (model replies)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_steps: Option<u32>,
 
-    /// Stop once the cost exceeds this amount
+    /// Stop once the cost of the session, all prompts together, reaches this amount
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_cost: Option<f64>,
 

@@ -1,5 +1,6 @@
 //! The hook configuration, in a schema shared with other agents: events, matchers, commands.
 
+use codelet_text::near;
 use fancy_regex::Regex;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -52,9 +53,10 @@ pub fn read(hooks: &Value) -> Result<HookFile, String> {
     for (name, groups) in object(hooks, "hooks")? {
         let at = format!("hooks.{name}");
         let Some(event) = EVENTS.into_iter().find(|event| event == name) else {
+            let meant = near::hint(name, EVENTS);
             written
                 .unsupported
-                .push(format!("hooks of {name} are not supported and do not run"));
+                .push(format!("hooks of {name} are not supported and do not run{meant}"));
             continue;
         };
         for group in list(groups, &at)? {
@@ -91,7 +93,8 @@ fn one(event: &'static str, matcher: &str, hook: &Map<String, Value>) -> Result<
         return Ok(Err(format!("is of the type {kind:?}, which is not supported")));
     }
     if let Some(other) = hook.keys().find(|key| !FIELDS.contains(&key.as_str())) {
-        return Ok(Err(format!("has `{other}`, which is not supported")));
+        let meant = near::hint(other, FIELDS);
+        return Ok(Err(format!("has `{other}`, which is not supported{meant}")));
     }
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
     if command.trim().is_empty() || command.contains('\0') {

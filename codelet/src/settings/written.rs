@@ -7,7 +7,7 @@ use crate::input;
 use crate::paint::clean;
 use crate::place::variable;
 use codelet_agent::effort::Effort;
-use codelet_agent::permission::Permission;
+use codelet_agent::permission::{Permission, read_pattern};
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
 use codelet_context::policy::CompactAt;
@@ -101,13 +101,20 @@ pub(super) struct SettingsFile {
 impl SettingsFile {
     /// Returns the patterns stored for the project with this root.
     pub(super) fn allowed_in(&self, root: &Path) -> Vec<String> {
-        let project = self.projects.get(root);
+        let project = self.project(root);
         project.and_then(|project| project.allow.clone()).unwrap_or_default()
     }
 
     /// Returns the digest of the permitted hooks of the project with this root.
     pub(super) fn consent_in(&self, root: &Path) -> Option<String> {
-        self.projects.get(root)?.hooks.clone()
+        self.project(root)?.hooks.clone()
+    }
+
+    /// Returns the entry of the project with this root, which has no links; the home in a name may be one.
+    fn project(&self, root: &Path) -> Option<&ProjectFile> {
+        let is_named = |name: &Path| name.canonicalize().is_ok_and(|real| real == root);
+        let named = || self.projects.iter().find(|(name, _)| is_named(name));
+        self.projects.get(root).or_else(|| named().map(|(_, project)| project))
     }
 }
 
@@ -411,8 +418,8 @@ fn folder<E: Error>(wrong: &str, name: &str) -> Result<PathBuf, E> {
 }
 
 fn web_private<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
-    let hosts = patterns(from)?.unwrap_or_default();
-    let is_host = |host: &String| !host.contains(['/', '@', ' ']);
+    let hosts = Vec::<String>::deserialize(from)?;
+    let is_host = |host: &String| !host.trim().is_empty() && !host.contains(['/', '@', ' ']);
     match hosts.iter().position(|host| !is_host(host)) {
         Some(wrong) => Err(D::Error::custom(format!(
             "entry {} is not a host such as \"localhost:3000\" or \"*.corp.example\"",
@@ -423,11 +430,11 @@ fn web_private<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>
 }
 
 fn patterns<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
-    let patterns = Vec::<String>::deserialize(from)?;
-    match patterns.iter().any(|pattern| pattern.trim().is_empty()) {
-        true => Err(D::Error::custom("expected patterns that are not empty")),
-        false => Ok(Some(patterns)),
-    }
+    let written = Vec::<String>::deserialize(from)?.into_iter().zip(1..);
+    let read = |(text, number): (String, usize)| {
+        read_pattern(&text).map_err(|problem| D::Error::custom(format!("entry {number}: {problem}")))
+    };
+    written.map(read).collect::<Result<_, _>>().map(Some)
 }
 
 /// The name of a vendor, normalized from its aliases.

@@ -22,6 +22,8 @@ fn what_is_wrong_on_the_command_line_is_told_with_what_would_be_right() {
         ),
         (&["-p", "x", "-C", "nowhere"], &["nowhere: no such folder"]),
         (&["-p", "x", "-C", "a.txt"], &["a.txt: expected a folder"]),
+        (&["-p", "x", "--deny", "git push:*"], &["write `git push *`"]),
+        (&["-p", "x", "--allow", "Read(./x)"], &["patterns are for commands"]),
         (&["-p"], &["no prompt: pass one"]),
         (&["-p", " "], &["no prompt: pass one"]),
         (&["fix the test"], &["codelet -p 'fix the test'"]),
@@ -37,8 +39,24 @@ fn what_is_wrong_on_the_command_line_is_told_with_what_would_be_right() {
             stderr(&output)
         );
     }
+    let hooks = |event: &str| format!("[[hooks.{event}]]\nhooks = [{{ type = \"command\", command = \"true\" }}]\n");
+    bench.settings(&hooks("PreTolUse"));
+    refused(
+        &bench.command(&["-p", "x"]).output().unwrap(),
+        &["settings.toml", "did you mean PreToolUse?"],
+    );
     bench.settings("permission = \"edit\"\nmodel = oops\n");
     refused(&bench.command(&["-p", "x"]).output().unwrap(), &["settings.toml:2:9: "]);
+}
+
+#[test]
+fn a_project_in_the_settings_may_be_named_through_a_link() {
+    let bench = Bench::new();
+    std::os::unix::fs::symlink(&bench.work, bench.home.join("work")).unwrap();
+    bench.settings("[projects.\"~/work\"]\nallow = [\"make *\"]\n");
+    let output = bench.command(&["settings"]).output().unwrap();
+    ended(&output, 0);
+    assert!(stdout(&output).contains("make *"), "{}", stdout(&output));
 }
 
 #[test]

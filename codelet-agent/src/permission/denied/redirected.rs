@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 /// Returns the line with each redirection replaced by a blank: its number, operator and target.
-pub(super) fn without_redirections(line: &str) -> String {
+pub(in crate::permission) fn without_redirections(line: &str) -> String {
     let mut out = String::new();
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
