@@ -60,10 +60,13 @@ pub trait Surroundings: Send + Sync {
     /// whatever it started.
     fn git_status(&self, interrupt: Interrupt) -> BoxFuture<'static, Option<String>>;
 
-    /// Returns the uncommitted changes, all of them or those of this path; `None` outside a repository, and if git
-    /// gives no answer. Interrupted like [`git_status`](Self::git_status).
-    fn git_diff(&self, _path: Option<&str>, _interrupt: Interrupt) -> BoxFuture<'static, Option<Uncommitted>> {
-        Box::pin(std::future::ready(None))
+    /// Returns the uncommitted changes, all of them or those of this path. Interrupted like
+    /// [`git_status`](Self::git_status).
+    ///
+    /// # Errors
+    /// Says in a sentence why they are unknown.
+    fn git_diff(&self, _path: Option<&str>, _interrupt: Interrupt) -> BoxFuture<'static, Result<Uncommitted, String>> {
+        Box::pin(std::future::ready(Err("There is no git here.".to_owned())))
     }
 
     /// Returns what a commit would contain: the staged changes, or if there are none, the changes of tracked files and,

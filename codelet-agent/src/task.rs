@@ -10,6 +10,7 @@ mod told;
 pub use agents::AGENTS;
 
 use crate::environment::definitions::{Author, Definition};
+use crate::environment::journal::{Journal, Mark};
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Model, ToolSpec};
 use crate::permission::need::Need;
@@ -24,11 +25,13 @@ use crate::tool::skills;
 use crate::tool::tasks::{Seat, TOOL, kept, read};
 use crate::tool::{Call, Lent, Live, Output, Tool};
 use agents::Agent;
-use codelet_context::message::Parameters;
+use codelet_context::message::{ActionKind, Parameters};
 use codelet_context::policy::CompactAt;
 use codelet_text::short::{clip, on_one_line};
 use futures_util::future::BoxFuture;
 use serde_json::json;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -172,6 +175,10 @@ impl Task {
             name,
             live: &call.live,
             seat,
+            journal: lent.journal.map(|journal| (Arc::clone(journal), journal.mark())),
+            place: lent.world.places().directory,
+            changing: HashMap::new(),
+            changed: HashSet::new(),
             step: 0,
             progress: Progress::default(),
             told: Vec::new(),
@@ -323,6 +330,12 @@ struct Teller<'a> {
     name: &'a str,
     live: &'a Live,
     seat: Seat,
+    /// The session's journal, and the moment at which the task began.
+    journal: Option<(Arc<dyn Journal>, Mark)>,
+    place: PathBuf,
+    /// The files that running calls change, by the calls' ids, and those that have been changed.
+    changing: HashMap<Arc<str>, Vec<String>>,
+    changed: HashSet<String>,
     /// The latest step requested.
     step: u32,
     progress: Progress,
@@ -338,9 +351,34 @@ impl Teller<'_> {
     }
 }
 
+impl Teller<'_> {
+    /// Notes the files of a call that starts or has ended.
+    fn follow(&mut self, event: &Event) {
+        match event {
+            Event::ToolStarted { id, action, .. } if action.kind == ActionKind::Change => {
+                let files = action.paths.iter().map(|path| told::shown(path, &self.place));
+                self.changing.insert(Arc::clone(id), files.collect());
+            }
+            Event::ToolFinished { id, success, .. } => {
+                let files = self.changing.remove(id).unwrap_or_default();
+                let Some((journal, began)) = self.journal.as_ref().filter(|_| *success && !files.is_empty()) else {
+                    return;
+                };
+                self.changed.extend(files);
+                // Other tasks may work at the same time.
+                let mut files = journal.changed(*began, journal.mark());
+                files.retain(|file| self.changed.contains(&file.name));
+                self.progress.files = files;
+            }
+            _ => {}
+        }
+    }
+}
+
 impl Listen for Teller<'_> {
     fn on(&mut self, event: Event) {
         let before = self.progress.clone();
+        self.follow(&event);
         let doing = match event {
             Event::Asking { step, .. } => {
                 (self.step, self.progress.steps) = (step, step.saturating_sub(1));

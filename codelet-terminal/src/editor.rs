@@ -93,13 +93,15 @@ impl Editor {
         self.area = area(text);
     }
 
-    /// Returns the text, pastes in full, clears the input and adds it to the history.
+    /// Returns the text, pastes in full, without line ends at its end; clears the input and adds it to the history.
     pub fn take(&mut self) -> String {
         let shown = self.text();
         self.leave_past();
-        self.remember(&shown);
+        self.remember(shown.trim_end_matches('\n'));
         self.set("");
-        self.unfolded(&shown)
+        let mut text = self.unfolded(&shown);
+        text.truncate(text.trim_end_matches('\n').len());
+        text
     }
 
     /// Sets the source of earlier sessions' inputs, which precede the history; it is read on demand.
@@ -170,11 +172,15 @@ impl Editor {
         text
     }
 
-    /// Inserts a paste; a long one is folded.
+    /// Inserts a paste; a long one is folded. The end of its last line stays, so that what is typed next is no part of
+    /// that line; a single line goes on.
     pub fn paste(&mut self, text: &str) {
         self.leave_past();
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        let lines = text.split('\n').count();
+        let text = match text.strip_suffix('\n') {
+            Some(line) if !line.contains('\n') => line,
+            _ => text,
+        };
+        let lines = text.lines().count().max(1);
         if lines <= PASTE_LINES && text.len() <= PASTE_BYTES {
             self.area.insert_str(text);
             return;
@@ -195,13 +201,19 @@ impl Editor {
 
     /// Sets the text from the user's own editor; pastes that are still in it are folded again.
     pub fn set_unfolded(&mut self, text: &str) {
-        let text = text.strip_suffix('\n').unwrap_or(text);
+        let text = text.trim_end_matches('\n');
         let before = self.text();
-        if self.unfolded(&before) == text {
+        if self.unfolded(&before).trim_end_matches('\n') == text {
             return;
         }
         let mut shown = text.to_owned();
         for (mark, paste) in self.folded.iter().filter(|(mark, _)| before.contains(mark.as_str())) {
+            // At the end of the text it has lost the end of its last line.
+            let paste = if shown.contains(paste) {
+                paste
+            } else {
+                paste.trim_end_matches('\n')
+            };
             shown = shown.replacen(paste, mark, 1);
         }
         self.set("");
@@ -409,6 +421,12 @@ impl Editor {
         }
     }
 
+    /// Returns whether a search finds nothing.
+    pub fn finds_nothing(&self) -> bool {
+        let is_lost = |search: &Search| !search.words.is_empty() && search.found.is_none();
+        self.search.as_ref().is_some_and(is_lost)
+    }
+
     /// The search text, during a search.
     pub fn searching(&self) -> Option<&str> {
         self.search.as_ref().map(|search| search.words.as_str())
@@ -416,6 +434,7 @@ impl Editor {
 
     /// Handles a key during a search. Returns false if it ends the search and is to be handled as usual.
     pub fn search_key(&mut self, key: Key) -> bool {
+        let finds_nothing = self.finds_nothing();
         let Some(search) = &mut self.search else { return false };
         let is_cancel = key.code == KeyCode::Esc || key.ctrl && matches!(key.code, KeyCode::Char('c' | 'g'));
         match key.code {
@@ -429,8 +448,14 @@ impl Editor {
                 self.set(&before);
                 return true;
             }
+            // What was found before would be sent, or the draft.
+            KeyCode::Enter if finds_nothing => return true,
             _ => {
+                let before = std::mem::take(&mut search.before);
                 self.search = None;
+                if finds_nothing {
+                    self.set(&before);
+                }
                 return false;
             }
         }
@@ -439,15 +464,14 @@ impl Editor {
         true
     }
 
+    /// Shows the match; without one nothing, and the draft as long as nothing is searched for.
     fn show_found(&mut self) {
-        let text = self
-            .search
-            .as_ref()
-            .and_then(|search| search.found)
-            .map(|at| self.history[at].clone());
-        if let Some(text) = text {
-            self.area = area(&text);
-        }
+        let Some(search) = &self.search else { return };
+        self.area = area(match search.found {
+            Some(at) => self.history[at].as_str(),
+            None if search.words.is_empty() => &search.before,
+            None => "",
+        });
     }
 
     /// Lays out the rows at this width, with the cursor's row and column. Up and Down move by them from now on.

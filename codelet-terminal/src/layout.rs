@@ -77,6 +77,7 @@ pub(crate) fn frame(
 /// The rows of the input, at most `most`, and the cursor's position in them.
 fn input(repl: &mut Repl, look: &Look, width: usize, most: usize) -> (Vec<Line<'static>>, (usize, usize)) {
     let label = match repl.editor.searching() {
+        Some(words) if repl.editor.finds_nothing() => format!("find {}: no match", clean(words, 4)),
         Some(words) => format!("find {}: ", clean(words, 4)),
         None => look.pick("› ", "> ").to_owned(),
     };

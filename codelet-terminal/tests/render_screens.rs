@@ -310,6 +310,7 @@ fn session() -> Vec<(u64, Event)> {
                 left: Duration::from_secs(5),
                 next_try: Some(2),
                 first_token: None,
+                paused: None,
             },
         ),
         (23, asking(3, 101_900)),

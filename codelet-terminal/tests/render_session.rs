@@ -102,6 +102,7 @@ fn a_countdown_stands_below_and_leaves_nothing_behind() {
         left: at(left),
         next_try: Some(2),
         first_token: None,
+        paused: None,
     };
     assert!(renderer.on(&waiting(3), at(1)).is_empty());
     assert_eq!(text(&renderer.live(5, at(1))), "busy; try 2 in 3 s\n");
@@ -132,6 +133,7 @@ fn the_reason_of_a_wait_is_told_on_three_rows_at_most_with_when_it_ends() {
                 left: at(3),
                 next_try: Some(2),
                 first_token: None,
+                paused: None,
             },
             at(1),
         );
@@ -163,6 +165,7 @@ fn a_provider_that_stops_in_the_middle_of_a_sentence_leaves_it_whole_in_plain_li
                         left: Duration::from_secs(50),
                         next_try: Some(2),
                         first_token: None,
+                        paused: None,
                     },
                     Duration::from_secs(1),
                 ));
@@ -199,6 +202,7 @@ fn a_wait_that_was_worth_it_leaves_one_line_with_its_reason() {
         left: at(3),
         next_try: Some(2),
         first_token: None,
+        paused: None,
     };
     let mut renderer = Renderer::new(look());
     renderer.on(&waiting("429: slow down"), at(1));
@@ -651,6 +655,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
             left: at(left),
             next_try: Some(2),
             first_token: (left % 2 == 0).then(|| at(left)),
+            paused: None,
         }),
         (id(), words()).prop_map(|(id, description)| started(id, &description)),
         (id(), words()).prop_map(|(id, text)| Event::ToolPrinted {
@@ -708,6 +713,7 @@ fn while_the_first_token_is_waited_for_the_status_says_so_with_the_time_and_the_
             left: at(200),
             next_try: None,
             first_token: Some(at(45)),
+            paused: None,
         },
         at(46),
     );
@@ -718,4 +724,30 @@ fn while_the_first_token_is_waited_for_the_status_says_so_with_the_time_and_the_
         below.starts_with("waiting for the first token, 45 s · Esc interrupts; giving up in"),
         "{below}"
     );
+}
+
+#[test]
+fn a_pause_in_an_answer_is_told_as_one_and_what_follows_if_it_does_not_end() {
+    for (next_try, told) in [
+        (Some(2), "no data for 15 s; without any, retry in 4 min 45 s\n"),
+        (None, "no data for 15 s; without any, giving up in 4 min 45 s\n"),
+    ] {
+        let mut renderer = Renderer::new(look());
+        renderer.on(&asking(), at(1));
+        renderer.on(&Event::Text("Half of ".to_owned()), at(2));
+        let paused = Event::Waiting {
+            cause: "no data from the provider".to_owned(),
+            left: at(285),
+            next_try,
+            first_token: None,
+            paused: Some(at(15)),
+        };
+        renderer.on(&paused, at(17));
+        let status = text(&[renderer.status(at(17))]);
+        assert!(status.contains("no data 15 s"), "{status}");
+        let below = text(&renderer.live(5, at(17)));
+        assert!(below.ends_with(told), "{below}");
+        renderer.on(&Event::Text("it.".to_owned()), at(18));
+        assert!(!text(&renderer.live(5, at(18))).contains("no data"));
+    }
 }

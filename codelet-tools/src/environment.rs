@@ -171,9 +171,10 @@ impl Surroundings for World {
         asked_of_git(interrupt, move |stop| world.repository(stop))
     }
 
-    fn git_diff(&self, path: Option<&str>, interrupt: Interrupt) -> BoxFuture<'static, Option<Uncommitted>> {
+    fn git_diff(&self, path: Option<&str>, interrupt: Interrupt) -> BoxFuture<'static, Result<Uncommitted, String>> {
         let (world, path) = (self.clone(), path.map(str::to_owned));
-        asked_of_git(interrupt, move |stop| world.uncommitted(path.as_deref(), stop))
+        let asked = asked_of_git(interrupt, move |stop| Some(world.uncommitted(path.as_deref(), stop)));
+        Box::pin(async move { asked.await.unwrap_or_else(|| Err("Interrupted.".to_owned())) })
     }
 
     fn git_committable(

@@ -40,6 +40,7 @@ pub fn event(loading: Loading) -> Event {
         left: loading.left,
         next_try: Some(loading.asked + 1),
         first_token: None,
+        paused: None,
     }
 }
 

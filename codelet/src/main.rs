@@ -141,7 +141,7 @@ fn menu(began: Instant) -> ExitCode {
     };
     if has_command
         && matches!(done, Err(Failure::Told(_)))
-        && let Some(advice) = opening::said_as_command(&typed)
+        && let Some(advice) = opening::said_as_arguments(&typed)
     {
         let status = ended(done);
         let _ = writeln!(std::io::stderr(), "{advice}");

@@ -90,6 +90,20 @@ fn program_of_run(refusal: &clap::Error, args: &[OsString]) -> Option<String> {
     ))
 }
 
+/// The same for a command line that was understood, and whose command then failed: a single word, or the path of a file,
+/// was meant as what the command takes.
+pub fn said_as_arguments(args: &[OsString]) -> Option<String> {
+    let is_path = |word: &OsString| {
+        let word = word.to_string_lossy();
+        let is_name = |end: &str| end.starts_with(char::is_alphanumeric);
+        word.contains('/') || word.split_once('.').is_some_and(|(_, end)| is_name(end))
+    };
+    let words = args.iter().skip(2);
+    (words.len() > 1 && !words.clone().any(is_path))
+        .then(|| said_as_command(args))
+        .flatten()
+}
+
 /// Returns how to send the arguments as a prompt if it seems to begin with the name of a command.
 pub fn said_as_command(args: &[OsString]) -> Option<String> {
     let words: Option<Vec<&str>> = args.iter().skip(1).map(|word| word.to_str()).collect();
@@ -249,18 +263,22 @@ mod tests {
     fn a_prompt_that_begins_with_the_name_of_a_command_is_told_apart_from_its_arguments() {
         let told = |words: &[&str]| {
             let args: Vec<OsString> = ["codelet"].iter().chain(words).map(OsString::from).collect();
-            said_as_command(&args)
+            said_as_arguments(&args)
         };
         for words in [
             &["report", "the", "bug!"][..],
-            &["replay", "x"],
-            &["inspect", "main.rs"],
+            &["restore", "the", "tests."],
+            &["compact", "this", "please"],
         ] {
             let advice = told(words).unwrap();
             assert!(advice.ends_with(&format!("codelet '{}'", words.join(" "))), "{advice}");
         }
         for words in [
             &["report", "a.jsonl", "b.jsonl"][..],
+            &["replay", "x"],
+            &["inspect", "main.rs"],
+            &["restore", "c/claude.rm", "zzz"],
+            &["compact", "a.md", "b"],
             &["restore", "gone.jsonl", "k3f9a2"],
             &["mcp", "test", "files"],
             &["recall", "k3f9a2"],

@@ -53,6 +53,16 @@ impl Recording {
     pub fn cost(&self) -> Option<f64> {
         spent(self.note.as_ref())
     }
+
+    /// Returns the prompts that were queued when its user left.
+    pub fn unsent(&self) -> &[String] {
+        self.note.as_ref().map_or(&[], |note| &note.unsent)
+    }
+
+    /// Returns whether it is nothing but single runs with `-p`.
+    pub fn is_run(&self) -> bool {
+        self.note.as_ref().is_some_and(|note| note.is_run)
+    }
 }
 
 /// Reads the file that the user names; of several conversations, the one with this index.
@@ -136,12 +146,16 @@ pub fn go_on(session: &mut Session, recorded: Recording, place: &Place) -> Taken
     }
     messages.retain(|message| !message.parts.is_empty());
     let end = end(&messages);
+    let files = files(&messages, written, folder.as_deref(), place);
     let folder = folder.filter(|folder| !is_here(folder, place));
-    let mut files = files(&messages, written, place);
-    // None of them was ever here, if it was recorded in another project: nothing is gone.
-    if folder.is_some() && files.iter().all(|(_, stands)| *stands == Stands::Gone) {
-        files.clear();
-    }
+    let names_files = messages
+        .iter()
+        .flat_map(|message| message.calls())
+        .any(|call| matches!(call.action.kind, ActionKind::Change | ActionKind::Read) && !call.action.paths.is_empty());
+    let uncompared = match folder.is_some() && names_files && files.is_empty() {
+        true => "; the files that it names were not compared with those here",
+        false => "",
+    };
     let prompts = messages.iter().filter(|message| message.is_prompt()).count();
     let calls: usize = messages.iter().map(|message| message.calls().count()).sum();
     // The description's parenthesis is about the file format.
@@ -154,14 +168,14 @@ pub fn go_on(session: &mut Session, recorded: Recording, place: &Place) -> Taken
     let shown = |path: &Path| clean(&place::shown(path, place.home.as_deref()));
     let elsewhere = folder.as_ref().map(|folder| {
         format!(
-            "this conversation was recorded in {}; this session works in {}",
+            "this conversation was recorded in {}; this session works in {}{uncompared}",
             shown(folder),
             shown(&place.directory)
         )
     });
     let moved = folder.map_or_else(String::new, |folder| {
         let folder = codelet_agent::spelling::spell(folder.as_os_str());
-        format!(" It was recorded in another directory, {folder}.")
+        format!(" It was recorded in another directory, {folder}{uncompared}.")
     });
     let goes_on = match &note {
         // The same session in an unchanged workspace needs no hint.
@@ -343,8 +357,15 @@ enum Stands {
     Gone,
 }
 
-/// Returns the workspace's files that were worked on, with their current states, most recent first.
-fn files(messages: &[Message], written: Option<SystemTime>, place: &Place) -> Vec<(PathBuf, Stands)> {
+/// Returns the workspace's files that were worked on, with their current states, most recent first. Relative paths are
+/// those of the folder in which it was recorded, if that is known.
+fn files(
+    messages: &[Message],
+    written: Option<SystemTime>,
+    folder: Option<&Path>,
+    place: &Place,
+) -> Vec<(PathBuf, Stands)> {
+    let folder = folder.unwrap_or(&place.directory);
     // The last change of a file determines its expected content.
     let mut last: BTreeMap<PathBuf, (usize, Option<&ToolCall>)> = BTreeMap::new();
     let calls = messages.iter().flat_map(|message| message.calls());
@@ -354,7 +375,7 @@ fn files(messages: &[Message], written: Option<SystemTime>, place: &Place) -> Ve
             continue;
         }
         for path in &call.action.paths {
-            let path = place.directory.join(&**path);
+            let path = folder.join(&**path);
             if !is_within(&path, &place.root) {
                 continue;
             }

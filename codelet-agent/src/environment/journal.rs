@@ -29,6 +29,30 @@ pub struct ChangedFile {
     pub lines: Option<(u64, u64)>,
 }
 
+/// The maximum number of files that are named.
+const FILES: usize = 4;
+
+/// Returns the first files of a list, and the number of the others.
+pub(crate) fn changed_files(files: &[ChangedFile]) -> String {
+    let named: Vec<String> = files.iter().take(FILES).map(changed_file).collect();
+    match files.len().saturating_sub(FILES) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+fn changed_file(file: &ChangedFile) -> String {
+    let what = match file.change {
+        Change::Created => " (new)",
+        Change::Altered => "",
+        Change::Deleted => " (deleted)",
+    };
+    let lines = file
+        .lines
+        .map_or_else(String::new, |(added, removed)| format!(" +{added} −{removed}"));
+    format!("{}{what}{lines}", file.name)
+}
+
 /// The current condition of a file to be restored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Standing {

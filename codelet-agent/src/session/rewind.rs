@@ -56,7 +56,7 @@ pub struct PastPrompt {
     pub ago: Option<Duration>,
     /// The files that the tools changed for it.
     pub files: Vec<ChangedFile>,
-    /// The number of commands run for it that may have changed files.
+    /// The number of commands run and MCP calls made for it that may have changed files.
     pub commands: usize,
 }
 
@@ -73,7 +73,7 @@ pub struct Preview {
     pub calls: usize,
     /// The files that would be restored.
     pub restores: Vec<Restore>,
-    /// The commands run since. Their changes are not reverted.
+    /// The commands run and MCP calls made since. Their changes are not reverted.
     pub commands: Vec<String>,
     /// True if it predates this session, so that only later file changes are known.
     pub is_recorded: bool,
@@ -298,7 +298,7 @@ impl Session {
             })));
         }
         if !commands.is_empty() {
-            told.push_str("\nCommands ran in that work, and what they changed was not taken back.");
+            told.push_str("\nThat work included commands or MCP calls, and what they changed was not taken back.");
         }
         told.push_str("\nRead a file again before you rely on what was said of it.");
         self.tell(&told);

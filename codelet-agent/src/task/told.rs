@@ -70,7 +70,7 @@ fn done(session: &Session, place: &Path) -> String {
 }
 
 /// Returns a path relative to the session's directory.
-fn shown(path: &str, place: &Path) -> String {
+pub(super) fn shown(path: &str, place: &Path) -> String {
     let path = Path::new(path)
         .strip_prefix(place)
         .map_or(path, |rest| rest.to_str().unwrap_or(path));

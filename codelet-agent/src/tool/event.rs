@@ -1,5 +1,6 @@
 //! The events of a run, for every front end.
 
+use crate::environment::journal::{ChangedFile, changed_files};
 use crate::model::Billed;
 use crate::model::bill::Bill;
 use crate::run::Ending;
@@ -42,6 +43,15 @@ pub struct Progress {
     pub doing: String,
     /// Its cost so far.
     pub bill: Bill,
+    /// The files that its tools have changed, as far as the session's journal knows them.
+    pub files: Vec<ChangedFile>,
+}
+
+impl Progress {
+    /// Returns the changed files in words, the first of them by name: `a.txt (new) +1 −0`; empty if there are none.
+    pub fn changed(&self) -> String {
+        changed_files(&self.files)
+    }
 }
 
 /// An event of a run. Texts of the model and of tools are raw: front ends must sanitise them.
@@ -84,6 +94,8 @@ pub enum Event {
         next_try: Option<u32>,
         /// The wait for the first token so far, if that is the reason.
         first_token: Option<Duration>,
+        /// The time without data in the middle of an answer, if that is the reason.
+        paused: Option<Duration>,
     },
     /// A tool starts.
     ToolStarted {

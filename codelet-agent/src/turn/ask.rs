@@ -248,7 +248,7 @@ impl Quiet {
         let (limit, next_try) = self.limit()?;
         self.is_shown = true;
         let cause = if self.has_begun {
-            "the provider stopped sending in the middle of its answer"
+            "no data from the provider"
         } else {
             "the provider has not answered yet"
         };
@@ -257,6 +257,7 @@ impl Quiet {
             left: limit.saturating_sub(silence),
             next_try,
             first_token: (!self.has_begun).then_some(silence),
+            paused: self.has_begun.then_some(silence),
         }))
     }
 

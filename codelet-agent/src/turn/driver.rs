@@ -376,6 +376,7 @@ async fn wait_for(
             left,
             next_try: Some(next_try),
             first_token: None,
+            paused: None,
         });
         if left.is_zero() {
             return true;

@@ -84,16 +84,11 @@ impl<F: Front> Chat<F> {
         });
         let asked = asked.await;
         match asked.done {
-            Some(Some(told)) => {
+            Some(Ok(told)) => {
                 let look = self.front.look();
                 self.front.print(changes::lines(&look, &told, file.as_deref()));
             }
-            Some(None) if !asked.was_interrupted => {
-                self.refuse(
-                    Role::Warning,
-                    "Git gave no answer: this is not a repository, git is missing, or it took too long.",
-                );
-            }
+            Some(Err(why)) if !asked.was_interrupted => self.refuse(Role::Warning, &why),
             _ => {}
         }
         self.interrupted(asked.was_interrupted);

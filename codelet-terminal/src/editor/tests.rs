@@ -215,6 +215,49 @@ fn an_earlier_input_is_found_by_its_words() {
 }
 
 #[test]
+fn a_search_that_finds_nothing_shows_and_sends_nothing() {
+    let mut editor = Editor::default();
+    typed(&mut editor, "hi there");
+    editor.take();
+    typed(&mut editor, "a draft");
+    editor.search();
+    for c in "hi".chars() {
+        editor.search_key(Key::plain(KeyCode::Char(c)));
+    }
+    assert_eq!((editor.text(), editor.finds_nothing()), ("hi there".to_owned(), false));
+    for c in " deploy".chars() {
+        editor.search_key(Key::plain(KeyCode::Char(c)));
+    }
+    assert_eq!((editor.text(), editor.finds_nothing()), (String::new(), true));
+    assert!(editor.search_key(Key::plain(KeyCode::Enter)));
+    assert_eq!(editor.searching(), Some("hi deploy"));
+    for _ in " deploy".chars() {
+        editor.search_key(Key::plain(KeyCode::Backspace));
+    }
+    assert_eq!(editor.text(), "hi there");
+    editor.search_key(Key::plain(KeyCode::Char('!')));
+    assert!(!editor.search_key(Key::plain(KeyCode::Right)));
+    assert_eq!((editor.text(), editor.searching()), ("a draft".to_owned(), None));
+}
+
+#[test]
+fn what_is_typed_after_a_paste_that_ends_its_line_is_a_line_of_its_own() {
+    let long = "a line\n".repeat(20);
+    for (paste, sent) in [
+        ("one\n", "onetwo".to_owned()),
+        ("one\nmore\n", "one\nmore\ntwo".to_owned()),
+        (&long, format!("{long}two")),
+    ] {
+        let mut editor = Editor::default();
+        editor.paste(paste);
+        typed(&mut editor, "two");
+        assert_eq!(editor.take(), sent);
+        editor.paste(paste);
+        assert_eq!(editor.take(), paste.trim_end());
+    }
+}
+
+#[test]
 fn a_backslash_at_the_end_makes_a_new_line() {
     let mut editor = Editor::default();
     typed(&mut editor, "one\\");

@@ -51,6 +51,7 @@ enum Phase {
         left: Duration,
         next_try: Option<u32>,
         first_token: Option<Duration>,
+        paused: Option<Duration>,
     },
     /// An activity that emits no events.
     Busy(&'static str),
@@ -72,7 +73,6 @@ struct Done {
     calls: u64,
     /// The size of the current answer, in bytes.
     said: usize,
-    words: u64,
 }
 
 /// An answer that is requested again. It is printed once it ends, since it may be cut off again; until then its end is
@@ -114,6 +114,8 @@ pub struct Renderer {
     beats: u64,
     beat_at: Duration,
     status: Status,
+    /// The hook that is waited for, and for how long.
+    hook: Option<(String, Duration)>,
 }
 
 impl Renderer {
@@ -141,6 +143,7 @@ impl Renderer {
             beats: 0,
             beat_at: Duration::ZERO,
             status: Status::default(),
+            hook: None,
         }
     }
 
@@ -190,6 +193,11 @@ impl Renderer {
     /// Sets the number of queued prompts.
     pub fn set_queued(&mut self, queued: usize) {
         self.status.queued = queued;
+    }
+
+    /// Sets the hook that is waited for, in words, and for how long: the status line names it in place of the activity.
+    pub fn set_hook(&mut self, hook: Option<(String, Duration)>) {
+        self.hook = hook;
     }
 
     /// Notes that the question for these needs of a call was shown, so that its changes are not shown once more.
@@ -436,6 +444,7 @@ impl Renderer {
                 left,
                 next_try,
                 first_token,
+                paused: None,
             } => {
                 let dot = look.pick("·", "-");
                 let cause = match first_token {
@@ -444,6 +453,12 @@ impl Renderer {
                 };
                 out.extend(self.waiting(&cause, *left, *next_try));
             }
+            Phase::Waiting {
+                left,
+                next_try,
+                paused: Some(paused),
+                ..
+            } => out.push(self.one_line(&paused_for(*paused, *left, *next_try), Role::Warning)),
             _ => {}
         }
         let out = out.split_off(out.len().saturating_sub(height));
@@ -478,11 +493,13 @@ impl Renderer {
 
     /// The contents of the status line.
     pub fn status_told(&self, now: Duration) -> Status {
-        let is_countdown = matches!(self.doing, Phase::Waiting { first_token: None, .. }) && !self.is_asked;
         let waited = match self.doing {
-            Phase::Waiting { first_token, .. } if !self.is_asked => first_token,
+            Phase::Waiting {
+                first_token, paused, ..
+            } if !self.is_asked => first_token.or(paused),
             _ => None,
         };
+        let is_countdown = matches!(self.doing, Phase::Waiting { .. }) && waited.is_none() && !self.is_asked;
         let what = match (&self.doing, self.is_asked) {
             (_, true) => Some("asking you".to_owned()),
             (Phase::Nothing, _) => None,
@@ -496,6 +513,7 @@ impl Renderer {
                 },
                 _,
             ) => Some("waiting for the first token".to_owned()),
+            (Phase::Waiting { paused: Some(_), .. }, _) => Some("no data".to_owned()),
             (Phase::Waiting { next_try, left, .. }, _) => Some(then_in(*next_try, *left)),
             (Phase::Busy(words), _) => Some((*words).to_owned()),
             (Phase::Tools, _) => match self.running.as_slice() {
@@ -504,12 +522,14 @@ impl Renderer {
                 more => Some(format!("{} tools", more.len())),
             },
         };
-        Status {
+        let doing = what.map(|what| {
+            let elapsed = waited.unwrap_or_else(|| now.saturating_sub(self.since));
             // Next to a countdown, another time would only confuse.
-            doing: what.map(|what| {
-                let elapsed = waited.unwrap_or_else(|| now.saturating_sub(self.since));
-                (what, (!is_countdown).then_some(elapsed))
-            }),
+            (what, (!is_countdown).then_some(elapsed))
+        });
+        let hook = self.hook.clone().filter(|_| doing.is_some() && !self.is_asked);
+        Status {
+            doing: hook.map(|(hook, ran)| (hook, Some(ran))).or(doing),
             beats: self.beats,
             elapsed: Some(now),
             ..self.status.clone()
@@ -626,23 +646,20 @@ fn begins_blank(lines: &[Line<'_>]) -> bool {
     lines.first().is_some_and(|line| line.spans.is_empty())
 }
 
-/// The number of words in a text.
-fn count_words(text: &str) -> u64 {
-    if !text.is_ascii() {
-        return text.split_whitespace().count() as u64;
-    }
-    let is_space = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b' ');
-    let bytes = text.as_bytes();
-    let first = u64::from(bytes.first().is_some_and(|byte| !is_space(byte)));
-    let begins = bytes
-        .windows(2)
-        .filter(|pair| is_space(&pair[0]) && !is_space(&pair[1]));
-    first + begins.count() as u64
-}
-
 /// The description of a wait with its remaining time.
 fn countdown(cause: &str, left: Duration, next_try: Option<u32>) -> String {
     format!("{cause}; {}", then_in(next_try, left))
+}
+
+/// The description of a pause in an answer, which may go on: what happens if it does not.
+fn paused_for(paused: Duration, left: Duration, next_try: Option<u32>) -> String {
+    let then = next_try.map_or("giving up", |_| "retry");
+    let seconds = Duration::from_secs(left.as_secs_f64().ceil() as u64);
+    format!(
+        "no data for {}; without any, {then} in {}",
+        clock(paused),
+        clock(seconds)
+    )
 }
 
 /// The action after the wait, and the remaining time, rounded up to seconds.

@@ -244,6 +244,10 @@ impl Running {
         }
         if let Some(progress) = &self.progress {
             tail.push(Span::styled(how_far(progress, look), dim));
+            if !progress.files.is_empty() {
+                let changed = clean(&progress.changed(), 1).replace('−', look.pick("−", "-"));
+                tail.push(Span::styled(format!("{dot}{changed}"), dim));
+            }
         } else if !diff.is_empty() {
             tail.push(Span::raw(" "));
             tail.extend(diff.summary(look));

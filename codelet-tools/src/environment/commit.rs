@@ -58,6 +58,12 @@ const UNDER_WAY: [(&str, &str, &str); 5] = [
     ("REVERT_HEAD", "revert", "git revert --continue"),
 ];
 
+/// The reasons why git cannot tell anything.
+pub(super) const NO_REPOSITORY: &str = "This is not a git repository.";
+pub(super) const ELSEWHERE: &str = "The repository of this folder is elsewhere and does not list it as a working tree.";
+pub(super) const NO_GIT: &str = "Git is not installed, or there is no sandbox to run it in.";
+pub(super) const SILENT: &str = "Git did not answer, or took too long.";
+
 impl World {
     pub(super) fn asked_what_to_commit(
         &self,
@@ -86,9 +92,9 @@ impl World {
     /// A preview of a commit, including those untracked files that are listed here.
     fn committable(&self, made: &[PathBuf], stop: Option<&PipeReader>) -> Result<Committable, String> {
         let directory = self.places().directory;
-        let repository = Repository::of(&directory).ok_or("This is not a git repository.")?;
+        let repository = Repository::of(&directory).ok_or(NO_REPOSITORY)?;
         if !repository.is_of_its_tree() {
-            return Err("The repository of this folder is elsewhere and does not list it as a working tree; `! git commit` commits there.".to_owned());
+            return Err(format!("{ELSEWHERE} `! git commit` commits there."));
         }
         let under_way = UNDER_WAY.iter().find(|(name, ..)| repository.has_of_its_own(name));
         if let Some((_, what, ends)) = under_way {
@@ -105,7 +111,7 @@ impl World {
             TIME,
             stop_too(stop),
         );
-        let git = git.ok_or("Git is not installed, or there is no sandbox to run it in.")?;
+        let git = git.ok_or(NO_GIT)?;
         let root = repository.root.clone();
         let mut commit = self.changes(&git, &root, made)?;
         let real = RealGit {
@@ -120,7 +126,6 @@ impl World {
 
     /// The changes, from a git that obeys no settings of the repository.
     fn changes(&self, git: &Git, root: &Path, made: &[PathBuf]) -> Result<Committable, String> {
-        const SILENT: &str = "Git did not answer, or took too long.";
         let named = |more: &[&'static str]| {
             let all = [
                 "diff", "--raw", "--no-abbrev", "-z", "--no-renames", "--no-ext-diff", "--no-textconv",

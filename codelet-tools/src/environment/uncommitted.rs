@@ -1,5 +1,6 @@
 //! The uncommitted changes of a working tree.
 
+use super::commit::{ELSEWHERE, NO_GIT, NO_REPOSITORY, SILENT};
 use super::{TIME, World, one_line};
 use crate::git::Git;
 use crate::repository::Repository;
@@ -8,12 +9,14 @@ use std::ffi::OsStr;
 use std::io::PipeReader;
 
 impl World {
-    /// The uncommitted changes; `None` outside a repository, if it belongs to another folder, or if git gives no
-    /// answer.
-    pub(super) fn uncommitted(&self, path: Option<&str>, stop: Option<PipeReader>) -> Option<Uncommitted> {
+    /// The uncommitted changes, or a sentence that says why they are unknown.
+    pub(super) fn uncommitted(&self, path: Option<&str>, stop: Option<PipeReader>) -> Result<Uncommitted, String> {
         let directory = self.places().directory;
-        let repository = Repository::of(&directory).filter(Repository::is_of_its_tree)?;
-        let git = Git::new(&repository, &directory, &self.env, &self.reach.0, TIME, stop)?;
+        let repository = Repository::of(&directory).ok_or(NO_REPOSITORY)?;
+        if !repository.is_of_its_tree() {
+            return Err(ELSEWHERE.to_owned());
+        }
+        let git = Git::new(&repository, &directory, &self.env, &self.reach.0, TIME, stop).ok_or(NO_GIT)?;
         let mut diff = [
             "-c", "core.quotepath=off", "diff", "HEAD", "--no-ext-diff", "--no-textconv", "--no-color",
             "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all", "--",
@@ -24,14 +27,19 @@ impl World {
             .map(OsStr::new)
             .to_vec();
         // The name is taken literally, not as a pattern.
-        let path = path.map(|path| format!(":(literal){path}"));
-        diff.extend(path.as_deref().map(OsStr::new));
-        others.extend(path.as_deref().map(OsStr::new));
+        let named = path.map(|path| format!(":(literal){path}"));
+        diff.extend(named.as_deref().map(OsStr::new));
+        others.extend(named.as_deref().map(OsStr::new));
         // Without a commit there is nothing to compare with.
         let [diff, others] = git.ask_both(&diff, &others);
-        let (others, knows_all) = others?;
+        let (others, knows_all) = others.ok_or(SILENT)?;
         let (diff, is_whole) = diff.unwrap_or((String::new(), true));
-        Some(Uncommitted {
+        if let Some(path) = path.filter(|_| diff.is_empty() && others.is_empty())
+            && directory.join(path).symlink_metadata().is_err()
+        {
+            return Err(format!("No such file: {}.", one_line(path)));
+        }
+        Ok(Uncommitted {
             diff: self.without_secrets(&diff, is_whole),
             untracked: others
                 .split_terminator('\0')
@@ -83,7 +91,16 @@ mod tests {
             (told.diff.as_str(), &told.untracked[..]),
             ("", &["é b.txt".to_owned()][..])
         );
-        let told = world(path).uncommitted(Some("*"), None).unwrap();
+        assert_eq!(
+            world(path).uncommitted(Some("*"), None).unwrap_err(),
+            "No such file: *."
+        );
+        git(path, &["add", "."]);
+        git(path, &["commit", "-q", "-m", "second"]);
+        let told = world(path).uncommitted(Some("a.txt"), None).unwrap();
         assert_eq!((told.diff.as_str(), told.untracked.len()), ("", 0));
+        let plain = tempfile::tempdir().unwrap();
+        let told = world(plain.path()).uncommitted(None, None).unwrap_err();
+        assert_eq!(told, "This is not a git repository.");
     }
 }

@@ -97,7 +97,7 @@ fn event_json(event: &Event) -> Value {
         }
         Event::ToolPrinted { id, text } => json!({"type": "tool_printed", "id": &**id, "text": text}),
         Event::Task { id, progress } => {
-            let Progress { steps, doing, bill } = progress;
+            let Progress { steps, doing, bill, .. } = progress;
             json!({
                 "type": "task", "id": &**id, "steps": steps, "doing": doing,
                 "tokens": bill.usage.total(), "cost": (bill.unpriced == 0).then_some(bill.cost.total()),

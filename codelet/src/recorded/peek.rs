@@ -8,14 +8,15 @@ use codelet_context::tokens::Tokens;
 use codelet_transcript::{Format, Recording};
 use rustix::fs::OFlags;
 use serde_json::Value;
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Bytes read from the beginning of a session in JSON lines, …
+/// Bytes read from the beginning of a session in JSON lines; more if they do not contain the whole first prompt, …
 const HEAD: u64 = 128 * 1024;
 /// … from its end, …
 const END: u64 = 64 * 1024;
-/// … and of a session that is a single object, which cannot be parsed without its end.
+/// … and of a session that is a single object, which cannot be parsed without its end, or whose first prompt is long.
 const WHOLE: u64 = 4 * 1024 * 1024;
 
 /// Details of a session.
@@ -43,10 +44,10 @@ pub fn peek(session: &Recorded) -> Peek {
 /// Reads a session saved by Codelet: a single object with metadata at its end.
 fn seen_saved(path: &Path) -> io::Result<Peek> {
     let (mut file, _) = input::opened(path, OFlags::NOFOLLOW)?;
-    let mut head = Vec::new();
-    file.by_ref().take(HEAD).read_to_end(&mut head)?;
+    let (_, recording) = beginning(&mut file, HEAD, |head| {
+        codelet_transcript::record(head, Some(Format::Anthropic)).ok()
+    })?;
     let note = Note::in_file(&mut file).unwrap_or_default();
-    let recording = codelet_transcript::record(&head, Some(Format::Anthropic)).ok();
     let project = note.project.to_string_lossy().into_owned();
     Ok(Peek {
         title: recording.as_ref().and_then(title),
@@ -54,6 +55,25 @@ fn seen_saved(path: &Path) -> io::Result<Peek> {
         tokens: note.tokens,
         cost: note.cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0),
     })
+}
+
+/// Reads the beginning of a session: `first` bytes, and more until they contain the first prompt or are [`WHOLE`].
+fn beginning(
+    file: &mut File,
+    first: u64,
+    read: impl Fn(&[u8]) -> Option<Recording>,
+) -> io::Result<(Vec<u8>, Option<Recording>)> {
+    let mut head = Vec::new();
+    let mut most = first;
+    loop {
+        file.by_ref().take(most - head.len() as u64).read_to_end(&mut head)?;
+        let recording = read(&head);
+        let is_enough = most >= WHOLE || recording.as_ref().and_then(title).is_some();
+        if is_enough || (head.len() as u64) < most {
+            return Ok((head, recording));
+        }
+        most = (most * 4).min(WHOLE);
+    }
 }
 
 /// Returns the working directory that a recorded conversation names.
@@ -70,9 +90,12 @@ fn seen(path: &Path) -> io::Result<Peek> {
     // The file may have been replaced since it was found.
     let (mut file, found) = input::opened(path, OFlags::NOFOLLOW)?;
     let is_lines = path.extension().is_some_and(|ending| ending == "jsonl");
-    let most = if is_lines { HEAD } else { WHOLE };
-    let mut head = Vec::new();
-    file.by_ref().take(most).read_to_end(&mut head)?;
+    let first = if is_lines { HEAD } else { WHOLE };
+    let read = |bytes: &[u8]| codelet_transcript::record(bytes, None).ok();
+    let (mut head, recording) = beginning(&mut file, first, |head| {
+        let is_cut = is_lines && (head.len() as u64) < found.len();
+        read(if is_cut { whole_lines(head) } else { head })
+    })?;
     let is_whole = head.len() as u64 >= found.len();
     let mut end = Vec::new();
     if !is_whole && is_lines {
@@ -85,8 +108,6 @@ fn seen(path: &Path) -> io::Result<Peek> {
             .map_or(end.len(), |at| at + 1);
         end.drain(..line);
     }
-    let read = |bytes: &[u8]| codelet_transcript::record(bytes, None).ok();
-    let recording = read(&head);
     let newest = if is_whole { None } else { read(&end) };
     let tokens = |recording: &Recording| {
         let billed = recording.requests.iter().rev().find_map(|request| request.billed)?;
@@ -104,10 +125,15 @@ fn seen(path: &Path) -> io::Result<Peek> {
     })
 }
 
+/// Returns the text without an incomplete last line.
+fn whole_lines(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    &bytes[..end]
+}
+
 /// Removes an incomplete last line.
 fn cut_last_line(bytes: &mut Vec<u8>) {
-    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    bytes.truncate(end);
+    bytes.truncate(whole_lines(bytes).len());
 }
 
 /// Returns the user's first prompt.
@@ -226,6 +252,23 @@ mod tests {
         assert!(long.len() as u64 > 4 * (HEAD + END));
         let tokens = Some(999_010);
         assert_eq!(look("a.jsonl", &(asked + &long)), Peek { tokens, ..expected });
+    }
+
+    #[test]
+    fn a_long_first_prompt_is_the_title_too() {
+        let long = format!("Mend this log: {}", "a line of it ".repeat(60_000));
+        assert!(long.len() as u64 > 4 * HEAD);
+        let asked = entry(0, "user", &format!("{{\"role\":\"user\",\"content\":\"{long}\"}}"));
+        let seen = look("a.jsonl", &(asked + &reply(1, 40, "Mended.")));
+        assert_eq!(seen.title.unwrap(), long[..400]);
+        assert_eq!(seen.tokens, Some(50));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("saved.json");
+        let message = format!("{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"{long}\"}}]}}");
+        let note = serde_json::to_string(&Note::default()).unwrap();
+        let text = format!("{{\"model\":\"m\",\"messages\":[{message}],\"codelet_session\":{note}}}\n");
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(seen_saved(&path).unwrap().title.unwrap(), long[..400]);
     }
 
     #[test]

@@ -119,7 +119,15 @@ fn a_session_goes_on_from_one_of_any_agent_with_any_vendor() {
                 )),
                 "{at}: {told}"
             );
-            let elsewhere = format!("was recorded in /w; this session works in {}\n", bench.work.display());
+            // Codex has named no file; those of the others were in another directory.
+            let uncompared = match agent {
+                "Codex" => "",
+                _ => "; the files that it names were not compared with those here",
+            };
+            let elsewhere = format!(
+                "was recorded in /w; this session works in {}{uncompared}\n",
+                bench.work.display()
+            );
             assert!(told.contains(&elsewhere), "{at}: {told}");
             let record = server.record();
             assert_eq!(record.faults(), "", "{at}");
@@ -128,7 +136,7 @@ fn a_session_goes_on_from_one_of_any_agent_with_any_vendor() {
             let texts = request.user_texts().join("\n");
             assert!(texts.contains("Make the date test pass."), "{at}");
             assert!(
-                texts.contains("It was recorded in another directory, /w."),
+                texts.contains(&format!("It was recorded in another directory, /w{uncompared}.")),
                 "{at}: {texts}"
             );
             let called: Vec<&str> = request.calls().into_iter().map(|(_, tool, _)| tool).collect();
@@ -138,24 +146,22 @@ fn a_session_goes_on_from_one_of_any_agent_with_any_vendor() {
                 !request.holds("danger-"),
                 "what another agent may do, and its instructions: {at}"
             );
-            // What was changed in it is not there.
-            let is_told = texts.contains("these are changed since: date.py");
-            assert_eq!(is_told, agent == "Claude Code", "{at}: {texts}");
+            assert!(!texts.contains("changed since"), "{at}: {texts}");
         }
     }
 }
 
 #[test]
-fn files_of_another_project_are_not_gone() {
-    let command = r#""name":"bash","arguments":{"command":"pytest -q"}"#;
-    let recorded = pi().replace(command, r#""name":"read","arguments":{"path":"src/date.py"}"#);
-    assert_ne!(recorded, pi());
-    // With one of its files here it is the same project, and another one is gone.
-    for is_same in [false, true] {
+fn of_another_directorys_files_only_those_that_lie_here_are_compared() {
+    for is_here in [false, true] {
         let bench = Bench::new();
-        if is_same {
-            bench.file("date.py", "year = 2030\n");
-        }
+        // A file of the same name is another file.
+        bench.file("date.py", "year = 2029\n");
+        let file = bench.work.join("src/date.py");
+        let command = r#""name":"bash","arguments":{"command":"pytest -q"}"#;
+        let read = json!({"path": if is_here { file.to_str().unwrap() } else { "src/date.py" }});
+        let recorded = pi().replace(command, &format!(r#""name":"read","arguments":{read}"#));
+        assert_ne!(recorded, pi());
         bench.file("session.jsonl", &recorded);
         let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("I go on.")]));
         let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go on.", "--from", "session.jsonl"]);
@@ -163,7 +169,9 @@ fn files_of_another_project_are_not_gone() {
         let texts = server.record().exchanges[0].request.user_texts().join("\n");
         assert!(stderr(&output).contains("was recorded in /w;"));
         for told in [stderr(&output), &texts] {
-            assert_eq!(told.contains("gone"), is_same, "{told}");
+            assert_eq!(told.contains("gone since: src/date.py"), is_here, "{told}");
+            assert_eq!(told.contains("were not compared"), !is_here, "{told}");
+            assert!(!told.contains("changed since"), "{told}");
         }
     }
 }

@@ -23,11 +23,17 @@ fn what_is_not_committed_is_shown_and_the_model_is_told_nothing_of_it() {
             assert!(done.status.success(), "{done:?}");
         };
         bench.file("a.txt", "one\ntwo\n");
+        session.say("/diff");
+        session.wait("This is not a git repository.");
         git(&["init", "-q"]);
         git(&["add", "."]);
         git(&["commit", "-q", "-m", "first"]);
         session.say("/diff");
         session.wait("Nothing has changed since the last commit.");
+        session.say("/diff nofile");
+        session.wait("No such file: nofile.");
+        session.say("/diff a.txt");
+        session.wait("a.txt has no changes since the last commit.");
         bench.file("a.txt", "one\n2\n");
         session.say("Write b.");
         session.wait("Written.");

@@ -90,3 +90,34 @@ fn a_task_whose_question_was_dismissed_ran_no_command() {
     assert!(!told.contains("command"), "{told}");
     assert!(!bench.work.join("one").exists());
 }
+
+#[test]
+fn the_line_of_a_task_names_the_files_that_it_has_changed() {
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::answering(|request| {
+            let texts = request.user_texts();
+            let is_task = texts.iter().any(|text| text.starts_with("Write both"));
+            match (is_task, request.calls().len()) {
+                (true, 0) => Reply::call("Write", json!({"file_path": "new.txt", "content": "one\n"})),
+                (true, 1) => Reply::call("Read", json!({"file_path": "old.txt"})),
+                (true, 2) => Reply::call(
+                    "Edit",
+                    json!({"file_path": "old.txt", "old_string": "two", "new_string": "2"}),
+                ),
+                (true, _) => Reply::text("Both are written."),
+                (_, 0) => Reply::call("Task", json!({"description": "write both", "prompt": "Write both."})),
+                _ => Reply::text("It is over."),
+            }
+        }),
+    );
+    let bench = Bench::new();
+    bench.file("old.txt", "one\ntwo\n");
+    let mut terminal = Terminal::start(&bench, &server, &["--permission", "all"], (120, 24));
+    terminal.say("Hand it on.");
+    terminal.wait("It is over.");
+    let text = terminal.text();
+    let line = text.lines().find(|line| line.contains("✓ Task write both")).unwrap();
+    assert!(line.contains(" · new.txt (new) +1 −0, old.txt +1 −1 · "), "{line}");
+    leave(&mut terminal, &server);
+}

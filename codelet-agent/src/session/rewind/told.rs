@@ -1,7 +1,7 @@
 //! The arguments of `/rewind`, and the sentences about it for the user: the same in every front end.
 
 use super::{PastPrompt, Preview, Rewound, Scope};
-use crate::environment::journal::{Change, ChangedFile, Restore, Restored, Standing};
+use crate::environment::journal::{Change, Restore, Restored, Standing, changed_files};
 use crate::environment::spelling::first;
 use crate::session::Session;
 use codelet_text::short::{clip, counted, words};
@@ -16,8 +16,6 @@ const FORCE: &str = "--force";
 /// The maximum number of commands listed; `COMMAND`: the maximum length of each, in characters.
 const COMMANDS: usize = 5;
 const COMMAND: usize = 60;
-/// The maximum number of files in a list.
-const FILES: usize = 4;
 
 /// The actions of the command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,7 +83,8 @@ impl PastPrompt {
         let ran = match self.commands {
             0 if self.files.is_empty() => return format!("{ago} · no file changed"),
             0 => String::new(),
-            some => format!(" · {} ran", counted(some, "command")),
+            1 => " · 1 command or MCP call".to_owned(),
+            some => format!(" · {some} commands or MCP calls"),
         };
         if self.files.is_empty() {
             return format!("{ago}{ran} · no file changed by Edit or Write");
@@ -110,23 +109,6 @@ impl Session {
         let how = how.map_or_else(String::new, |how| format!("\n{how}"));
         format!("Nothing to undo: no /clear, /retry or /rewind (/undo-compact undoes a compaction).{how}")
     }
-}
-
-/// Returns the first files of a list, and the number of the others.
-fn changed_files(files: &[ChangedFile]) -> String {
-    first(&files.iter().map(changed_file).collect::<Vec<_>>(), FILES)
-}
-
-fn changed_file(file: &ChangedFile) -> String {
-    let what = match file.change {
-        Change::Created => " (new)",
-        Change::Altered => "",
-        Change::Deleted => " (deleted)",
-    };
-    let lines = file
-        .lines
-        .map_or_else(String::new, |(added, removed)| format!(" +{added} −{removed}"));
-    format!("{}{what}{lines}", file.name)
 }
 
 impl Preview {
@@ -154,7 +136,7 @@ impl Preview {
             .collect();
         let commands = (!commands.is_empty()).then(|| first(&commands, COMMANDS))?;
         Some(format!(
-            "Not covered: changes by commands. These ran since: {commands}."
+            "Not covered: changes by commands and MCP calls. Since then: {commands}."
         ))
     }
 

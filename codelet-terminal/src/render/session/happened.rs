@@ -2,7 +2,7 @@
 
 use super::super::look::Role;
 use super::super::tool::{Answered, Running};
-use super::{Phase, Renderer, Topic, count_words, countdown};
+use super::{Phase, Renderer, Topic, countdown, paused_for};
 use codelet_agent::event::{Event, Progress};
 use codelet_agent::model::Billed;
 use codelet_context::notice::Notice;
@@ -28,7 +28,8 @@ impl Renderer {
                 left,
                 next_try,
                 first_token,
-            } => self.waits(cause, (*left, *next_try, *first_token), now),
+                paused,
+            } => self.waits(cause, (*left, *next_try), (*first_token, *paused), now),
             Event::ToolStarted {
                 id, tool, description, ..
             } => {
@@ -100,7 +101,6 @@ impl Renderer {
         let mut out = self.end_thinking(now);
         self.set_doing(Phase::Writing, now);
         self.done.said += text.len();
-        self.done.words += count_words(text);
         for piece in text.split_inclusive('\n') {
             let lines = self.answer.push(piece);
             out.extend(self.said(lines));
@@ -139,7 +139,8 @@ impl Renderer {
     fn waits(
         &mut self,
         cause: &str,
-        (left, next_try, first_token): (Duration, Option<u32>, Option<Duration>),
+        (left, next_try): (Duration, Option<u32>),
+        (first_token, paused): (Option<Duration>, Option<Duration>),
         now: Duration,
     ) -> Vec<Line<'static>> {
         let doing = Phase::Waiting {
@@ -147,12 +148,16 @@ impl Renderer {
             left,
             next_try,
             first_token,
+            paused,
         };
         self.set_doing(doing, now);
         // A plain terminal has no rows below its lines: it prints each try and cause once.
         if self.look.is_plain() && self.told_cause != cause {
             cause.clone_into(&mut self.told_cause);
-            let told = countdown(cause, left, next_try);
+            let told = match paused {
+                Some(paused) => paused_for(paused, left, next_try),
+                None => countdown(cause, left, next_try),
+            };
             // The rest of a sentence that the provider stopped in goes on below.
             return match self.is_within_block() {
                 true => self.rows_of(Role::Warning, "waiting:", &told),
