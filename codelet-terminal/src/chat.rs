@@ -114,6 +114,8 @@ pub struct Lived {
     pub ending: Option<Ending>,
     /// The failure of the last command, if the user then did nothing but leave.
     pub missed: Option<Missed>,
+    /// The queued input that was not handled, secrets hidden.
+    pub unsent: Vec<String>,
     /// The session.
     pub session: Session,
 }
@@ -175,11 +177,13 @@ impl<F: Front> Chat<F> {
         }
         loop {
             if let Some(left) = self.left {
+                let unsent = self.list_unsent().await;
                 self.front.close();
                 return Lived {
                     left,
                     ending: self.ending,
                     missed: self.missed,
+                    unsent,
                     session: self.session,
                 };
             }
@@ -190,6 +194,24 @@ impl<F: Front> Chat<F> {
             self.refresh_prompts().await;
             self.tell_standing();
         }
+    }
+
+    /// Lists and returns the queued input, secrets hidden. What was piped in behind an `exit` is none of it.
+    async fn list_unsent(&mut self) -> Vec<String> {
+        let mut unsent = Vec::new();
+        while !self.front.keeps_order()
+            && let Some(said) = self.front.unqueue().await
+        {
+            unsent.push(self.session.hidden(&said));
+        }
+        for said in &unsent {
+            let (first, more) = match said.trim().split_once('\n') {
+                Some((first, _)) => (first, self.front.look().pick(" …", " ...")),
+                None => (said.trim(), ""),
+            };
+            self.say(Role::Warning, &format!("not sent: {first}{more}"));
+        }
+        unsent
     }
 
     /// Waits for the next wish. If none arrives in time, keeps the provider's cache alive, if the user wants that.
@@ -323,7 +345,7 @@ impl<F: Front> Chat<F> {
         let ending = carried.await.done.flatten();
         // The last event has reported how it ended. Input typed ahead was meant for an answer that did not come.
         if !matches!(ending, Some(Ending::Answered(_))) {
-            self.front.give_back(&|said| self.session.hidden(said));
+            self.give_back();
         }
         if matches!(ending, Some(Ending::Answered(_))) && self.reach.gate.permission() == Permission::Plan {
             self.say(Role::Dim, plan::ANSWERED);
@@ -482,8 +504,15 @@ impl<F: Front> Chat<F> {
     /// An interrupt of anything other than a model run also returns the queued input.
     fn interrupted(&mut self, was_interrupted: bool) {
         if was_interrupted {
-            self.front.give_back(&|said| self.session.hidden(said));
+            self.give_back();
             self.ending = Some(Ending::Interrupted);
+        }
+    }
+
+    /// Returns the queued input to the user, or leaves it to be listed if the user leaves.
+    fn give_back(&mut self) {
+        if self.left.is_none() || self.front.keeps_order() {
+            self.front.give_back(&|said| self.session.hidden(said));
         }
     }
 

@@ -210,7 +210,12 @@ pub const COMMANDS: [Entry; 26] = [
         "write the whole conversation as .json, or a report as .html",
     ),
     entry(Name::Help, "help", "", "list the commands and keys"),
-    entry(Name::Exit, "exit", "", "quit"),
+    entry(
+        Name::Exit,
+        "exit",
+        "",
+        "quit at once; what is queued is listed and not sent",
+    ),
 ];
 
 const fn entry(name: Name, word: &'static str, arguments: &'static str, help: &'static str) -> Entry {

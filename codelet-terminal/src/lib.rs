@@ -53,7 +53,7 @@ pub use chat::{Attach, Attached, Connect, Export, Lived, Missed, ModelLookup, Re
 pub use earlier::Earlier;
 pub use editor::Past;
 pub use front::Left;
-pub use live::{Edit, Outfit};
+pub use live::{Edit, Outfit, SlowHook};
 pub use notify::Notify;
 
 use chat::Chat;

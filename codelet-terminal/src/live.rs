@@ -67,6 +67,9 @@ const ANSWERS: usize = 8;
 /// Opens a text in the user's editor and returns the edited text.
 pub type Edit = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
+/// Returns the hook that the session has been waiting for, in words, and for how long; none if that is not worth a word.
+pub type SlowHook = Arc<dyn Fn() -> Option<(String, Duration)> + Send + Sync>;
+
 /// The configuration of a terminal session.
 pub struct Outfit {
     /// The look; its width is detected.
@@ -81,6 +84,8 @@ pub struct Outfit {
     pub edit: Edit,
     /// The notification method for when a question waits or a turn is over.
     pub notify: Notify,
+    /// Returns the hook that has been running for long, in words, and for how long.
+    pub slow_hook: SlowHook,
 }
 
 /// A session on a terminal.
@@ -212,6 +217,7 @@ impl Live {
         self.call(call);
         self.renderer.set_asked(is_asked, self.since(now));
         self.renderer.set_queued(self.repl.queued().count());
+        self.renderer.set_hook((self.outfit.slow_hook)());
         if self.finished.is_empty()
             && let Some(mut unfolding) = self.unfolding.take()
             && let Some(lines) = unfolding.next_lines(&self.outfit.look)

@@ -729,8 +729,8 @@ fn while_the_first_token_is_waited_for_the_status_says_so_with_the_time_and_the_
 #[test]
 fn a_pause_in_an_answer_is_told_as_one_and_what_follows_if_it_does_not_end() {
     for (next_try, told) in [
-        (Some(2), "no data for 15 s; without any, retry in 4 min 45 s\n"),
-        (None, "no data for 15 s; without any, giving up in 4 min 45 s\n"),
+        (Some(2), "no data for 15 s; if none comes, retry in 4 min 45 s\n"),
+        (None, "no data for 15 s; if none comes, giving up in 4 min 45 s\n"),
     ] {
         let mut renderer = Renderer::new(look());
         renderer.on(&asking(), at(1));

@@ -46,7 +46,16 @@ pub struct Note {
     pub tokens: Option<Tokens>,
     /// The cost in US dollars, as far as it is known.
     pub cost_usd: Option<f64>,
+    /// The prompts that were queued when the user left, oldest first: the input's history has them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsent: Vec<String>,
+    /// It is a single run with `-p`, whose prompt may be a script's.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_run: bool,
 }
+
+/// The maximum length of the prompts in [`Note::unsent`], in bytes.
+const UNSENT: usize = 16 * 1024;
 
 impl Note {
     /// Returns the metadata of a session at this place that had cost `before` dollars earlier.
@@ -62,7 +71,21 @@ impl Note {
                 (None, None) => None,
                 (before, spent) => Some(before.unwrap_or_default() + spent.unwrap_or_default()),
             },
+            unsent: Vec::new(),
+            is_run: false,
         }
+    }
+
+    /// Adds prompts that were not sent; the newest ones, as far as there is room.
+    pub fn keep_unsent(&mut self, unsent: &[String]) {
+        let mut room = UNSENT;
+        let fits = |text: &&String| {
+            let is_fit = text.len() <= room;
+            room -= if is_fit { text.len() } else { room };
+            is_fit
+        };
+        self.unsent = unsent.iter().rev().take_while(fits).cloned().collect();
+        self.unsent.reverse();
     }
 
     /// Returns the metadata at the end of a file, given the whole file or its end. Quotes inside a text would be
@@ -189,7 +212,7 @@ pub fn holds(folder: &Path, file: &Path) -> bool {
 }
 
 /// Returns the sessions of this place's project, most recently written first. Files are opened lazily.
-fn of_project(folder: &Path, place: &Place) -> impl Iterator<Item = (PathBuf, File)> {
+fn of_project(folder: &Path, place: &Place) -> impl Iterator<Item = (PathBuf, File, Note)> {
     let mut files = files(folder);
     let written = |found: &Metadata| found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
     files.sort_by(|(path, one), (other_path, other)| {
@@ -199,33 +222,58 @@ fn of_project(folder: &Path, place: &Place) -> impl Iterator<Item = (PathBuf, Fi
     files.into_iter().take(LOOKED_AT).filter_map(|(path, _)| {
         let (mut file, _) = input::opened(&path, OFlags::NOFOLLOW).ok()?;
         let note = Note::in_file(&mut file)?;
-        (note.project == place.root).then_some((path, file))
+        (note.project == place.root).then_some((path, file, note))
     })
 }
 
 /// Returns the most recently written session of this place's project.
 pub fn newest(folder: &Path, place: &Place) -> Option<PathBuf> {
-    of_project(folder, place).map(|(path, _)| path).next()
+    of_project(folder, place).map(|(path, ..)| path).next()
 }
 
-/// The maximum number of a project's sessions read for their prompts, and the bytes read from all of them.
-const READ: usize = 8;
-const READ_BYTES: u64 = 8 * 1024 * 1024;
+/// The number of prompts after which no further session is read, and the bytes read from all of them.
+const PROMPTS: usize = 500;
+const READ_BYTES: u64 = 32 * 1024 * 1024;
 /// The maximum length of a prompt that was probably typed, in bytes.
 const TYPED: usize = 4_000;
 
-/// Returns the user's prompts from the newest sessions of this place's project, oldest first.
+/// Returns the user's prompts from the newest sessions of this place's project, oldest first. Those of `-p` runs, which
+/// may be a script's, come before all others, as far as there is room.
 pub fn prompts(folder: &Path, place: &Place) -> Vec<String> {
-    let mut left = READ_BYTES;
-    let newest = of_project(folder, place).take(READ);
-    let mut sessions: Vec<Vec<String>> = newest
-        .map(|(_, mut file)| prompts_in(&mut file, &mut left).unwrap_or_default())
-        .collect();
+    let (mut left, mut number) = (READ_BYTES, 0);
+    // A run's file is opened again when it is its turn: there may be thousands.
+    let mut runs: Vec<PathBuf> = Vec::new();
+    let mut sessions: Vec<Vec<String>> = Vec::new();
+    let mut read = |mut file: File, note: &Note| {
+        let prompts = prompts_in(&mut file, note, &mut left).unwrap_or_default();
+        number += prompts.len();
+        sessions.push(prompts);
+        left > 0 && number < PROMPTS
+    };
+    let mut goes_on = true;
+    for (path, file, note) in of_project(folder, place) {
+        match note.is_run {
+            true => runs.push(path),
+            false => goes_on = read(file, &note),
+        }
+        if !goes_on {
+            break;
+        }
+    }
+    for path in runs {
+        let Ok((file, _)) = input::opened(&path, OFlags::NOFOLLOW) else {
+            continue;
+        };
+        if !goes_on {
+            break;
+        }
+        goes_on = read(file, &Note::default());
+    }
     sessions.reverse();
     sessions.concat()
 }
 
-fn prompts_in(file: &mut File, left: &mut u64) -> Option<Vec<String>> {
+fn prompts_in(file: &mut File, note: &Note, left: &mut u64) -> Option<Vec<String>> {
     file.rewind().ok()?;
     let mut head = Vec::new();
     *left -= file.take(*left).read_to_end(&mut head).ok()? as u64;
@@ -238,8 +286,13 @@ fn prompts_in(file: &mut File, left: &mut u64) -> Option<Vec<String>> {
         own.filter(|text| !text.is_empty() && text.len() <= TYPED)
             .map(str::to_owned)
     };
-    let prompts = document.messages.iter().filter(|message| message.is_prompt());
-    Some(prompts.filter_map(said).collect())
+    let sent = document.messages.iter().filter(|message| message.is_prompt());
+    let mut prompts: Vec<String> = sent.filter_map(said).collect();
+    // A prompt that was not sent at first may have been sent later.
+    let unsent = note.unsent.iter().filter(|text| !prompts.contains(text));
+    let unsent: Vec<String> = unsent.cloned().collect();
+    prompts.extend(unsent);
+    Some(prompts)
 }
 
 /// Locks a session file, so that no other session continues it; `None` if a running session is writing to it.
@@ -295,5 +348,53 @@ mod tests {
         ] {
             assert_eq!(Note::in_bytes(&other), None, "{}", String::from_utf8_lossy(&other));
         }
+    }
+
+    #[test]
+    fn the_prompts_of_many_sessions_are_there_and_those_of_runs_are_the_oldest() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place {
+            directory: "/w".into(),
+            root: "/w".into(),
+            home: None,
+            config: None,
+            added: Vec::new(),
+            write: Vec::new(),
+        };
+        let save = |at: u64, is_run: bool, unsent: &[String]| {
+            let mut note = Note {
+                project: "/w".into(),
+                is_run,
+                ..Note::default()
+            };
+            note.keep_unsent(unsent);
+            let note = serde_json::to_string(&note).unwrap();
+            let message =
+                |text: &str| format!("{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}");
+            let messages = [message(&format!("prompt {at}")), message("again")]
+                .join(",{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Yes.\"}]},");
+            let text = format!("{{\"model\":\"m\",\"messages\":[{messages}],\"{SESSION}\":{note}}}\n");
+            let path = folder.path().join(format!("{at:04}.json"));
+            std::fs::write(&path, text).unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(at))
+                .unwrap();
+        };
+        let unsent = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        for at in 0..100 {
+            save(at, at % 2 == 1, &[]);
+        }
+        save(100, false, &unsent(&["again", "not sent"]));
+        let prompts = prompts(folder.path(), &place);
+        assert_eq!(prompts.len(), 203);
+        let own: Vec<&String> = prompts.iter().filter(|text| text.starts_with("prompt")).collect();
+        // Oldest first: those of runs, then the others.
+        assert_eq!((own[0].as_str(), own[49].as_str()), ("prompt 1", "prompt 99"));
+        assert_eq!((own[50].as_str(), own[100].as_str()), ("prompt 0", "prompt 100"));
+        assert_eq!(prompts[201..], ["again", "not sent"]);
+        let long = unsent(&["a", &"b".repeat(UNSENT), "c"]);
+        let mut note = Note::default();
+        note.keep_unsent(&long);
+        assert_eq!(note.unsent, ["c"]);
     }
 }

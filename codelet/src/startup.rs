@@ -51,6 +51,8 @@ pub fn files(
         return Ok((None, recorded));
     }
     let saved = saved(from.as_deref(), recorded.as_ref(), settings, place);
+    let is_run = chat.prompt.is_some() && recorded.as_ref().is_none_or(Recording::is_run);
+    let saved = saved.map(|saved| if is_run { saved.of_run() } else { saved });
     Ok((saved, recorded))
 }
 
@@ -73,7 +75,10 @@ pub fn saved(
                 );
                 Transcript::save_in(&folder, place)
             }
-            Ok(Some(saved)) => Ok(saved.after(recorded.and_then(Recording::cost))),
+            Ok(Some(saved)) => Ok(saved.after(
+                recorded.and_then(Recording::cost),
+                recorded.map_or_else(Vec::new, |recorded| recorded.unsent().to_vec()),
+            )),
             Err(why) => Err(why),
         },
         None => Transcript::save_in(&folder, place),
@@ -89,6 +94,9 @@ pub fn saved(
     }
 }
 
+/// The line of the settings that saves sessions.
+pub const SAVING: &str = "transcripts = \"~/.local/share/codelet/sessions\"";
+
 /// Returns the newest saved session of this project.
 fn newest(settings: &Settings, place: &Place) -> Result<PathBuf, Failure> {
     let home = place.home.as_deref();
@@ -96,8 +104,8 @@ fn newest(settings: &Settings, place: &Place) -> Result<PathBuf, Failure> {
         let file = settings.user_file.as_ref();
         let file = file.map_or("your settings".to_owned(), |file| shown(file, home));
         return Err(Failure::Told(format!(
-            "there is no saved session to continue. To save sessions, add `transcripts = \"~/.local/share/codelet/sessions\"` to \
-             {file}; --from continues a session from a file"
+            "there is no saved session to continue. To save sessions, add `{SAVING}` to {file}; --from continues a session \
+             from a file"
         )));
     };
     saved::newest(folder, place).ok_or_else(|| {

@@ -100,6 +100,10 @@ struct Current {
     others: Vec<NamedFile>,
     /// True if there was something to write.
     is_wanted: bool,
+    /// Prompts that were queued when the user left, oldest first.
+    unsent: Vec<String>,
+    /// It is a single run with `-p`.
+    is_run: bool,
 }
 
 /// The file of a conversation.
@@ -119,9 +123,14 @@ impl Destination {
 
     /// Returns the session as it can be continued: a turn that the provider refused would be refused again.
     fn text(&self, session: &Session) -> Result<String, Failure> {
-        let before = self.current().file.before;
-        let said = session.said_without_refused();
-        text(session, &said, &Note::of(session, &self.place, before))
+        let note = {
+            let current = self.current();
+            let mut note = Note::of(session, &self.place, current.file.before);
+            note.keep_unsent(&current.unsent);
+            note.is_run = current.is_run;
+            note
+        };
+        text(session, &session.said_without_refused(), &note)
     }
 
     /// Switches to the file of the current conversation; returns whether it has changed.
@@ -214,6 +223,8 @@ impl Transcript {
             },
             others: Vec::new(),
             is_wanted: false,
+            unsent: Vec::new(),
+            is_run: false,
         };
         Transcript {
             to: Arc::new(Destination {
@@ -226,10 +237,24 @@ impl Transcript {
         }
     }
 
-    /// Sets the cost of the session before it was continued, in US dollars.
-    pub fn after(self, before: Option<f64>) -> Self {
-        self.to.current().file.before = before;
+    /// Sets the cost of the session before it was continued, in US dollars, and the prompts that it did not send.
+    pub fn after(self, before: Option<f64>, unsent: Vec<String>) -> Self {
+        let mut current = self.to.current();
+        current.file.before = before;
+        current.unsent = unsent;
+        drop(current);
         self
+    }
+
+    /// Marks it as a single run with `-p`.
+    pub fn of_run(self) -> Self {
+        self.to.current().is_run = true;
+        self
+    }
+
+    /// Adds prompts that were queued when the user left.
+    pub fn add_unsent(&self, unsent: Vec<String>) {
+        self.to.current().unsent.extend(unsent);
     }
 
     /// Returns a writer that updates the file during the session.

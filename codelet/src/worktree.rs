@@ -48,13 +48,14 @@ impl Entered {
         self.tree.notices.clone()
     }
 
-    /// Prints on standard error the location and content of the tree, and how to merge and remove it.
-    pub fn tell(&self) {
+    /// Prints on standard error the location and content of the tree, and how to continue the session if it was saved,
+    /// else to work in the tree again, and to merge and remove it.
+    pub fn tell(&self, is_saved: bool) {
         // Errors are ignored: there is nowhere left to report them.
-        let _ = std::io::stderr().write_all(self.told().as_bytes());
+        let _ = std::io::stderr().write_all(self.told(is_saved).as_bytes());
     }
 
-    fn told(&self) -> String {
+    fn told(&self, is_saved: bool) -> String {
         let shown = |path: &Path| spell(path.as_os_str());
         let (path, branch) = (shown(&self.tree.path), &self.tree.branch);
         let holds = self.tree.holds(&self.options);
@@ -63,7 +64,10 @@ impl Entered {
         // The other lines are shell commands.
         let from = shown(&self.tree.from);
         let (path, from, branch) = (word(&path), word(&from), word(branch));
-        told.push_str(&format!("  to continue: codelet -C {from} --worktree {branch}\n"));
+        let go_on = if is_saved { " --continue" } else { "" };
+        told.push_str(&format!(
+            "  to continue: codelet -C {from} --worktree {branch}{go_on}\n"
+        ));
         if holds.is_none_or(|holds| holds.commits > 0) {
             told.push_str(&format!("  to merge:    git -C {from} merge {branch}\n"));
         }

@@ -656,7 +656,7 @@ fn paused_for(paused: Duration, left: Duration, next_try: Option<u32>) -> String
     let then = next_try.map_or("giving up", |_| "retry");
     let seconds = Duration::from_secs(left.as_secs_f64().ceil() as u64);
     format!(
-        "no data for {}; without any, {then} in {}",
+        "no data for {}; if none comes, {then} in {}",
         clock(paused),
         clock(seconds)
     )

@@ -2,7 +2,8 @@
 
 use crate::args::Chat;
 use crate::exit::{Exit, Failure, words};
-use crate::hooks::{self, Hook, runner::Runner};
+use crate::hooks::runner::{Runner, Waits};
+use crate::hooks::{self, Hook};
 use crate::live_page::Page;
 use crate::model;
 use crate::place::{Place, shown, variable};
@@ -23,6 +24,7 @@ use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
 use codelet_agent::prompts::PromptSource;
 use codelet_agent::session::{Parts, Session};
+use codelet_agent::spelling::spell;
 use codelet_agent::tool::{Tool, ToolSource};
 use codelet_mcp::Offers;
 use codelet_providers::vendor::Vendor;
@@ -30,10 +32,12 @@ use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
 use codelet_terminal::signals::{HUNG_UP, Heeded, TERMINATED};
 use codelet_terminal::{Attach, Attached, Begun, Earlier, Edit, Left, Lived, Missed, Notify, Outfit, Past, Reach};
+use codelet_text::shell::word;
 use codelet_tools::secrets::Secrets;
+use std::ffi::OsStr;
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Runtime;
@@ -68,6 +72,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         .extend(tree.iter().flat_map(worktree::Entered::notices));
     settings.widen(&mut place, &chat.add_dir)?;
     let (transcript, recorded) = startup::files(chat, &mut settings, &place)?;
+    let is_saved = || transcript.as_ref().is_some_and(Transcript::is_saved);
     if let Some(told) = nobody_to_ask(&settings) {
         let told = paint::Look::stderr().between_words(&told);
         let _ = std::io::stderr().write_all(told.as_bytes());
@@ -79,7 +84,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         live(chat, &settings, &place, opening, hooks, (transcript.as_ref(), recorded))
     });
     if let Some(tree) = tree {
-        tree.tell();
+        tree.tell(is_saved());
     }
     lived.unwrap_or_else(|| Ok(crate::exit::BROKEN.into()))
 }
@@ -134,6 +139,7 @@ fn live(
     let has_hooks = !hooks.is_empty();
     let mut offers = Arc::<Offers>::default();
     let skip = Interrupt::new();
+    let waits = Waits::default();
     let begin = async {
         let progress = (!on_terminal && !settings.mcp.is_empty()).then(|| {
             let skips = if is_typed { " (Ctrl-C skips)" } else { "" };
@@ -154,7 +160,8 @@ fn live(
             toolset.has_skills(),
         );
         begun.opening = opening;
-        Runner::serve(hooks, &mut begun.session, transcript, place, reach.clone());
+        let whereabouts = (place, reach.clone());
+        Runner::serve_watched(hooks, &mut begun.session, transcript, whereabouts, waits.clone());
         begun.notices.extend(standby.serve(&mut begun.session, reach.clone()));
         if let Some(recorded) = recorded {
             let taken = takeover::go_on(&mut begun.session, recorded, place);
@@ -176,7 +183,7 @@ fn live(
         crate::output::stdout()?;
     }
     let lived = if on_terminal {
-        let outfit = outfit(settings, place, reach.clone());
+        let outfit = outfit(settings, place, reach.clone(), waits.clone());
         runtime.block_on(codelet_terminal::on_terminal(outfit, &greeting, &skip, begin))
     } else {
         let width = crate::paint::Look::stdout().width;
@@ -189,27 +196,59 @@ fn live(
         // A hook that nothing waits for may still be running.
         codelet_process::end_all();
     }
-    let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
-    if let Some(transcript) = transcript {
-        end_transcript(transcript, &lived.session, chat)?;
+    let mut lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
+    let unsent = std::mem::take(&mut lived.unsent);
+    match transcript {
+        Some(transcript) => end_transcript(transcript, unsent, &lived.session, chat)?,
+        None if is_typed && lived.ending.is_some() => tell_unsaved(settings, place, chat),
+        None => {}
     }
     status(lived, is_typed)
 }
 
-/// Writes the whole session, and prints how to continue it.
-fn end_transcript(transcript: &Transcript, session: &Session, chat: &Chat) -> Result<(), Failure> {
+/// Writes the whole session, and prints the command that continues it where it is printed.
+fn end_transcript(transcript: &Transcript, unsent: Vec<String>, session: &Session, chat: &Chat) -> Result<(), Failure> {
+    let has_unsent = !unsent.is_empty();
+    transcript.add_unsent(unsent);
     transcript.end(session)?;
-    if transcript.is_saved() {
-        let _ = writeln!(std::io::stderr(), "To continue this session: codelet --continue");
+    let mut here = String::new();
+    for (option, value) in [
+        ("-C", chat.directory.as_deref().map(Path::as_os_str)),
+        ("--worktree", chat.worktree.as_deref().map(OsStr::new)),
+    ] {
+        let value = value.map(|value| word(&spell(value)).into_owned());
+        here.extend(value.map(|value| format!(" {option} {value}")));
+    }
+    let mut told = String::new();
+    // The working tree's own lines contain the command.
+    if transcript.is_saved() && chat.worktree.is_none() {
+        told = format!("To continue this session: codelet{here} --continue\n");
+    }
+    if transcript.is_saved() && has_unsent {
+        told.push_str("What was not sent is in its input history (Up).\n");
     }
     if let Some(file) = chat.transcript.as_deref().filter(|_| !transcript.is_stream()) {
-        let file = codelet_agent::spelling::spell(file.as_os_str());
-        let _ = writeln!(
-            std::io::stderr(),
-            "To continue this session: codelet --from {file} --transcript {file}"
-        );
+        let file = word(&spell(file.as_os_str())).into_owned();
+        told.push_str(&format!(
+            "To continue this session: codelet{here} --from {file} --transcript {file}\n"
+        ));
     }
+    let _ = std::io::stderr().write_all(told.as_bytes());
     Ok(())
+}
+
+/// Says that the session was not saved, and how to save the next one, if the user has not decided against it.
+fn tell_unsaved(settings: &Settings, place: &Place, chat: &Chat) {
+    if chat.no_transcript || settings.transcripts.value.is_some() {
+        return;
+    }
+    let Some(file) = &settings.user_file else { return };
+    let file = shown(file, place.home.as_deref());
+    let _ = writeln!(
+        std::io::stderr(),
+        "Not saved. To save sessions, add to {file}:\n  {}",
+        startup::SAVING
+    );
 }
 
 fn status(lived: Lived, is_typed: bool) -> Result<ExitCode, Failure> {
@@ -427,7 +466,7 @@ fn attach(place: Place) -> Attach {
     })
 }
 
-fn outfit(settings: &Settings, place: &Place, reach: codelet_tools::Reach) -> Outfit {
+fn outfit(settings: &Settings, place: &Place, reach: codelet_tools::Reach, waits: Waits) -> Outfit {
     let terminal = variable("TERM").unwrap_or_default();
     let directory = place.directory.clone();
     let folder = settings.transcripts.value.clone();
@@ -442,6 +481,7 @@ fn outfit(settings: &Settings, place: &Place, reach: codelet_tools::Reach) -> Ou
         terminal,
         files: Arc::new(move || codelet_tools::files(&directory, MOST_FILES)),
         edit: edit(reach),
+        slow_hook: Arc::new(move || waits.slow()),
     }
 }
 

@@ -47,7 +47,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let notices = tree.iter().flat_map(worktree::Entered::notices).collect();
     let done = run_in(place, notices, chat, began);
     if let Some(tree) = tree {
-        tree.tell();
+        tree.tell(false);
     }
     done
 }

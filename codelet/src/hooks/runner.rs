@@ -14,6 +14,7 @@ use futures_util::future::{self, BoxFuture};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The maximum context passed to the model per occasion, in bytes; a single hook's context is limited further.
 const CONTEXT: usize = 40_000;
@@ -32,6 +33,44 @@ struct About {
     reach: Reach,
 }
 
+/// A hook that runs longer than this is named.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// The hooks that a session waits for, with the times at which they began.
+#[derive(Clone, Default)]
+pub struct Waits(Arc<Mutex<Vec<(u64, String, Instant)>>>);
+
+impl Waits {
+    /// Returns the hook that has been running for longest, and for how long, if that is long.
+    pub fn slow(&self) -> Option<(String, Duration)> {
+        let waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, name, began) = waits.first()?;
+        let ran = began.elapsed();
+        (ran >= SLOW).then(|| (name.clone(), ran))
+    }
+
+    /// Adds a hook until the result is dropped.
+    fn begin(&self, name: String) -> Waiting<'_> {
+        let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = waits.last().map_or(0, |(last, ..)| last + 1);
+        waits.push((number, name, Instant::now()));
+        Waiting { waits: self, number }
+    }
+}
+
+/// The wait for a hook.
+struct Waiting<'a> {
+    waits: &'a Waits,
+    number: u64,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut waits = self.waits.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.retain(|(number, ..)| *number != self.number);
+    }
+}
+
 /// The hooks of a session.
 pub struct Runner(Arc<Inner>);
 
@@ -42,6 +81,7 @@ struct Inner {
     told: Mutex<HashSet<(usize, String)>>,
     /// Messages for the user at the next occasion.
     pending: Mutex<Vec<String>>,
+    waits: Waits,
 }
 
 impl Runner {
@@ -52,6 +92,17 @@ impl Runner {
         transcript: Option<&Transcript>,
         place: &Place,
         reach: Reach,
+    ) {
+        Runner::serve_watched(hooks, session, transcript, (place, reach), Waits::default());
+    }
+
+    /// The same; `waits` holds the hooks that the session waits for.
+    pub fn serve_watched(
+        hooks: Vec<Hook>,
+        session: &mut Session,
+        transcript: Option<&Transcript>,
+        (place, reach): (&Place, Reach),
+        waits: Waits,
     ) {
         // Invalid matchers were reported when they were read.
         let matched = hooks.into_iter().filter_map(|hook| {
@@ -76,6 +127,7 @@ impl Runner {
             about,
             told: Mutex::default(),
             pending: Mutex::default(),
+            waits,
         }))));
     }
 }
@@ -204,6 +256,9 @@ impl Hooks for Runner {
             let mut said = match chosen.is_empty() {
                 true => Said::default(),
                 false => {
+                    let first = &self.0.hooks[chosen[0]].0;
+                    let named = format!("{} hook: {}", first.event, clip(&clean(&first.command), SHOWN));
+                    let _waiting = self.0.waits.begin(named);
                     self.0
                         .run(occasion.name(), &chosen, self.0.input(&occasion), interrupt)
                         .await

@@ -106,3 +106,26 @@ fn what_a_hook_wants_asked_is_asked_whatever_is_permitted_and_another_hook_hears
         .unwrap();
     assert!(left.stdout.is_empty(), "the hook is still there");
 }
+
+/// A hook that takes long is named where it would otherwise seem that the model does.
+#[test]
+fn the_status_names_a_slow_hook() {
+    let wait = "while [ ! -e go ]; do sleep 0.05; done";
+    for event in ["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"] {
+        let bench = Bench::new();
+        bench.settings(&format!(
+            "[[hooks.{event}]]\nhooks = [{{ type = \"command\", command = \"{wait}\" }}]\n"
+        ));
+        let server = server([
+            Reply::call("Write", json!({"file_path": "a.txt", "content": "one\n"})),
+            Reply::text("Written."),
+        ]);
+        let mut terminal = Terminal::start(&bench, &server, &[], (120, 24));
+        terminal.say("Write it.");
+        terminal.see(&format!("{event} hook: while"));
+        bench.file("go", "");
+        terminal.wait("Written.");
+        terminal.see("ready");
+        leave(&mut terminal, &server);
+    }
+}

@@ -32,6 +32,7 @@ fn commands_that_only_look_answer_while_an_answer_streams() {
         ("/compact --dry-run", "Dry run, nothing was changed:"),
         ("/export", "Usage: /export"),
         ("/export nowhere/now.json", "No such directory: nowhere"),
+        ("/export now.md", "now.md: /export writes the conversation as .json, or"),
     ] {
         terminal.say(said);
         terminal.wait(shown);

@@ -4,7 +4,7 @@
 use crate::common::agent::Bench;
 use crate::common::pty::{Kind, Session as _, Terminal};
 use crate::{SIZE, leave, server};
-use codelet_testkit::server::{Reply, Server};
+use codelet_testkit::server::{Gate, Reply, Server, block_on};
 use std::path::PathBuf;
 
 fn bench() -> Bench {
@@ -127,4 +127,82 @@ fn a_conversation_that_is_cleared_at_the_end_is_still_there() {
     leave(&mut terminal, &server);
     let saved = saved(&bench);
     assert!(saved.len() == 1 && saved[0].contains("One."), "{saved:?}");
+}
+
+#[test]
+fn what_was_queued_is_listed_on_leaving_and_the_next_session_has_it_in_its_history() {
+    for leaves in [&b"/exit\r"[..], b"\x04"] {
+        let bench = bench();
+        let gate = Gate::after(2);
+        let first = server([Reply::text("One two three four.").in_fragments_of(4).gated(&gate)]);
+        let mut terminal = start(&bench, &first, &[]);
+        terminal.say("Count.");
+        block_on(gate.reached());
+        terminal.say("Then the tests.");
+        terminal.say("/compact all of it");
+        terminal.see("2 queued");
+        terminal.send(leaves);
+        terminal.wait("not sent: Then the tests.");
+        terminal.wait("not sent: /compact all of it");
+        terminal.wait("To continue this session: codelet --continue");
+        terminal.wait("What was not sent is in its input history (Up).");
+        assert_eq!(terminal.end(), 0);
+        gate.open();
+
+        let second = server([]);
+        // Whichever session it is: the first one is not continued.
+        for args in [&["--continue"][..], &[]] {
+            let mut terminal = start(&bench, &second, args);
+            for words in ["› /compact all of it", "› Then the tests.", "› Count."] {
+                terminal.send(b"\x1b[A");
+                let is_written = |screen: &str| screen.lines().rfind(|line| line.starts_with('›')) == Some(words);
+                terminal.wait_until(words, |screen| is_written(screen));
+            }
+            terminal.send(b"\x1b");
+            terminal.see("cleared");
+            leave(&mut terminal, &second);
+        }
+    }
+}
+
+#[test]
+fn the_command_at_the_end_continues_the_session_where_it_is_printed() {
+    let bench = bench();
+    let other = bench.home.join("the other");
+    std::fs::create_dir(&other).unwrap();
+    let directory = "../home/the other";
+    let first = server([Reply::text("Over there.")]);
+    let mut terminal = start(&bench, &first, &["-C", directory]);
+    terminal.say("Where?");
+    terminal.see("Over there.");
+    terminal.see("ready");
+    terminal.say("exit");
+    terminal.wait("To continue this session: codelet -C '../home/the other' --continue");
+    assert_eq!(terminal.end(), 0);
+    let second = server([]);
+    let mut terminal = start(&bench, &second, &["-C", directory, "--continue"]);
+    terminal.see("› Where?");
+    leave(&mut terminal, &second);
+}
+
+#[test]
+fn who_saves_nothing_is_told_once_at_the_end_of_a_session_with_something_in_it() {
+    const TOLD: &str = "Not saved. To save sessions, add to ~/.config/codelet/settings.toml: transcripts =";
+    for (args, prompt, is_told) in [
+        (&[][..], Some("Hello?"), true),
+        (&["--no-transcript"], Some("Hello?"), false),
+        (&[], None, false),
+    ] {
+        let bench = Bench::new();
+        let server = server([Reply::text("Here I am.")]);
+        let mut terminal = start(&bench, &server, args);
+        if let Some(prompt) = prompt {
+            terminal.say(prompt);
+            terminal.see("Here I am.");
+            terminal.see("ready");
+        }
+        leave(&mut terminal, &server);
+        let text = terminal.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(text.contains(TOLD), is_told, "{text}");
+    }
 }

@@ -63,6 +63,7 @@ fn a_session_that_breaks_down() {
             past: None,
             edit: Arc::new(|_| Err("there is no editor".to_owned())),
             notify: codelet_terminal::Notify::Bell,
+            slow_hook: Arc::new(|| None),
         };
         let session = Session::new(parts, codelet_agent::session::Settings::default());
         let runtime = startup::runtime().unwrap_or_else(|_| panic!("no runtime"));
