@@ -209,6 +209,8 @@ impl Words {
             "IncompleteSignatureException",
         ]) || self.says(&[
             "api key not valid", "api_key_invalid", "api key expired", "incorrect api key",
+            // Of AWS, which answers 403.
+            "request signature", "signature expired", "signature not yet current", "security token",
         ])
     }
 

@@ -23,7 +23,8 @@ pub(crate) const NOTING_FREE: &str =
 /// it would then be the last pipeline.
 pub(crate) const NOTING_STATUSES: &str = "printf '%s ' \"${PIPESTATUS[@]}\"; ";
 
-/// Runs after that in bash, if the line may start background jobs: notes the exit status of each that has already ended.
+/// Runs after that in bash, if the line may start background jobs: notes the exit status of each that has already ended,
+/// except those that bash forgets when a later one starts.
 /// `set -e` must not end it.
 pub(crate) const NOTING_JOBS: &str = "for job in $(jobs -p); do kill -0 $job || { if wait $job; then job=0; else job=$?; fi; \
     printf '&%s ' $job; }; done; ";

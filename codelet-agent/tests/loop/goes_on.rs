@@ -198,10 +198,12 @@ async fn calls_that_are_cut_at_the_output_limit_are_told_with_it_and_not_repeate
     let told = stage.asked(1).pop().unwrap();
     let told = told.tool_results().next().unwrap().texts().next().unwrap().body.clone();
     assert!(
-        told.as_str().contains(&format!("the output limit of {limit} tokens within this call")),
+        told.as_str()
+            .contains(&format!("the output limit of {limit} tokens within this call")),
         "{told:?}"
     );
-    let is_told = |event: &&Event| matches!(event, Event::Notice(told) if told.contains(&limit) && told.contains("max_output"));
+    let is_told =
+        |event: &&Event| matches!(event, Event::Notice(told) if told.contains(&limit) && told.contains("max_output"));
     assert_eq!(stage.heard.iter().filter(is_told).count(), 2);
     stage.check_requests();
     let mut stage = Stage::scripted((0..9).map(|_| cut()));
