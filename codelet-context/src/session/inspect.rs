@@ -509,7 +509,7 @@ fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded>
     let mut newer = NewerAnswers::default();
     // By file, from the newest message to the oldest: the next change, and the next read with all lines of later ones.
     let mut changed: ByHash<usize> = ByHash::default();
-    let mut shown: ByHash<(usize, QuickSet<u64>)> = ByHash::default();
+    let mut shown: ByHash<(Option<usize>, QuickSet<u64>)> = ByHash::default();
     let mut found = Vec::new();
     for (index, message) in messages.iter().enumerate().rev() {
         for (number, part) in message.parts.iter().enumerate().rev() {
@@ -533,17 +533,16 @@ fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded>
                 let lines: QuickSet<u64> = bodies(part).flat_map(|body| lines_of(body.as_str())).collect();
                 let size = asked_again::size(result, |text| &text.body);
                 let is_answered = newer.take(call, size);
-                let (next, seen) = shown.entry(file).or_insert_with(|| (index, QuickSet::default()));
+                let (next, seen) = shown.entry(file).or_default();
                 let again = lines.intersection(seen).count();
                 let is_shown = again > 0 && again as f64 >= SHOWN * lines.len() as f64;
                 seen.extend(lines);
+                let by = next.filter(|_| is_answered || is_shown);
                 // A note on an earlier answer shows nothing again.
-                let by = if size.is_some() {
-                    std::mem::replace(next, index)
-                } else {
-                    *next
-                };
-                (is_answered || is_shown).then_some((by, Superseding::ReadAgain))
+                if size.is_some() || next.is_none() {
+                    *next = Some(index);
+                }
+                by.map(|by| (by, Superseding::ReadAgain))
             };
             found.extend(old.map(|(by, how)| Superseded {
                 item: ground.item(messages, index, number),
