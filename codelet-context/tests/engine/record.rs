@@ -809,23 +809,27 @@ fn of_a_long_path_the_name_of_the_file_is_shown() {
     let path =
         "/home/somebody/projects/of-the-mill/packages/presses/source/walnut/remediation/belt-consolidator.test.ts";
     let rows: String = (0..300).map(|row| format!("row {row} of the belt\n")).collect();
-    let output = format!("{rows}The walnut press P-4711 has a torn belt since 1987.\n{rows}");
-    let summary = Talk::default()
-        .asks("Why does the walnut press P-4711 stand?")
-        .calls(
-            "Look",
-            &json!({"file_path": path}),
-            Action::on(ActionKind::Other, [path]),
-            |result| result.output = vec![Part::text(output)],
-        )
-        .says("The walnut press P-4711 has a torn belt.")
+    let look = |talk: Talk, fact: &str| {
+        let (parameters, action) = (json!({"file_path": path}), Action::on(ActionKind::Other, [path]));
+        talk.calls("Look", &parameters, action, |result| {
+            result.output = vec![Part::text(format!("{rows}{fact}\n{rows}"))];
+        })
+    };
+    let talk = look(
+        Talk::default().asks("Why do the walnut presses P-4711 and P-4712 stand?"),
+        "The walnut press P-4711 has a torn belt since 1987.",
+    );
+    let summary = look(talk, "The walnut press P-4712 has a stuck wheel since 1988.")
+        .says("The walnut press P-4711 has a torn belt, and P-4712 a stuck wheel.")
         .works()
         .asks("And the mill?")
         .works()
         .summary(3_000);
     let calls: Vec<&str> = summary.lines().filter(|line| line.starts_with("> Look ")).collect();
     let named = |line: &&str| line.contains("/belt-consolidator.test.ts");
-    assert!(!calls.is_empty() && calls.iter().all(named), "{summary}");
+    assert!(calls.iter().all(named), "{summary}");
+    // The second time, the whole path is not quoted again.
+    assert!(calls.iter().any(|line| line.starts_with("> Look …/")), "{summary}");
 }
 
 #[test]
