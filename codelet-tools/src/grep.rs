@@ -2,7 +2,7 @@
 
 use crate::arguments;
 use crate::files;
-use crate::run_blocking::{INTERRUPTED, Watched, run_blocking};
+use crate::run_blocking::{INTERRUPTED, Watched};
 use crate::text::{CUT, GAP, begins_as_text};
 use crate::tool_context::{ToolContext, spec};
 use crate::walk::{self, Pattern, Unread, Walked};
@@ -19,7 +19,7 @@ use serde_json::json;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Largest size of a compiled pattern, in bytes.
@@ -191,26 +191,19 @@ impl Tool for Grep {
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
-        Box::pin(async move {
-            let asked = || -> Result<_, String> {
-                let name = arguments::place(call.parameters)?;
-                let place = self.context.paths.judged(name)?;
-                Ok((GrepRequest::of(call.parameters, &place.path)?, name.to_owned(), place))
-            };
-            let (asked, name, place) = match asked() {
-                Ok(asked) => asked,
-                Err(error) => return Output::failure(error),
-            };
-            let context = Arc::clone(&self.context);
-            run_blocking(call.interrupt, move |interrupt| match place.path.symlink_metadata() {
-                Ok(_) => search(&context, &name, &place.path, asked, interrupt),
-                Err(error) if walk::is_absence(&error) => {
-                    context.fail(&name, &place.path, "there is no such file or folder")
-                }
-                Err(error) => context.fail(&name, &place.path, &files::reason(&error)),
-            })
-            .await
-        })
+        let asked = move || {
+            let name = arguments::place(call.parameters)?;
+            let path = self.context.paths.judged(name)?.path;
+            Ok((GrepRequest::of(call.parameters, &path)?, name.to_owned(), path))
+        };
+        let work = |context: &ToolContext, (asked, name, path): (_, String, PathBuf), interrupt: &Interrupt| match path
+            .symlink_metadata()
+        {
+            Ok(_) => search(context, &name, &path, asked, interrupt),
+            Err(error) if walk::is_absence(&error) => context.fail(&name, &path, "there is no such file or folder"),
+            Err(error) => context.fail(&name, &path, &files::reason(&error)),
+        };
+        Box::pin(self.context.work(call.interrupt, asked, work))
     }
 }
 
