@@ -105,7 +105,7 @@ async fn one(server: Server, options: Arc<Options>) -> Result<ConnectedServer, S
     let told = Tail::default();
     let opened = open(&server, &options, &secrets, &told).await;
     let (connection, list) = opened.map_err(|trouble| secrets.hide(in_words(&trouble, &told)))?;
-    let (defined, mut oddities) = defined(&server, list, &secrets);
+    let (defined, mut oddities) = defined(&server, list);
     let listed = connection.prompts(PROMPTS.min(server.start)).await;
     let (prompts, told) = match listed {
         None => Default::default(),

@@ -488,47 +488,20 @@ impl Connection {
     }
 }
 
-/// The definitions in a list. Names of tools and parameters are sent unchanged with every request, so a tool with a
-/// secret in a name is left out.
-pub(crate) fn defined(server: &Server, list: List, secrets: &Secrets) -> (Vec<Defined>, Vec<String>) {
-    let (telling, entries): (Vec<Value>, Vec<Value>) =
-        list.entries.into_iter().partition(|entry| names_tell(entry, secrets));
+/// The definitions in a list, with notices for the user.
+pub(crate) fn defined(server: &Server, list: List) -> (Vec<Defined>, Vec<String>) {
     let wanted = server.tools.as_deref();
-    let (mut defined, mut notices) = define::all(&server.name, entries, wanted);
+    let (mut defined, mut notices) = define::all(&server.name, list.entries, wanted);
     if list.has_resources
         && let Some(reader) = define::reader(&server.name, &defined, wanted)
     {
         let at = defined.partition_point(|tool| tool.tool < reader.tool);
         defined.insert(at, reader);
     }
-    if !telling.is_empty() {
-        notices.push(format!(
-            "{} of its tools left out: their names, or those of parameters, contain a key",
-            telling.len()
-        ));
-    }
     if list.is_endless {
         notices.push("its list of tools does not end; only the first part is used".to_owned());
     }
     (defined, notices)
-}
-
-/// Returns whether the name of a tool, or any name in its definition, contains a secret.
-fn names_tell(entry: &Value, secrets: &Secrets) -> bool {
-    fn within(value: &Value, secrets: &Secrets) -> bool {
-        match value {
-            Value::Object(fields) => fields
-                .iter()
-                .any(|(name, value)| secrets.are_in(name) || within(value, secrets)),
-            Value::Array(values) => values.iter().any(|value| within(value, secrets)),
-            _ => false,
-        }
-    }
-    entry
-        .get("name")
-        .and_then(Value::as_str)
-        .is_some_and(|name| secrets.are_in(name))
-        || within(entry, secrets)
 }
 
 /// A result almost as the server wrote it: parts that the library parses are serialised again.
@@ -561,26 +534,5 @@ fn trouble(server: &Server, error: &ClientInitializeError, ended: Option<String>
             ))
         }
         _ => Trouble::Foreign("its first answer is invalid".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_tool_that_tells_a_key_by_a_name_is_one_that_is_left_out() {
-        let secrets = Secrets::new(["key-123456789"]);
-        for (entry, tells) in [
-            (json!({"name": "key-123456789"}), true),
-            (
-                json!({"name": "a", "inputSchema": {"properties": {"p_key-123456789": {"type": "string"}}}}),
-                true,
-            ),
-            (json!({"name": "a", "description": "key-123456789"}), false),
-        ] {
-            assert_eq!(names_tell(&entry, &secrets), tells, "{entry}");
-        }
     }
 }

@@ -197,7 +197,7 @@ impl Offer {
         let (server, secrets) = (&self.remote.server, &self.remote.secrets);
         match kind {
             Kind::Tools => {
-                let (defined, notices) = defined(server, list, secrets);
+                let (defined, notices) = defined(server, list);
                 let told = self.defined.take(defined, notices)?;
                 self.tools = tools(&self.remote, &self.defined.entries);
                 Some(told)

@@ -36,17 +36,10 @@ pub(crate) struct RemotePrompt {
 /// The prompts in a list, by name, with notices for the user.
 pub(crate) fn all(server: &str, list: List, secrets: &Secrets) -> (Vec<RemotePrompt>, Vec<String>) {
     let mut found: Vec<RemotePrompt> = Vec::new();
-    let (mut unreadable, mut telling) = (0, 0);
+    let mut unreadable = 0;
     for entry in list.entries {
         match read(&entry, secrets) {
             Some(prompt) if found.iter().any(|known| known.own == prompt.own) => {}
-            Some(prompt)
-                if std::iter::once(&prompt.own)
-                    .chain(&prompt.arguments)
-                    .any(|name| secrets.are_in(name)) =>
-            {
-                telling += 1;
-            }
             Some(prompt) => found.push(prompt),
             None => unreadable += 1,
         }
@@ -62,7 +55,6 @@ pub(crate) fn all(server: &str, list: List, secrets: &Secrets) -> (Vec<RemotePro
         }
     };
     tell(unreadable, "they are invalid");
-    tell(telling, "their names, or those of arguments, contain a key");
     tell(over, &format!("the limit is {MOST_PROMPTS}"));
     if list.is_endless {
         notices.push("its list of prompts does not end; only the first part is used".to_owned());
@@ -202,24 +194,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_prompt_or_tells_a_key_is_left_out_and_told() {
+    fn what_is_no_prompt_is_left_out_and_told() {
         let (prompts, notices) = listed(json!([
             {"name": "good", "description": "One\nline \u{1b}[31m with key-123456789.", "arguments": null},
             {"name": "good", "description": "The second."},
             {"name": ""}, {"name": 7}, 8, {"name": "x", "arguments": 7}, {"name": "y", "arguments": [{"name": 1}]},
             {"name": "z", "arguments": [{"name": "twice"}, {"name": "twice"}]},
-            {"name": "key-123456789"},
         ]));
         let shown: Vec<&PromptSpec> = prompts.iter().map(|prompt| &prompt.spec).collect();
         assert_eq!(shown.len(), 1);
         assert_eq!(shown[0].description, "One line [31m with [secret].");
-        assert_eq!(
-            notices,
-            [
-                "6 of its prompts left out: they are invalid",
-                "1 of its prompts left out: their names, or those of arguments, contain a key"
-            ]
-        );
+        assert_eq!(notices, ["6 of its prompts left out: they are invalid"]);
         let many: Vec<Value> = (0..300).map(|number| json!({"name": format!("p{number}")})).collect();
         let (prompts, notices) = listed(json!(many));
         assert_eq!(prompts.len(), MOST_PROMPTS);

@@ -55,11 +55,6 @@ impl Secrets {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether a text contains one.
-    pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.values().iter().any(|value| text.contains(value.as_str()))
-    }
-
     /// Replaces them in a text.
     pub(crate) fn hide(&self, text: String) -> String {
         let mut text = text;

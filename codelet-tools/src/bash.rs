@@ -10,7 +10,7 @@ use crate::handed::{self, Numbers};
 use crate::lack;
 use crate::left::Left;
 use crate::process::{self, End};
-use crate::run_blocking::INTERRUPTED;
+use crate::run_blocking::{INTERRUPTED, watched};
 use crate::sandbox::{Sandbox, is_program_of_the_system};
 use crate::secrets::Hiding;
 use crate::spawn::{Program, Unstarted};
@@ -25,7 +25,7 @@ use codelet_text::shell::word;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, PipeReader, Read};
+use std::io::{PipeReader, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -379,12 +379,11 @@ impl Tool for Bash {
                 Ok(Some(ms)) if ms > 0 => Duration::from_millis(ms).min(self.context.options.bash_longest),
                 _ => self.context.options.bash_timeout,
             };
-            let begun = || -> Result<_, String> {
+            let begun = || {
                 // A retry starts in the directory of the first try, which may have moved elsewhere.
                 if let Some(folder) = call.permitted.iter().find_map(begun_in).filter(|_| is_shut_in) {
                     self.begin_in(folder);
                 }
-                let pipe = io::pipe().map_err(|error| files::reason(&error))?;
                 let sandbox = match is_shut_in && call.permitted.iter().all(Need::only_looks) {
                     true => Some(self.context.looking()),
                     false => self.context.sandbox(permission),
@@ -394,16 +393,15 @@ impl Tool for Bash {
                     Permission::Edit => sandbox.and_then(|sandbox| widened(sandbox, command, call.permitted)),
                     Permission::Plan | Permission::Read | Permission::All => sandbox,
                 };
-                Ok((self.program(command, timeout, (sandbox, is_shut_in))?, pipe))
+                self.program(command, timeout, (sandbox, is_shut_in))
             };
-            let ((program, note), (stopped, stop)) = match begun() {
+            let (program, note) = match begun() {
                 Ok(begun) => begun,
                 Err(why) => return Output::failure(format!("nothing was run: {why}")),
             };
-            let (answer, mut answered) = oneshot::channel();
             let (context, left, live) = (Arc::clone(&self.context), Arc::clone(&self.left), call.live.clone());
             let job = arguments::number(call.parameters, "stop").ok().flatten();
-            let run = move || {
+            let run = move |stopped: PipeReader, answer| {
                 let open = ran(
                     (&context, permission),
                     program,
@@ -417,19 +415,11 @@ impl Tool for Bash {
                     discard(open);
                 }
             };
-            if let Err(error) = std::thread::Builder::new().name("bash".to_owned()).spawn(run) {
-                return Output::failure(format!("no command can be run: {}", files::reason(&error)));
+            match watched("bash", &call.interrupt, run).await {
+                Ok(Some(answer)) => answer,
+                Ok(None) => Output::failure("the command could not be watched"),
+                Err(error) => Output::failure(format!("no command can be run: {}", files::reason(&error))),
             }
-            // Dropping this future also drops the pipe, which ends the command: nothing keeps running unwatched.
-            let mut stop = Some(stop);
-            let answer = tokio::select! {
-                answer = &mut answered => answer,
-                () = call.interrupt.thrown() => {
-                    drop(stop.take());
-                    answered.await
-                }
-            };
-            answer.unwrap_or_else(|_| Output::failure("the command could not be watched"))
         })
     }
 }

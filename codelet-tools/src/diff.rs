@@ -8,8 +8,6 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-/// More lines than this between the first and the last difference are not compared.
-const COMPARED: usize = 500_000;
 /// Longest diff, in bytes.
 const SHOWN: usize = 64 * 1024;
 /// Time limit for finding the shortest diff.
@@ -65,19 +63,19 @@ impl Row<'_> {
 /// A unified diff; empty if the texts are equal. However long the texts are, the changes are shown; of long changes,
 /// the beginning. Where a line is cut, no part of a secret is left; elsewhere, secrets stay.
 pub(crate) fn unified(name: &str, old: &str, new: &str, secrets: &Secrets) -> String {
-    let (above, rows) = compared(old, new);
+    let rows = compared(old, new);
     let (added, removed) = signs(&rows);
     let mut shown = rows;
     let is_whole = shown.iter().map(Row::len).sum::<usize>() <= SHOWN;
     if !is_whole {
         shorten(&mut shown, secrets);
     }
-    written(name, above, &shown, (!is_whole).then_some((added, removed)))
+    written(name, &shown, (!is_whole).then_some((added, removed)))
 }
 
 /// Counts the lines added and removed.
 pub(crate) fn count(old: &str, new: &str) -> (u64, u64) {
-    let (added, removed) = signs(&compared(old, new).1);
+    let (added, removed) = signs(&compared(old, new));
     (added as u64, removed as u64)
 }
 
@@ -86,72 +84,18 @@ fn signs(rows: &[Row<'_>]) -> (usize, usize) {
     (count('+'), count('-'))
 }
 
-/// The number of lines above the first one compared, and the changed lines with context.
-fn compared<'a>(old: &'a str, new: &'a str) -> (usize, Vec<Row<'a>>) {
-    let (head, tail) = alike(old, new);
-    // Common lines at both ends are not compared, except for context.
-    let head = lines_before(old, head);
-    let above = old[..head].bytes().filter(|&byte| byte == b'\n').count();
-    let middle = |text: &str| {
-        let end = lines_behind(text, text.len() - tail);
-        head..end
-    };
-    let old: Vec<&str> = old[middle(old)].split_inclusive('\n').collect();
-    let new: Vec<&str> = new[middle(new)].split_inclusive('\n').collect();
-    let ops = match old.len().max(new.len()) <= COMPARED {
-        true => capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(Instant::now() + TIME)),
-        false => vec![DiffOp::Replace {
-            old_index: 0,
-            old_len: old.len(),
-            new_index: 0,
-            new_len: new.len(),
-        }],
-    };
-    (above, rows(&ops, &old, &new))
+/// The changed lines with context.
+fn compared<'a>(old: &'a str, new: &'a str) -> Vec<Row<'a>> {
+    let old: Vec<&str> = old.split_inclusive('\n').collect();
+    let new: Vec<&str> = new.split_inclusive('\n').collect();
+    let until = Instant::now() + TIME;
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(until));
+    rows(&ops, &old, &new)
 }
 
 /// A remark on a change beside its diff: a sentence without a full stop.
 pub(crate) fn remark(words: &str) -> String {
     format!("… {}\n", in_one_line(words))
-}
-
-/// The bytes that two texts have in common at their beginning and end, in whole lines.
-fn alike(old: &str, new: &str) -> (usize, usize) {
-    let (old, new) = (old.as_bytes(), new.as_bytes());
-    let same = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    if same == old.len() && same == new.len() {
-        return (same, 0);
-    }
-    let head = memchr::memrchr(b'\n', &old[..same]).map_or(0, |end| end + 1);
-    let (old, new) = (&old[head..], &new[head..]);
-    let same = old
-        .iter()
-        .rev()
-        .zip(new.iter().rev())
-        .take_while(|(old, new)| old == new)
-        .count();
-    // Only whole lines count, not a common end of a line.
-    let cut = &old[old.len() - same..];
-    let tail = memchr::memchr(b'\n', cut).map_or(0, |end| cut.len() - end - 1);
-    (head, tail)
-}
-
-/// The start of the context before a change at this byte.
-fn lines_before(text: &str, at: usize) -> usize {
-    let mut start = at;
-    for _ in 0..=AROUND {
-        match memchr::memrchr(b'\n', &text.as_bytes()[..start]) {
-            Some(end) => start = end,
-            None => return 0,
-        }
-    }
-    start + 1
-}
-
-/// The end of the context after a change at this byte.
-fn lines_behind(text: &str, at: usize) -> usize {
-    let mut ends = memchr::memchr_iter(b'\n', &text.as_bytes()[at..]);
-    ends.nth(AROUND - 1).map_or(text.len(), |end| at + end + 1)
 }
 
 /// The changed lines with context, in order.
@@ -206,7 +150,7 @@ fn shorten(rows: &mut Vec<Row<'_>>, secrets: &Secrets) {
 }
 
 /// Formats the rows as complete hunks.
-fn written(name: &str, above: usize, rows: &[Row<'_>], all: Option<(usize, usize)>) -> String {
+fn written(name: &str, rows: &[Row<'_>], all: Option<(usize, usize)>) -> String {
     if rows.is_empty() && all.is_none() {
         return String::new();
     }
@@ -229,7 +173,7 @@ fn written(name: &str, above: usize, rows: &[Row<'_>], all: Option<(usize, usize
         let lines = |other| hunk.iter().filter(|row| row.sign != other).count();
         let (old, new) = (lines('+'), lines('-'));
         // An empty range starts after the line before it.
-        let start = |before: usize, count: usize| above + before + usize::from(count > 0);
+        let start = |before: usize, count: usize| before + usize::from(count > 0);
         let range = |start: usize, count: usize| match count {
             1 => start.to_string(),
             count => format!("{start},{count}"),
@@ -305,8 +249,7 @@ mod tests {
             "{diff}"
         );
         assert!(diff.ends_with("@@ -300000,0 +1 @@\n+all gone\n"), "{diff}");
-        // More lines than are compared.
-        let diff = diff_of("a", &"a\n".repeat(COMPARED + 1), "b\n");
+        let diff = diff_of("a", &"a\n".repeat(500_001), "b\n");
         assert!(diff.contains(", 1 insertion(+), 500001 deletions(-)") && diff.ends_with("+b\n"));
     }
 

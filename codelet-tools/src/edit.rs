@@ -7,7 +7,6 @@ use crate::files::{self, Whole};
 use crate::near;
 use crate::path::Place;
 use crate::replace::{self, Refusal, Replaced};
-use crate::run_blocking::run_blocking;
 use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
 use crate::text::{self, Decoded, Encoding, shorten};
@@ -19,7 +18,7 @@ use codelet_text::short::counted;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Lines shown around a change.
@@ -131,23 +130,15 @@ impl Tool for Edit {
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
-        Box::pin(async move {
-            let asked = || -> Result<_, String> {
-                let asked = EditRequest::of(call.parameters)?;
-                let name = arguments::file(call.parameters)?;
-                Ok((name.to_owned(), self.context.paths.judged(name)?, asked))
-            };
-            let (name, place, asked) = match asked() {
-                Ok(asked) => asked,
-                Err(error) => return Output::failure(error),
-            };
-            let context = Arc::clone(&self.context);
-            run_blocking(call.interrupt, move |_| match edit(&context, &place.path, &asked) {
-                Ok(done) => Output::success(done),
-                Err(why) => context.fail(&name, &place.path, &why),
-            })
-            .await
-        })
+        let asked = move || {
+            let asked = EditRequest::of(call.parameters)?;
+            let name = arguments::file(call.parameters)?;
+            Ok((name.to_owned(), self.context.paths.judged(name)?.path, asked))
+        };
+        let work = |context: &ToolContext, (name, path, asked): (String, PathBuf, EditRequest), _: &_| {
+            edit(context, &path, &asked).map_or_else(|why| context.fail(&name, &path, &why), Output::success)
+        };
+        Box::pin(self.context.work(call.interrupt, asked, work))
     }
 }
 

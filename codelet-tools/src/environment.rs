@@ -8,6 +8,7 @@ use crate::files;
 use crate::git::{Answer, Git};
 use crate::ignored::Ignored;
 use crate::repository::{Repository, is_gits};
+use crate::run_blocking::watched;
 use crate::secrets::SecretSource;
 use crate::text;
 use codelet_agent::commit::{Committable, Made};
@@ -19,7 +20,7 @@ use codelet_text::unseen::hides;
 use futures_util::future::BoxFuture;
 use rustix::fs::Dir;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, PipeReader, Read};
+use std::io::{PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -196,30 +197,17 @@ impl Surroundings for World {
     }
 }
 
-/// Queries git on a separate thread; closing a pipe tells it that the answer is no longer needed.
+/// Queries git on a separate thread; git ends when the answer is no longer needed.
 fn asked_of_git<T: Send + 'static>(
     interrupt: Interrupt,
     ask: impl FnOnce(Option<PipeReader>) -> Option<T> + Send + 'static,
 ) -> BoxFuture<'static, Option<T>> {
     Box::pin(async move {
-        let (stopped, stop) = io::pipe().ok()?;
-        let (answer, mut answered) = oneshot::channel();
-        let look = move || {
+        let look = |stopped, answer: oneshot::Sender<_>| {
             // The receiver may be gone.
             let _ = answer.send(ask(Some(stopped)));
         };
-        std::thread::Builder::new().name("git".to_owned()).spawn(look).ok()?;
-        // Dropping this future also drops the pipe, which ends git: nothing keeps running unwatched.
-        let mut stop = Some(stop);
-        let told = tokio::select! {
-            biased;
-            told = &mut answered => told,
-            () = interrupt.thrown() => {
-                drop(stop.take());
-                answered.await
-            }
-        };
-        told.ok().flatten()
+        watched("git", &interrupt, look).await.ok()??
     })
 }
 

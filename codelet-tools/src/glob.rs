@@ -3,7 +3,7 @@
 use crate::arguments;
 use crate::files;
 use crate::path::Paths;
-use crate::run_blocking::{INTERRUPTED, run_blocking};
+use crate::run_blocking::INTERRUPTED;
 use crate::tool_context::{ToolContext, spec};
 use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
@@ -114,29 +114,20 @@ impl Tool for Glob {
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
-        Box::pin(async move {
-            let asked = || -> Result<_, String> {
-                let (folder, pattern) = asked(call.parameters, &self.context.paths)?;
-                let place = self.context.paths.judged(&folder)?;
-                Ok((folder, place, pattern))
+        let asked = move || {
+            let (folder, pattern) = asked(call.parameters, &self.context.paths)?;
+            let path = self.context.paths.judged(&folder)?.path;
+            Ok((folder, path, pattern))
+        };
+        let work =
+            |context: &ToolContext, (folder, path, pattern): (String, PathBuf, _), interrupt: &Interrupt| match path
+                .metadata()
+            {
+                Ok(metadata) if metadata.is_dir() => find(context, &folder, &path, &pattern, interrupt),
+                Err(error) if !walk::is_absence(&error) => context.fail(&folder, &path, &files::reason(&error)),
+                _ => context.fail(&folder, &path, "there is no such folder"),
             };
-            let (folder, place, pattern) = match asked() {
-                Ok(asked) => asked,
-                Err(error) => return Output::failure(error),
-            };
-            let context = Arc::clone(&self.context);
-            run_blocking(call.interrupt, move |interrupt| {
-                match place.path.metadata() {
-                    Ok(metadata) if metadata.is_dir() => {}
-                    Err(error) if !walk::is_absence(&error) => {
-                        return context.fail(&folder, &place.path, &files::reason(&error));
-                    }
-                    _ => return context.fail(&folder, &place.path, "there is no such folder"),
-                }
-                find(&context, &folder, &place.path, &pattern, interrupt)
-            })
-            .await
-        })
+        Box::pin(self.context.work(call.interrupt, asked, work))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::arguments;
 use crate::files;
-use crate::run_blocking::{INTERRUPTED, Watched, run_blocking};
-use crate::text::{CUT, GAP, begins_as_text};
+use crate::run_blocking::{INTERRUPTED, Watched};
+use crate::text::{CUT, GAP};
 use crate::tool_context::{ToolContext, spec};
 use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
@@ -16,10 +16,8 @@ use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use serde_json::json;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Largest size of a compiled pattern, in bytes.
@@ -191,26 +189,19 @@ impl Tool for Grep {
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
-        Box::pin(async move {
-            let asked = || -> Result<_, String> {
-                let name = arguments::place(call.parameters)?;
-                let place = self.context.paths.judged(name)?;
-                Ok((GrepRequest::of(call.parameters, &place.path)?, name.to_owned(), place))
-            };
-            let (asked, name, place) = match asked() {
-                Ok(asked) => asked,
-                Err(error) => return Output::failure(error),
-            };
-            let context = Arc::clone(&self.context);
-            run_blocking(call.interrupt, move |interrupt| match place.path.symlink_metadata() {
-                Ok(_) => search(&context, &name, &place.path, asked, interrupt),
-                Err(error) if walk::is_absence(&error) => {
-                    context.fail(&name, &place.path, "there is no such file or folder")
-                }
-                Err(error) => context.fail(&name, &place.path, &files::reason(&error)),
-            })
-            .await
-        })
+        let asked = move || {
+            let name = arguments::place(call.parameters)?;
+            let path = self.context.paths.judged(name)?.path;
+            Ok((GrepRequest::of(call.parameters, &path)?, name.to_owned(), path))
+        };
+        let work = |context: &ToolContext, (asked, name, path): (_, String, PathBuf), interrupt: &Interrupt| match path
+            .symlink_metadata()
+        {
+            Ok(_) => search(context, &name, &path, asked, interrupt),
+            Err(error) if walk::is_absence(&error) => context.fail(&name, &path, "there is no such file or folder"),
+            Err(error) => context.fail(&name, &path, &files::reason(&error)),
+        };
+        Box::pin(self.context.work(call.interrupt, asked, work))
     }
 }
 
@@ -222,8 +213,8 @@ fn search(context: &ToolContext, name: &str, root: &Path, mut asked: GrepRequest
         is_full: false,
         has_bytes: false,
     };
-    let (mut searched, mut matched, mut troubled) = (0usize, 0usize, 0usize);
-    let (mut unread, mut objection, mut binaries) = (Unread::default(), None, Binaries::default());
+    let (mut searched, mut binary, mut matched, mut troubled) = (0usize, 0usize, 0usize, 0usize);
+    let (mut unread, mut objection) = (Unread::default(), None);
     if root.is_file() {
         // A file that the call names is searched to the end.
         asked.searcher.set_binary_detection(BinaryDetection::none());
@@ -256,14 +247,14 @@ fn search(context: &ToolContext, name: &str, root: &Path, mut asked: GrepRequest
             name,
             mode: asked.mode,
             matches: 0,
-            ends_at: None,
+            is_binary: false,
         };
         let source = Watched::new(&file, interrupt, SEARCHED);
         troubled += usize::from(asked.searcher.search_reader(&asked.matcher, source, &mut sink).is_err());
         matched += usize::from(sink.matches > 0);
-        match sink.ends_at {
-            Some(at) => binaries.push(&file, at, name),
-            None => searched += 1,
+        match sink.is_binary {
+            true => binary += 1,
+            false => searched += 1,
         }
         sink.finish();
         !found.is_full
@@ -275,13 +266,19 @@ fn search(context: &ToolContext, name: &str, root: &Path, mut asked: GrepRequest
         return context.fail(name, root, why);
     }
     let mut text = found.out;
-    if searched + binaries.count() == 0 && asked.glob.is_some() {
+    if searched + binary == 0 && asked.glob.is_some() {
         text.push_str("[nothing was searched: `glob` leaves no file]\n");
     } else if matched == 0 {
-        let skipped = binaries.skipped();
-        text.push_str(&format!("[no match in {}{skipped}]\n", counted(searched, "file")));
+        let unsearched = match binary {
+            0 => String::new(),
+            1 => "; 1 binary file was not searched to the end, as a file that `path` names is".to_owned(),
+            _ => format!(
+                "; {} were not searched to the end, as a file that `path` names is",
+                counted(binary, "binary file")
+            ),
+        };
+        text.push_str(&format!("[no match in {}{unsearched}]\n", counted(searched, "file")));
     }
-    text.push_str(&binaries.note());
     if found.has_bytes {
         text.push_str("[bytes that are not text are shown as �]\n");
     }
@@ -329,73 +326,14 @@ impl Found {
     }
 }
 
-/// Files in which a NUL ended the search.
-#[derive(Default)]
-struct Binaries {
-    /// Those that begin as text, so that there may be matches after the NUL.
-    texts: usize,
-    /// The first of them.
-    names: Vec<String>,
-    /// Binary files, such as images and programs.
-    others: usize,
-}
-
-impl Binaries {
-    /// Names that are reported.
-    const NAMED: usize = 3;
-    /// Bytes of a file by which it is classified.
-    const LOOKED_AT: usize = 8192;
-
-    /// Records a file with a NUL at, or shortly after, this byte.
-    fn push(&mut self, file: &File, at: u64, name: &str) {
-        let mut head = vec![0; Self::LOOKED_AT.min(usize::try_from(at).unwrap_or(usize::MAX))];
-        let read = file.read_at(&mut head, 0).unwrap_or_default();
-        if !begins_as_text(&head[..read]) {
-            self.others += 1;
-            return;
-        }
-        self.texts += 1;
-        if self.names.len() < Self::NAMED {
-            self.names.push(name.to_owned());
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.texts + self.others
-    }
-
-    /// The number of skipped files, as a suffix to the number of files searched.
-    fn skipped(&self) -> String {
-        match self.others {
-            0 => String::new(),
-            1 => "; 1 binary file was skipped".to_owned(),
-            others => format!("; {} were skipped", counted(others, "binary file")),
-        }
-    }
-
-    /// The line that reports those that begin as text.
-    fn note(&self) -> String {
-        if self.texts == 0 {
-            return String::new();
-        }
-        let were = if self.texts == 1 { "was" } else { "were" };
-        let more = if self.texts > self.names.len() { ", …" } else { "" };
-        format!(
-            "[{} {were} not searched to the end: {}{more}; a file that `path` names is]\n",
-            counted(self.texts, "binary file"),
-            self.names.join(", ")
-        )
-    }
-}
-
 struct InFile<'a> {
     found: &'a mut Found,
     matcher: &'a RegexMatcher,
     name: &'a str,
     mode: Mode,
     matches: u64,
-    /// The offset of the NUL that ended the search.
-    ends_at: Option<u64>,
+    /// True if a NUL ended the search.
+    is_binary: bool,
 }
 
 impl InFile<'_> {
@@ -469,8 +407,8 @@ impl Sink for InFile<'_> {
         Ok(true)
     }
 
-    fn binary_data(&mut self, _: &Searcher, at: u64) -> io::Result<bool> {
-        self.ends_at = Some(at);
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
+        self.is_binary = true;
         Ok(true)
     }
 

@@ -9,6 +9,7 @@ use crate::handed::{self, Numbers};
 use crate::left::Left;
 use crate::process;
 pub use crate::process::End as Status;
+use crate::run_blocking::watched;
 use crate::spawn::{Program, Unstarted};
 use crate::tool_context::ToolContext;
 use codelet_agent::interrupt::Interrupt;
@@ -65,26 +66,14 @@ impl Reach {
     /// # Errors
     /// Says why it was not run, in a fragment: there is no sandbox, or no shell.
     pub async fn run_hook(&self, command: Command, interrupt: &Interrupt) -> Result<Ended, String> {
-        let (stopped, stop) = io::pipe().map_err(|error| files::reason(&error))?;
-        let (answer, mut answered) = oneshot::channel();
         let context = Arc::clone(&self.0);
-        let run = move || {
+        let run = move |stopped: PipeReader, answer: oneshot::Sender<_>| {
             // The receiver may be gone.
             let _ = answer.send(ran(&context, command, &stopped));
         };
-        let thread = std::thread::Builder::new().name("hook".to_owned());
-        thread.spawn(run).map_err(|error| files::reason(&error))?;
-        // Dropping this future also drops the pipe, which ends the command: nothing keeps running unwatched.
-        let mut stop = Some(stop);
-        let answer = tokio::select! {
-            biased;
-            answer = &mut answered => answer,
-            () = interrupt.thrown() => {
-                drop(stop.take());
-                answered.await
-            }
-        };
-        answer.unwrap_or_else(|_| Err("it could not be watched".to_owned()))
+        let answer = watched("hook", interrupt, run).await;
+        let answer = answer.map_err(|error| files::reason(&error))?;
+        answer.unwrap_or_else(|| Err("it could not be watched".to_owned()))
     }
 }
 

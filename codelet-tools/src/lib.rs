@@ -43,7 +43,6 @@ mod ignored;
 mod lack;
 mod left;
 mod ls;
-mod mounts;
 mod near;
 mod note;
 mod notebook;

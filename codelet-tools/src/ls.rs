@@ -3,7 +3,6 @@
 use crate::arguments;
 use crate::files;
 use crate::ignored::Ignored;
-use crate::run_blocking::run_blocking;
 use crate::tool_context::{ToolContext, spec};
 use crate::walk;
 use codelet_agent::interrupt::Interrupt;
@@ -16,7 +15,7 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::ffi::OsString;
 use std::fs::DirEntry;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Entries examined, and shown.
@@ -66,24 +65,15 @@ impl Tool for Ls {
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
-        Box::pin(async move {
-            let asked = || -> Result<_, String> {
-                let name = arguments::place(call.parameters)?;
-                Ok((name.to_owned(), self.context.paths.judged(name)?.path))
-            };
-            let (name, path) = match asked() {
-                Ok(asked) => asked,
-                Err(error) => return Output::failure(error),
-            };
-            let context = Arc::clone(&self.context);
-            run_blocking(call.interrupt, move |interrupt| {
-                match list(&path, interrupt, |path| context.paths.show(path)) {
-                    Ok(text) => Output::success(text),
-                    Err(why) => context.fail(&name, &path, &why),
-                }
-            })
-            .await
-        })
+        let asked = move || {
+            let name = arguments::place(call.parameters)?;
+            Ok((name.to_owned(), self.context.paths.judged(name)?.path))
+        };
+        let work = |context: &ToolContext, (name, path): (String, PathBuf), interrupt: &Interrupt| {
+            list(&path, interrupt, |path| context.paths.show(path))
+                .map_or_else(|why| context.fail(&name, &path, &why), Output::success)
+        };
+        Box::pin(self.context.work(call.interrupt, asked, work))
     }
 }
 

@@ -6,14 +6,10 @@ use crate::path::{self, pieces};
 use crate::repository::{entries, is_gits};
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// Files and folders that are searched for a file's other names.
-const LOOKED_AT: usize = 200_000;
 
 /// Decides to whom a path belongs.
 #[derive(Clone)]
@@ -87,47 +83,6 @@ impl Owned {
         std::iter::once(&self.root).chain(&self.added)
     }
 
-    /// Returns the owner of a resolved path; `None` if it belongs to the workspace, or is an ordinary file of the user.
-    pub(crate) fn owner(&self, path: &Path) -> Option<Owner> {
-        self.by_name(path).or_else(|| self.by_another_name(path, LOOKED_AT))
-    }
-
-    /// Finds the owner of a file by its other hard links, since writing in place changes it under all names. Searches
-    /// only places that may hold protected files; a name elsewhere, as in a package manager's store, does not matter.
-    fn by_another_name(&self, path: &Path, most: usize) -> Option<Owner> {
-        let file = path.symlink_metadata().ok().filter(|file| file.is_file())?;
-        let mut others = file.nlink().saturating_sub(1);
-        if others == 0 {
-            return None;
-        }
-        let places = self.committed.writable.iter().chain(self.kept()).chain(self.roots());
-        let mut waiting: VecDeque<PathBuf> = places.cloned().collect();
-        let mut looked_at = 0;
-        while let Some(place) = waiting.pop_front() {
-            looked_at += 1;
-            if looked_at > most {
-                return Some(Owner::Obeyed(
-                    "has another name, and there are too many files to tell whether that one gives orders",
-                ));
-            }
-            let Ok(found) = place.symlink_metadata() else { continue };
-            if found.is_dir() {
-                // Breadth first: most protected files are near the top.
-                let entries = place.read_dir().into_iter().flatten().flatten();
-                waiting.extend(entries.take(most).map(|entry| entry.path()));
-            } else if (found.dev(), found.ino()) == (file.dev(), file.ino()) && place != path {
-                if let Some(owner) = self.by_name(&place) {
-                    return Some(owner);
-                }
-                others -= 1;
-                if others == 0 {
-                    break;
-                }
-            }
-        }
-        None
-    }
-
     /// Returns whether the workspace contains the user's home.
     pub(crate) fn holds_home(&self) -> bool {
         self.home.is_some()
@@ -142,7 +97,8 @@ impl Owned {
             || self.dotted.iter().any(|kept| path.starts_with(kept))
     }
 
-    fn by_name(&self, path: &Path) -> Option<Owner> {
+    /// Returns the owner of a resolved path; `None` if it belongs to the workspace, or is an ordinary file of the user.
+    pub(crate) fn owner(&self, path: &Path) -> Option<Owner> {
         if is_gits(path) {
             Some(Owner::Git)
         } else if self.settings.iter().any(|settings| path.starts_with(settings)) {
@@ -427,35 +383,6 @@ mod tests {
         let owned = Owned::new(&inner, Some(&home), &[]);
         assert_eq!(owned.owner(&inner.join("a.rs")), None);
         assert_eq!(owned.owner(&inner.join("AGENTS.md")), instructs);
-    }
-
-    #[test]
-    fn a_file_is_kept_by_its_other_names_too() {
-        let (_folder, home) = home();
-        let notes = home.join("notes");
-        std::fs::create_dir_all(notes.join(".git/hooks")).unwrap();
-        std::fs::create_dir_all(notes.join("sub/.codelet")).unwrap();
-        let instructs = Some(Owner::Obeyed("gives instructions to agents"));
-        for (name, another, owner) in [
-            (".git/config", "a", Some(Owner::Git)),
-            (".git/hooks/pre-commit", "sub/b", Some(Owner::Git)),
-            ("AGENTS.md", "c", instructs),
-            ("sub/.codelet/settings.toml", "d", Some(Owner::Codelet)),
-            ("store.js", "sub/e.js", None),
-            ("../.config/codelet/settings.toml", "f", Some(Owner::Codelet)),
-            ("../.bashrc", "g", None),
-        ] {
-            std::fs::write(notes.join(name), "").unwrap();
-            std::fs::hard_link(notes.join(name), notes.join(another)).unwrap();
-            let owned = Owned::new(&notes, Some(&home), &[home.join(".config/codelet")]);
-            assert_eq!(owned.owner(&notes.join(another)), owner, "{name}");
-        }
-        // In a home that is the workspace, hard links of dot files are protected like links.
-        let owned = Owned::new(&home, Some(&home), &[]);
-        assert_eq!(owned.owner(&notes.join("g")), Some(Owner::Home));
-        // If the search is incomplete, the user is asked.
-        let owned = Owned::new(&notes, Some(&home), &[]);
-        assert!(owned.by_another_name(&notes.join("sub/e.js"), 1).is_some());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::notebook::Notebook;
 use crate::path::Place;
 use crate::pdf::{self, Pages};
 use crate::pictures;
-use crate::run_blocking::{Watched, run_blocking};
+use crate::run_blocking::Watched;
 use crate::secrets::Secrets;
 use crate::seen::Look;
 use crate::text::{self, CUT, Encoding};
@@ -85,24 +85,16 @@ impl Tool for Read {
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
-        Box::pin(async move {
-            let asked = || -> Result<_, String> {
-                let name = arguments::file(call.parameters)?;
-                let from = arguments::number(call.parameters, "offset")?.unwrap_or(1).max(1);
-                let limit = arguments::number(call.parameters, "limit")?.unwrap_or(LINES).max(1);
-                Ok((name.to_owned(), self.context.paths.judged(name)?, from, limit))
-            };
-            let (name, place, from, limit) = match asked() {
-                Ok(asked) => asked,
-                Err(error) => return Output::failure(error),
-            };
-            let context = Arc::clone(&self.context);
-            run_blocking(call.interrupt, move |interrupt| {
-                read(&context, &place, (from, limit), interrupt)
-                    .unwrap_or_else(|why| context.fail(&name, &place.path, &why))
-            })
-            .await
-        })
+        let asked = move || {
+            let name = arguments::file(call.parameters)?;
+            let from = arguments::number(call.parameters, "offset")?.unwrap_or(1).max(1);
+            let limit = arguments::number(call.parameters, "limit")?.unwrap_or(LINES).max(1);
+            Ok((name.to_owned(), self.context.paths.judged(name)?, (from, limit)))
+        };
+        let work = |context: &ToolContext, (name, place, part): (String, Place, _), interrupt: &Interrupt| {
+            read(context, &place, part, interrupt).unwrap_or_else(|why| context.fail(&name, &place.path, &why))
+        };
+        Box::pin(self.context.work(call.interrupt, asked, work))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::tool::Output;
-use std::io::{self, Read};
+use std::io::{self, PipeReader, Read};
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// Time for interrupted work to notice. Together with the loop's own work, this stays under a tenth of a second.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -32,6 +33,31 @@ pub(crate) async fn run_blocking(
         Ok(panic) => std::panic::resume_unwind(panic),
         Err(_) => Output::failure(INTERRUPTED),
     })
+}
+
+/// Does the work on a thread of its own, and returns what it sends, if anything. The other end of its pipe is closed when
+/// the user interrupts, and when this future is dropped, so that no program keeps running unwatched.
+///
+/// # Errors
+/// If there can be no pipe or no thread.
+pub(crate) async fn watched<T: Send + 'static>(
+    name: &str,
+    interrupt: &Interrupt,
+    work: impl FnOnce(PipeReader, oneshot::Sender<T>) + Send + 'static,
+) -> io::Result<Option<T>> {
+    let (stopped, stop) = io::pipe()?;
+    let (answer, mut answered) = oneshot::channel();
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    thread.spawn(move || work(stopped, answer))?;
+    let answer = tokio::select! {
+        biased;
+        answer = &mut answered => answer,
+        () = interrupt.thrown() => {
+            drop(stop);
+            answered.await
+        }
+    };
+    Ok(answer.ok())
 }
 
 /// Runs blocking work to its end on a thread.

@@ -5,7 +5,6 @@
 //! lock that can be acquired means that the folder is no longer needed.
 
 use crate::files;
-use crate::mounts;
 use crate::owned::as_it_would_be;
 use crate::sandbox::Sandbox;
 use rustix::fs::{Mode, OFlags, mkdirat, openat, renameat, symlinkat};
@@ -112,9 +111,6 @@ pub(crate) fn private(folder: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
     as_it_would_be(folder).filter(is_out_of_reach)?;
     DirBuilder::new().recursive(true).mode(0o700).create(folder).ok()?;
     let real = folder.canonicalize().ok().filter(is_out_of_reach)?;
-    if !mounts::other_names(&real).iter().all(is_out_of_reach) {
-        return None;
-    }
     let user = rustix::process::geteuid().as_raw();
     let is_own = |metadata: Metadata| metadata.uid() == user && metadata.permissions().mode() & 0o022 == 0;
     real.symlink_metadata().is_ok_and(is_own).then_some(real)

@@ -149,13 +149,6 @@ pub(crate) fn is_binary(bytes: &[u8]) -> bool {
     picture::media_type(bytes).is_some() || binary_kind(bytes).is_some()
 }
 
-/// Returns whether the bytes before a file's first NUL look like text: at least one line, and no control characters
-/// that text does not contain.
-pub(crate) fn begins_as_text(head: &[u8]) -> bool {
-    let is_odd = |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0c' | b'\x1b');
-    head.contains(&b'\n') && binary_kind(head).is_none() && !head.iter().any(is_odd)
-}
-
 /// Counts lines; an unterminated last line counts.
 pub(crate) fn count_lines(bytes: &[u8]) -> usize {
     let ends = bytes.iter().filter(|&&byte| byte == b'\n').count();
@@ -206,22 +199,6 @@ mod tests {
         assert_eq!(binary_kind(b"a\0b"), Some("a binary file"));
         assert_eq!(binary_kind(b"\xff\xfea\0"), None);
         assert_eq!(binary_kind(b""), None);
-    }
-
-    #[test]
-    fn a_file_begins_as_a_text_where_a_line_of_one_stands_before_its_first_nul() {
-        for (head, expected) in [
-            (&b"int a;\nchar sep[] = \""[..], true),
-            (b"\x1b[31mred\x1b[0m\r\nnext", true),
-            ("Größe\nx".as_bytes(), true),
-            (b"Gr\xfc\xdfe\nx", true),
-            (b"name-in-an-archive.txt", false),
-            (b"\x89PNG\r\n\x1a\n", false),
-            (b"%PDF-1.7\nwords", false),
-            (b"", false),
-        ] {
-            assert_eq!(begins_as_text(head), expected, "{:?}", String::from_utf8_lossy(head));
-        }
     }
 
     proptest! {

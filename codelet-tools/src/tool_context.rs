@@ -8,10 +8,12 @@ use crate::cwd::Shell;
 use crate::files;
 use crate::owned::{Owned, as_it_would_be};
 use crate::path::{Paths, Place};
+use crate::run_blocking::run_blocking;
 use crate::sandbox::{Sandbox, is_open_to_all};
 use crate::scratch::{self, Scratch};
 use crate::secrets::Secrets;
 use crate::seen::Seen;
+use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, MOST, Need, Output, Tool};
@@ -283,6 +285,23 @@ impl ToolContext {
     /// The working directories of sandboxed and unsandboxed commands.
     pub(crate) fn shells(&self) -> MutexGuard<'_, Shell> {
         self.shell.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does a tool's work for a call on a thread where it may block. If the call asks for something invalid, the error is
+    /// the answer.
+    pub(crate) async fn work<T: Send + 'static>(
+        self: &Arc<Self>,
+        interrupt: Interrupt,
+        asked: impl FnOnce() -> Result<T, String>,
+        work: impl FnOnce(&ToolContext, T, &Interrupt) -> Output + Send + 'static,
+    ) -> Output {
+        match asked() {
+            Ok(asked) => {
+                let context = Arc::clone(self);
+                run_blocking(interrupt, move |interrupt| work(&context, asked, interrupt)).await
+            }
+            Err(error) => Output::failure(error),
+        }
     }
 
     /// An error about a file, with a hint at the file that may have been meant.

@@ -5,7 +5,6 @@ use crate::copies::Old;
 use crate::diff;
 use crate::files::{self, Standing};
 use crate::path::Place;
-use crate::run_blocking::run_blocking;
 use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
 use crate::text::{self, Decoded, Encoding, count_lines};
@@ -93,23 +92,15 @@ impl Tool for Write {
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
-        Box::pin(async move {
-            let asked = || -> Result<_, String> {
-                let name = arguments::file(call.parameters)?;
-                let content = arguments::text(call.parameters, "content")?;
-                Ok((name.to_owned(), self.context.paths.judged(name)?, content.to_owned()))
-            };
-            let (name, place, content) = match asked() {
-                Ok(asked) => asked,
-                Err(error) => return Output::failure(error),
-            };
-            let context = Arc::clone(&self.context);
-            run_blocking(call.interrupt, move |_| match write(&context, &place, &content) {
-                Ok(done) => Output::success(done),
-                Err(why) => context.fail(&name, &place.path, &why),
-            })
-            .await
-        })
+        let asked = move || {
+            let name = arguments::file(call.parameters)?;
+            let content = arguments::text(call.parameters, "content")?;
+            Ok((name.to_owned(), self.context.paths.judged(name)?, content.to_owned()))
+        };
+        let work = |context: &ToolContext, (name, place, content): (String, Place, String), _: &_| {
+            write(context, &place, &content).map_or_else(|why| context.fail(&name, &place.path, &why), Output::success)
+        };
+        Box::pin(self.context.work(call.interrupt, asked, work))
     }
 }
 
