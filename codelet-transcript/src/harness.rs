@@ -211,7 +211,7 @@ pub(crate) fn is_event(text: &str) -> bool {
 
 /// Returns whether a text is only Claude Code's note of a command of its own that the user gave without further words, or
 /// of what such a command printed.
-fn is_command(text: &str) -> bool {
+pub(crate) fn is_command(text: &str) -> bool {
     const NOTES: [&str; 3] = ["<command-name>", "<command-message>", "<local-command-"];
     let text = text.trim();
     let argued = text.split_once("<command-args>").map(|(_, rest)| rest.trim_start());

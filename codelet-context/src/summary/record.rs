@@ -230,27 +230,15 @@ impl Record<'_> {
         format!("{label}{} ", self.tool(number))
     }
 
-    /// A call on one line. Of a long path, the end is shown, which names the file.
+    /// A call on one line.
     fn call(&self, number: u32) -> String {
         let block = &self.index().blocks[number as usize];
         // Empty if no parameter has a letter or a digit.
         let first = block.segments.clone().next();
-        let mut words = first.map_or_else(String::new, |first| self.index().quoted(number, first).into_owned());
-        if let Some(path) = self
-            .path(block)
-            .filter(|path| words.len() > CALL && words.starts_with(*path))
-        {
-            let name = path.rfind(['/', '\\']).unwrap_or(0);
-            let near = words.ceil_char_boundary((words.len() + GAP.len() - CALL).min(name));
-            let begins = words[near..=name].find(['/', '\\']).map_or(0, |at| near + at);
-            if begins > GAP.len() {
-                words.replace_range(..begins, GAP);
-            }
-        }
-        if words.len() > CALL {
-            words.replace_range(words.floor_char_boundary(CALL - GAP.len()).., GAP);
-        }
-        (self.calling(number) + &words).trim_end().to_owned()
+        let words = first.map_or_else(String::new, |first| self.index().quoted(number, first).into_owned());
+        (self.calling(number) + &shortened(words, self.path(block)))
+            .trim_end()
+            .to_owned()
     }
 
     /// The path of the file that a call is about.
@@ -388,6 +376,22 @@ impl Record<'_> {
     }
 }
 
+/// The words of a call, cut to its line. Of a path that they begin with, the end stays, which names the file.
+fn shortened(mut words: String, path: Option<&str>) -> String {
+    if let Some(path) = path.filter(|path| words.len() > CALL && words.starts_with(*path)) {
+        let name = path.rfind(['/', '\\']).unwrap_or(0);
+        let near = words.ceil_char_boundary((words.len() + GAP.len() - CALL).min(name));
+        let begins = words[near..=name].find(['/', '\\']).map_or(0, |at| near + at);
+        if begins > GAP.len() {
+            words.replace_range(..begins, GAP);
+        }
+    }
+    if words.len() > CALL {
+        words.replace_range(words.floor_char_boundary(CALL - GAP.len()).., GAP);
+    }
+    words
+}
+
 /// The label of each speaker's text.
 fn prefix(speaker: Speaker) -> &'static str {
     match speaker {
@@ -396,5 +400,28 @@ fn prefix(speaker: Speaker) -> &'static str {
         Speaker::Thinking => labels::THINKING,
         Speaker::Harness => labels::HARNESS,
         Speaker::Record | Speaker::Call | Speaker::Tool => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_path_the_name_of_the_file_is_shown() {
+        let path = "/home/somebody/projects/of-the-mill/packages/presses/source/walnut/belts/consolidator.test.ts";
+        let end = "…/projects/of-the-mill/packages/presses/source/walnut/belts/consolidator.test.ts";
+        assert_eq!(shortened(path.to_owned(), Some(path)), end);
+        let read = shortened(format!("{path} offset=10 limit=20"), Some(path));
+        assert_eq!(
+            read,
+            "…/packages/presses/source/walnut/belts/consolidator.test.ts offset=10 limit=20"
+        );
+        assert_eq!(shortened("/a/b.rs".to_owned(), Some("/a/b.rs")), "/a/b.rs");
+        // A name that does not fit, and what is no path.
+        let name = format!("/a/{}.ts", "é".repeat(60));
+        assert!(shortened(name.clone(), Some(&name)).starts_with("/a/éé"));
+        let line = "cargo test ".repeat(20);
+        assert!(shortened(line, None).ends_with(GAP));
     }
 }

@@ -25,6 +25,10 @@ const WORDS: usize = 300;
 const FEWEST: usize = 50;
 /// The maximum bytes of the line with what was said first.
 const BEGINNING: usize = 120;
+/// Of a prompt that is longer than `WORDS`, one part in this many is shown, or its first `LONG_PROMPT` bytes: it stands
+/// whole above.
+const LONG: usize = 3;
+const LONG_PROMPT: usize = 90;
 /// The minimum bytes of the beginning of the newest prompt: less says nothing.
 const LEAST_PROMPT: usize = 40;
 const AROUND: usize = 4;
@@ -145,7 +149,11 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
         page.line(&label, &start_of(&prompt, BEGINNING - label.len() - 1), usize::MAX);
     }
     let label = asked_at(labels::ASKED, since);
-    let most_of_prompt = most.saturating_sub(label.len());
+    let most_of_prompt = match prompt.len() > WORDS {
+        true => (most / LONG).max(LONG_PROMPT).min(most),
+        false => most,
+    };
+    let most_of_prompt = most_of_prompt.saturating_sub(label.len());
     match prompt.is_empty() || prompt.len() > most_of_prompt && most_of_prompt < LEAST_PROMPT {
         true => page.line(label.trim_end_matches(": "), labels::STANDS_ABOVE, usize::MAX),
         false => page.line(&label, &start_of(&prompt, most_of_prompt), usize::MAX),

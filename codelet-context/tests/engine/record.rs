@@ -805,34 +805,6 @@ fn a_call_that_failed_is_marked_whether_its_output_is_quoted_or_not() {
 }
 
 #[test]
-fn of_a_long_path_the_name_of_the_file_is_shown() {
-    let path =
-        "/home/somebody/projects/of-the-mill/packages/presses/source/walnut/remediation/belt-consolidator.test.ts";
-    let rows: String = (0..300).map(|row| format!("row {row} of the belt\n")).collect();
-    let look = |talk: Talk, fact: &str| {
-        let (parameters, action) = (json!({"file_path": path}), Action::on(ActionKind::Other, [path]));
-        talk.calls("Look", &parameters, action, |result| {
-            result.output = vec![Part::text(format!("{rows}{fact}\n{rows}"))];
-        })
-    };
-    let talk = look(
-        Talk::default().asks("Why do the walnut presses P-4711 and P-4712 stand?"),
-        "The walnut press P-4711 has a torn belt since 1987.",
-    );
-    let summary = look(talk, "The walnut press P-4712 has a stuck wheel since 1988.")
-        .says("The walnut press P-4711 has a torn belt, and P-4712 a stuck wheel.")
-        .works()
-        .asks("And the mill?")
-        .works()
-        .summary(3_000);
-    let calls: Vec<&str> = summary.lines().filter(|line| line.starts_with("> Look ")).collect();
-    let named = |line: &&str| line.contains("/belt-consolidator.test.ts");
-    assert!(calls.iter().all(named), "{summary}");
-    // The second time, the whole path is not quoted again.
-    assert!(calls.iter().any(|line| line.starts_with("> Look …/")), "{summary}");
-}
-
-#[test]
 fn the_newest_prompt_is_told_by_its_first_sentences_or_not_at_all() {
     let more = "It is to be done as the miller says, and as he said it before, in all of the mills. ".repeat(8);
     let prompt = format!("Mend the walnut press. Then oil its belt of leather. {more}");
