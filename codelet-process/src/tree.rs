@@ -281,8 +281,10 @@ mod linux {
             // The leader of a concurrent program is not an orphan, though its environment may be empty for longer than
             // the retries: any leader among the processes is registered as soon as it has started.
             let others: HashSet<(i32, u64)> = super::leaders(STARTING).unwrap_or_default().into_iter().collect();
-            let has_mark =
-                |process: &Process| !others.contains(&(process.pid, process.started)) && self.has_mark(process, own);
+            let has_mark = |process: &Process| match others.contains(&(process.pid, process.started)) {
+                true => Some(false),
+                false => self.has_mark(process, own),
+            };
             let found = self.among(&all, own.0, has_mark);
             all.into_iter()
                 .filter(|process| process.is_alive && found.contains(&process.pid))
@@ -294,9 +296,15 @@ mod linux {
                 .collect()
         }
 
-        /// The members among all processes, and zombies of theirs. Calls `has_mark` as seldom as possible: it reads
-        /// memory of the process, and waits for one that is busy with its own on a busy machine.
-        pub(super) fn among(&self, all: &[Process], own: i32, has_mark: impl Fn(&Process) -> bool) -> HashSet<i32> {
+        /// The members among all processes, and zombies of theirs. `has_mark` returns `None` for a process that has no
+        /// environment (any more). It is called as seldom as possible: it reads memory of the process, and waits for one
+        /// that is busy with its own on a busy machine.
+        pub(super) fn among(
+            &self,
+            all: &[Process],
+            own: i32,
+            has_mark: impl Fn(&Process) -> Option<bool>,
+        ) -> HashSet<i32> {
             let leader = self.leader.as_raw_nonzero().get();
             let parents: HashMap<i32, i32> = all.iter().map(|process| (process.pid, process.parent)).collect();
             // Orphans go to the nearest living ancestor that asked for them, or to the first process. Anybody else has
@@ -306,27 +314,38 @@ mod linux {
             while let Some(&pid) = ancestor.filter(|&&pid| reapers.insert(pid)) {
                 ancestor = parents.get(&pid);
             }
-            let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-            let mut open = Vec::new();
+            let mut children: HashMap<i32, Vec<&Process>> = HashMap::new();
+            let (mut asked, mut open) = (Vec::new(), Vec::new());
             for process in all.iter().filter(|process| process.started >= self.since) {
-                children.entry(process.parent).or_default().push(process.pid);
-                let is_near = process.session == leader || process.group == leader || process.pid == leader;
-                // A parent that is not listed has ended since, or is hidden.
-                let may_be_orphan = reapers.contains(&process.parent) || !parents.contains_key(&process.parent);
-                if is_near || (process.is_alive && may_be_orphan && has_mark(process)) {
-                    open.push(process.pid);
+                children.entry(process.parent).or_default().push(process);
+                if process.session == leader || process.group == leader || process.pid == leader {
+                    open.push(process);
+                } else if reapers.contains(&process.parent) || !parents.contains_key(&process.parent) {
+                    // A parent that is not listed has ended since, or is hidden.
+                    asked.push(process);
+                }
+            }
+            let below = |process: &Process| children.get(&process.pid).into_iter().flatten().copied();
+            let mut known = HashSet::new();
+            while let Some(process) = asked.pop() {
+                match process.is_alive.then(|| has_mark(process)).flatten() {
+                    Some(true) => open.push(process),
+                    Some(false) => {}
+                    // It ended meanwhile, and its children are orphans by now.
+                    None if known.insert(process.pid) => asked.extend(below(process)),
+                    None => {}
                 }
             }
             let mut found = HashSet::new();
-            while let Some(pid) = open.pop() {
-                if pid != own && found.insert(pid) {
-                    open.extend(children.get(&pid).into_iter().flatten());
+            while let Some(process) = open.pop() {
+                if process.pid != own && found.insert(process.pid) {
+                    open.extend(below(process));
                 }
             }
             found
         }
 
-        fn has_mark(&self, process: &Process, (own, session): (i32, i32)) -> bool {
+        fn has_mark(&self, process: &Process, (own, session): (i32, i32)) -> Option<bool> {
             let may_be_adopted = self.adopts && process.parent == own && process.session != session;
             let mut environment = environment(process.pid);
             // A process has no environment for a moment during exec and when it exits.
@@ -339,7 +358,7 @@ mod linux {
                     Some(now) if now.is_alive && now.started == process.started => {
                         environment = crate::scan::environment(process.pid);
                     }
-                    _ => return false,
+                    _ => return None,
                 }
             }
             let mut marks = environment
@@ -351,10 +370,11 @@ mod linux {
                 })
                 .peekable();
             if marks.peek().is_some() {
-                return marks.any(|mark| mark == self.mark);
+                return Some(marks.any(|mark| mark == self.mark));
             }
             // A process that dropped the mark, left the session and lost its parent was reparented to this one.
-            may_be_adopted && !is_copy_of_self(process.pid)
+            let is_adopted = may_be_adopted && !is_copy_of_self(process.pid);
+            (is_adopted || !environment.is_empty()).then_some(is_adopted)
         }
     }
 
@@ -533,6 +553,35 @@ mod tests {
         ]
     }
 
+    #[test]
+    fn the_child_of_an_orphan_that_ends_meanwhile_is_found() {
+        let mut machine = Machine::new();
+        machine.start(5, LEADER, true);
+        machine.start(6, 5, true);
+        machine.start(7, 1, true);
+        machine.start(8, 7, true);
+        machine.end(LEADER);
+        for is_zombie in [true, false] {
+            machine
+                .all
+                .iter_mut()
+                .for_each(|process| process.is_alive = process.pid != 5 || !is_zombie);
+            let found = family().among(&machine.all, OWN, |process| {
+                (process.pid != 5).then(|| machine.ours.contains(&process.pid))
+            });
+            assert_eq!(found, HashSet::from([6]));
+        }
+    }
+
+    fn family() -> ProcessTree {
+        ProcessTree {
+            leader: Pid::from_raw(LEADER).unwrap(),
+            mark: Vec::new(),
+            since: LEADER.try_into().unwrap(),
+            adopts: true,
+        }
+    }
+
     proptest! {
         #[test]
         fn all_descendants_are_found_and_only_possible_orphans_are_read(steps in prop::collection::vec(step(), 1..60)) {
@@ -546,16 +595,10 @@ mod tests {
                     Step::Adopt(who) => drop(machine.adopting.insert(*who.get(&running))),
                 }
             }
-            let family = ProcessTree {
-                leader: Pid::from_raw(LEADER).unwrap(),
-                mark: Vec::new(),
-                since: LEADER.try_into().unwrap(),
-                adopts: true,
-            };
             let read = RefCell::new(Vec::new());
-            let found = family.among(&machine.all, OWN, |process| {
+            let found = family().among(&machine.all, OWN, |process| {
                 read.borrow_mut().push(process.pid);
-                machine.ours.contains(&process.pid)
+                Some(machine.ours.contains(&process.pid))
             });
             let running = machine.all.iter().map(|process| process.pid);
             let ours: HashSet<i32> = running.filter(|pid| machine.ours.contains(pid)).collect();
