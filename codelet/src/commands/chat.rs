@@ -200,7 +200,7 @@ fn live(
     let unsent = std::mem::take(&mut lived.unsent);
     match transcript {
         Some(transcript) => end_transcript(transcript, unsent, &lived.session, chat)?,
-        None if is_typed && lived.ending.is_some() => tell_unsaved(settings, place, chat),
+        None if is_typed && lived.left == Left::Left && lived.ending.is_some() => tell_unsaved(settings, place, chat),
         None => {}
     }
     status(lived, is_typed)

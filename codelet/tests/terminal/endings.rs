@@ -155,11 +155,13 @@ fn a_suspended_session_gives_the_terminal_back_and_takes_it_again() {
     left_well(&mut terminal);
 }
 
-/// Leaves; the terminal is as it was found.
+/// Leaves; the terminal is as it was found, and one line behind that says that the session is gone.
 fn left_well(terminal: &mut Terminal) {
+    const UNSAVED: &str = "Not saved. To save sessions, add to ~/.config/codelet/settings.toml:\r\n  \
+        transcripts = \"~/.local/share/codelet/sessions\"\r\n";
     terminal.say("exit");
     assert_eq!(terminal.end(), 0);
-    terminal.ends_in(OFF);
+    terminal.ends_in(&format!("{OFF}{UNSAVED}"));
     assert!(terminal.is_as_found());
 }
 

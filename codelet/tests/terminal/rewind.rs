@@ -242,7 +242,7 @@ fn what_a_command_has_changed_is_told_and_overwritten_only_if_the_user_says_so()
             "{shown}"
         );
         assert!(
-            shown.contains("Not covered: changes by commands. These ran since: `echo theirs > a.txt`."),
+            shown.contains("Not covered: changes by commands and MCP calls. Since then: `echo theirs > a.txt`."),
             "{shown}"
         );
         terminal.send(b"b");
@@ -318,7 +318,7 @@ fn what_commands_may_have_changed_is_not_said_to_be_nothing() {
     terminal.wait("Only said.");
     terminal.rest();
     terminal.say("/rewind");
-    terminal.wait("just now · 1 command ran · no file changed by Edit or Write");
+    terminal.wait("just now · 1 command or MCP call · no file changed by Edit or Write");
     terminal.wait("just now · no file changed\n");
     leave(&mut terminal, &server);
 }

@@ -48,7 +48,7 @@ fn over_a_slow_line_no_key_is_lost_and_no_line_torn() {
         pause: Duration::from_millis(60),
         delay: Duration::ZERO,
     };
-    let command = bench.asking(&server, Wire::Anthropic, &[]);
+    let command = bench.asking(&server, Wire::Anthropic, &["--no-transcript"]);
     let mut terminal = Terminal::run_at(&bench, command, SIZE, pace);
     terminal.see("ready");
     terminal.say("List them.");
@@ -158,7 +158,7 @@ fn from_far_away_everything_can_be_typed_asked_and_interrupted() {
         Reply::text(half).in_fragments_of(6).gated(&gate),
         Reply::text("A whole answer."),
     ]);
-    let command = bench.asking(&server, Wire::Anthropic, &[]);
+    let command = bench.asking(&server, Wire::Anthropic, &["--no-transcript"]);
     let mut terminal = Terminal::run_at(&bench, command, SIZE, FAR);
     terminal.see("ready");
     // Nobody waits for the echo: keys, arrows and a paste are on their way together.
@@ -231,7 +231,7 @@ fn a_terminal_is_sent_nothing_that_it_would_print_and_asked_nothing() {
             ),
             Reply::text("# Done\n\n`other` it is: **see**\n\n```rust\nlet a = \"b\"; // c\n```\n"),
         ]);
-        let mut command = bench.asking(&server, Wire::Anthropic, &[]);
+        let mut command = bench.asking(&server, Wire::Anthropic, &["--no-transcript"]);
         command.env("TERM", name);
         let mut terminal = Terminal::run(&bench, command, SIZE);
         // It has begun, though nobody ever answers it.

@@ -24,19 +24,6 @@ pub fn export(name: &str, place: &Place, session: &Session, page: &Page) -> Resu
         return Err("Usage: /export FILE. Nothing was written.".to_owned());
     }
     let file = spelling::spell(path.as_os_str());
-    let end = path
-        .extension()
-        .map(|end| end.to_ascii_lowercase().to_string_lossy().into_owned());
-    let is_report = match end.as_deref() {
-        Some("html" | "htm") => true,
-        // What is written is JSON, and a transcript in one object: neither Markdown nor JSON Lines.
-        Some("json") | None => false,
-        Some(_) => {
-            return Err(format!(
-                "{file}: /export writes the conversation as .json, or a report as .html. Nothing was written."
-            ));
-        }
-    };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         let folder = spelling::spell(folder.as_os_str());
@@ -55,6 +42,19 @@ pub fn export(name: &str, place: &Place, session: &Session, page: &Page) -> Resu
     if pinned.exists() {
         return Err(format!("{file} exists; nothing was written. Name another file."));
     }
+    let end = path
+        .extension()
+        .map(|end| end.to_ascii_lowercase().to_string_lossy().into_owned());
+    let is_report = match end.as_deref() {
+        Some("html" | "htm") => true,
+        // What is written is JSON, and a transcript in one object: neither Markdown nor JSON Lines.
+        Some("json") | None => false,
+        Some(_) => {
+            return Err(format!(
+                "{file}: /export writes the conversation as .json, or a report as .html. Nothing was written."
+            ));
+        }
+    };
     if is_report {
         let html = page.html(session);
         pinned.write(|out| out.write_all(html.as_bytes())).map_err(told)?;
