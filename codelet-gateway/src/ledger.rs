@@ -514,7 +514,7 @@ mod tests {
     #[test]
     fn a_dry_run_says_what_its_edits_would_have_saved() {
         let ledger = Ledger::new(None);
-        let mut unsent = |before, after, edit: Option<f64>, bill| {
+        let unsent = |before, after, edit: Option<f64>, bill| {
             let mut row = row(before, after);
             (row.is_edited, row.is_dry_run) = (false, true);
             (row.facts.edit, row.facts.edit_dollars) = (edit.map(|_| "price"), edit);

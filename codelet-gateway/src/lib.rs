@@ -8,7 +8,6 @@
 mod answer;
 mod api;
 mod body;
-mod connections;
 pub mod edit;
 mod headers;
 mod ledger;

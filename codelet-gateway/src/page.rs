@@ -1,8 +1,9 @@
 //! The gateway's page, its figures as JSON, and those that monitoring collects.
 
 use crate::ledger::{Conversation, Ledger, Row, Shown, line, usage};
+use crate::totals::Totals;
 use codelet_context::usage::Usage;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::SystemTime;
 
@@ -186,10 +187,48 @@ fn explained(reason: &str) -> &str {
     }
 }
 
+/// The totals: name, meaning, value.
+fn totals(totals: &Totals) -> [(&'static str, &'static str, Value); 9] {
+    [
+        ("requests", "Requests of conversations.", totals.requests.into()),
+        (
+            "other_requests",
+            "Requests passed through unread.",
+            totals.others.into(),
+        ),
+        ("edits", "Edits of conversations.", totals.edits.into()),
+        (
+            "fail_opens",
+            "Requests sent unedited after a failed edit.",
+            totals.fail_opens.into(),
+        ),
+        (
+            "unwritten",
+            "Requests that could not be written to the ledger.",
+            totals.unwritten.into(),
+        ),
+        (
+            "sent_again",
+            "Requests refused as too long and sent again.",
+            totals.sent_again.into(),
+        ),
+        (
+            "unpriced",
+            "Requests to models with unknown prices.",
+            totals.unpriced.into(),
+        ),
+        ("cost_usd", "Billed cost in US dollars.", totals.dollars.into()),
+        (
+            "passing_through_usd",
+            "Estimated cost without the gateway, in US dollars.",
+            totals.passing.into(),
+        ),
+    ]
+}
+
 /// The figures.
 pub(crate) fn json(ledger: &Ledger) -> String {
     let shown = ledger.shown(REQUESTS);
-    let totals = &shown.totals;
     let conversation = |(number, it): &(u64, Conversation)| {
         json!({
             "conversation": number,
@@ -203,83 +242,43 @@ pub(crate) fn json(ledger: &Ledger) -> String {
             "passing_through_usd": it.passing,
         })
     };
-    let figures = json!({
-        "requests": totals.requests,
-        "other_requests": totals.others,
-        "edits": totals.edits,
-        "fail_opens": totals.fail_opens,
-        "unwritten": totals.unwritten,
-        "sent_again": totals.sent_again,
-        "unpriced": totals.unpriced,
-        "usage": usage(totals.usage),
-        "cost_usd": totals.dollars,
-        "passing_through_usd": totals.passing,
+    let mut figures = json!({
+        "usage": usage(shown.totals.usage),
         "conversations": shown.conversations.iter().map(conversation).collect::<Vec<_>>(),
         "last_requests": shown.rows.iter().map(line).collect::<Vec<_>>(),
     });
+    for (name, _, figure) in totals(&shown.totals) {
+        figures[name] = figure;
+    }
     format!("{figures:#}\n")
 }
 
 /// The figures in Prometheus' text format.
 pub(crate) fn metrics(ledger: &Ledger) -> String {
-    let totals = ledger.totals();
-    let counters = [
-        ("requests_total", "Requests of conversations.", totals.requests as f64),
+    let all = ledger.totals();
+    let usage = all.usage;
+    let tokens = [
         (
-            "other_requests_total",
-            "Requests passed through unread.",
-            totals.others as f64,
-        ),
-        ("edits_total", "Edits of conversations.", totals.edits as f64),
-        (
-            "fail_opens_total",
-            "Requests sent unedited after a failed edit.",
-            totals.fail_opens as f64,
-        ),
-        (
-            "unwritten_total",
-            "Requests that could not be written to the ledger.",
-            totals.unwritten as f64,
-        ),
-        (
-            "sent_again_total",
-            "Requests refused as too long and sent again.",
-            totals.sent_again as f64,
-        ),
-        (
-            "unpriced_total",
-            "Requests to models with unknown prices.",
-            totals.unpriced as f64,
-        ),
-        (
-            "fresh_tokens_total",
+            "fresh_tokens",
             "Prompt tokens that were not cached.",
-            totals.usage.fresh as f64,
+            usage.fresh.into(),
         ),
         (
-            "cache_read_tokens_total",
+            "cache_read_tokens",
             "Prompt tokens read from the cache.",
-            totals.usage.cache_read as f64,
+            usage.cache_read.into(),
         ),
         (
-            "cache_write_tokens_total",
+            "cache_write_tokens",
             "Prompt tokens written to the cache.",
-            totals.usage.cache_write as f64,
+            usage.cache_write.into(),
         ),
-        ("output_tokens_total", "Output tokens.", totals.usage.output as f64),
-        ("cost_usd_total", "Billed cost in US dollars.", totals.dollars),
-        (
-            "passing_through_usd_total",
-            "Estimated cost without the gateway, in US dollars.",
-            totals.passing,
-        ),
+        ("output_tokens", "Output tokens.", usage.output.into()),
     ];
     let mut out = String::new();
-    for (name, help, figure) in counters {
-        let _ = write!(
-            out,
-            "# HELP codelet_gateway_{name} {help}\n# TYPE codelet_gateway_{name} counter\ncodelet_gateway_{name} {figure}\n"
-        );
+    for (name, help, figure) in totals(&all).into_iter().chain(tokens) {
+        let name = format!("codelet_gateway_{name}_total");
+        let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {figure}\n");
     }
     out
 }

@@ -1,7 +1,6 @@
 //! The server: who may ask, what is answered here, and what goes on.
 
 use crate::body::{Answer, ROOM_STEP, Refused, error, full};
-use crate::connections::{Connection, Idle};
 use crate::headers::TOKEN;
 use crate::page;
 use crate::pass;
@@ -25,18 +24,19 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 
-/// Connections at once. For another one, one that is idle is closed; where all are busy, it waits.
+/// Connections at once; another one waits until one has ended.
 const MOST_CONNECTIONS: usize = 1_024;
 /// Bodies that were read and are not answered take at most so many bytes together; what comes beyond goes on unread.
 const MOST_OPEN: usize = 1 << 30;
 /// The maximum buffer of a connection, in bytes: a head has to fit.
 const MOST_BUFFERED: usize = 16 << 10;
-/// The time limit for the head of a request.
+/// The time limit for the head of a request; a connection without one for so long is closed.
 const HEAD: Duration = Duration::from_secs(30);
-/// The time that a connection has to close, before another one is closed.
-const CLOSING: Duration = Duration::from_millis(50);
+/// The pause after a connection could not be accepted.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// A server that listens.
 pub struct Gateway {
     listener: TcpListener,
@@ -108,53 +108,50 @@ impl Gateway {
     /// Serves until `end` comes, and then answers what was asked until then: a stream that breaks off is paid for twice. When this is dropped, all ends.
     pub async fn serve(self, end: impl Future<Output = ()>) {
         let room = Arc::new(Semaphore::new(self.most_connections));
-        let idle = Arc::new(Idle::default());
         let mut connections = tokio::task::JoinSet::new();
         let (ended, is_ended) = watch::channel(());
         let mut end = std::pin::pin!(end);
         loop {
             // What has ended makes room.
             while connections.try_join_next().is_some() {}
-            let accepted = tokio::select! {
+            let accepted = async {
+                let permit = room.clone().acquire_owned().await;
+                (self.listener.accept().await, permit)
+            };
+            let (accepted, permit) = tokio::select! {
                 () = &mut end => break,
-                accepted = self.listener.accept() => accepted,
+                accepted = accepted => accepted,
             };
             let Ok((stream, _)) = accepted else {
                 // Too many files are open, for example: others end first.
-                idle.close_oldest();
-                tokio::time::sleep(CLOSING).await;
+                tokio::time::sleep(PAUSE).await;
                 continue;
             };
-            let permit = tokio::select! {
-                () = &mut end => break,
-                permit = permit(&room, &idle) => permit,
-            };
             let _ = stream.set_nodelay(true);
-            let connection = Connection::new(&idle);
-            let service = hyper::service::service_fn({
-                let (shared, connection) = (self.shared.clone(), connection.clone());
-                move |request| {
-                    let (shared, question) = (shared.clone(), connection.ask());
-                    async move { Ok::<_, Infallible>(question.answered_by(answer(shared, request).await)) }
-                }
+            let shared = self.shared.clone();
+            let service = hyper::service::service_fn(move |request| {
+                let shared = shared.clone();
+                async move { Ok::<_, Infallible>(answer(shared, request).await) }
             });
-            let mut builder = Builder::new(TokioExecutor::new());
-            builder
-                .http1()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD)
-                .max_buf_size(MOST_BUFFERED);
-            builder.http2().timer(TokioTimer::new());
-            let served = builder.serve_connection(TokioIo::new(stream), service).into_owned();
             let mut is_ended = is_ended.clone();
             connections.spawn(async move {
                 let _permit = permit;
-                let mut served = std::pin::pin!(served);
+                // The server below waits for the first byte however long it takes.
+                tokio::select! {
+                    asked = tokio::time::timeout(HEAD, stream.readable()) => if !matches!(asked, Ok(Ok(()))) { return },
+                    _ = is_ended.changed() => return,
+                }
+                let mut builder = Builder::new(TokioExecutor::new());
+                builder
+                    .http1()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEAD)
+                    .max_buf_size(MOST_BUFFERED);
+                builder.http2().timer(TokioTimer::new());
+                let mut served = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
                 tokio::select! {
                     // A client that goes away ends its connection, and with that what it asked for.
                     _ = served.as_mut() => return,
-                    // Who has asked nothing misses nothing; of what was answered before, the end may still be on its way.
-                    () = connection.end() => if !connection.was_asked() { return },
                     _ = is_ended.changed() => {}
                 }
                 served.as_mut().graceful_shutdown();
@@ -164,21 +161,6 @@ impl Gateway {
         // Nobody new is let in.
         drop((self.listener, ended));
         while connections.join_next().await.is_some() {}
-    }
-}
-
-/// Room for a connection: where there is none, idle ones are closed until there is.
-async fn permit(room: &Arc<Semaphore>, idle: &Idle) -> Option<OwnedSemaphorePermit> {
-    loop {
-        if let Ok(permit) = room.clone().try_acquire_owned() {
-            return Some(permit);
-        }
-        let is_closing = idle.close_oldest();
-        tokio::select! {
-            permit = room.clone().acquire_owned() => return permit.ok(),
-            () = tokio::time::sleep(CLOSING), if is_closing => {}
-            () = idle.more(), if !is_closing => {}
-        }
     }
 }
 

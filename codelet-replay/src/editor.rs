@@ -43,11 +43,6 @@ pub trait Editor {
     /// Returns the number of messages at the front that are certainly those of the last request.
     fn same(&self) -> usize;
 
-    /// Returns the number of requests before which the policy skipped an edit since the session is too long for that.
-    fn left_out(&self) -> u64 {
-        0
-    }
-
     /// Returns the index of the message before which the next edit changes nothing, if known: a cache mark is set
     /// there.
     fn edge(&self) -> Option<usize>;

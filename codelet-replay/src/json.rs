@@ -71,7 +71,6 @@ pub fn played(session: &Played) -> Value {
         "timed": session.is_timed,
         "untimed": session.untimed,
         "calibrated": session.is_calibrated,
-        "false_bills": session.false_bills,
         "unknown_models": session.unknown,
         "policies": policies,
         "check": check,

@@ -57,7 +57,6 @@ pub struct Mask<'a> {
     behind: (usize, Tokens),
     /// The number of messages after the strategies ran the last time.
     last: usize,
-    left_out: u64,
     /// The number of messages in the last request, as long as no edit followed it.
     same: usize,
 }
@@ -73,7 +72,6 @@ impl<'a> Mask<'a> {
             tokens: 0,
             behind: (0, 0),
             last: 0,
-            left_out: 0,
             same: 0,
         }
     }
@@ -105,7 +103,6 @@ impl<'a> Mask<'a> {
     fn run_strategies(&mut self) -> Option<&'static str> {
         let messages = self.view.messages.len();
         if messages > MANY && messages.saturating_sub(self.last) < messages / GROWTH {
-            self.left_out += 1;
             return None;
         }
         self.same = 0;
@@ -206,9 +203,5 @@ impl Editor for Mask<'_> {
         let oldest = self.whole.front();
         self.masks()
             .then(|| oldest.map_or(self.view.messages.len(), |result| result.message))
-    }
-
-    fn left_out(&self) -> u64 {
-        self.left_out
     }
 }

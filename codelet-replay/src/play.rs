@@ -121,12 +121,7 @@ fn play_one<'a>(session: &'a Session, policy: Policy, settings: &Settings, unedi
             },
         );
     }
-    Run {
-        policy,
-        steps,
-        refused,
-        left_out: editor.left_out(),
-    }
+    Run { policy, steps, refused }
 }
 
 fn edited(reason: &'static str, moment: &Moment, prompt: &Prompt, is_change: bool) -> Option<Edited> {

@@ -13,8 +13,6 @@ pub enum Cause {
     Planned,
     /// The entries had expired.
     Cold,
-    /// The request went to another model, which has a separate cache, or had other tools.
-    Elsewhere,
     /// Nothing was edited and nothing had expired.
     Unplanned,
 }
@@ -25,7 +23,6 @@ impl Cause {
         match self {
             Cause::Planned => "planned",
             Cause::Cold => "cold",
-            Cause::Elsewhere => "elsewhere",
             Cause::Unplanned => "unplanned",
         }
     }
@@ -93,8 +90,6 @@ pub struct Run {
     pub steps: Vec<Step>,
     /// The request that did not fit, after which there are no more.
     pub refused: Option<Refused>,
-    /// Requests before which the policy would edit, but did not since the session is too long for that.
-    pub left_out: u64,
 }
 
 /// The sums of a run.
@@ -112,16 +107,12 @@ pub struct Sums {
     pub planned: u64,
     /// Requests that broke it because the cache had expired.
     pub cold: u64,
-    /// Requests that broke it because they went to another model or held other tools.
-    pub elsewhere: u64,
-    /// Requests that broke it for no known reason.
+    /// Requests that broke it for another reason, such as another model, or for none that is known.
     pub unplanned: u64,
     /// Edits.
     pub edits: u64,
     /// Runs that ended early, at a request that did not fit.
     pub overflows: u64,
-    /// Requests before which the policy would edit, but did not since the session is too long for that.
-    pub left_out: u64,
     /// The size of the fullest request, in tokens.
     pub peak: Tokens,
     /// The weight of what replies refer to.
@@ -163,11 +154,9 @@ impl Sums {
             refetch: self.refetch + other.refetch,
             planned: self.planned + other.planned,
             cold: self.cold + other.cold,
-            elsewhere: self.elsewhere + other.elsewhere,
             unplanned: self.unplanned + other.unplanned,
             edits: self.edits + other.edits,
             overflows: self.overflows + other.overflows,
-            left_out: self.left_out + other.left_out,
             peak: self.peak.max(other.peak),
             referred: self.referred.saturating_add(other.referred),
             shown: self.shown.saturating_add(other.shown),
@@ -185,7 +174,6 @@ impl Run {
     pub fn sums(&self) -> Sums {
         let mut sums = Sums {
             overflows: u64::from(self.refused.is_some()),
-            left_out: self.left_out,
             ..Sums::default()
         };
         for step in &self.steps {
@@ -196,7 +184,6 @@ impl Run {
             match step.broken.map(|broken| broken.cause) {
                 Some(Cause::Planned) => sums.planned += 1,
                 Some(Cause::Cold) => sums.cold += 1,
-                Some(Cause::Elsewhere) => sums.elsewhere += 1,
                 Some(Cause::Unplanned) => sums.unplanned += 1,
                 None => {}
             }

@@ -57,8 +57,6 @@ pub struct Session {
     pub ratio: f64,
     /// True if `fixed` and `ratio` come from this session's usage.
     pub is_calibrated: bool,
-    /// The number of bills that were ignored, since more tokens were billed than there can have been.
-    pub false_bills: usize,
     /// True if a part of the recording could not be read: it breaks off, or its lines are damaged.
     pub is_partly_read: bool,
     /// Requests beyond the [maximum](MOST_REQUESTS), left out of the replay with all messages from there on.
@@ -150,7 +148,6 @@ impl Session {
             fixed: USUAL_FIXED,
             ratio: USUAL_RATIO,
             is_calibrated: false,
-            false_bills: 0,
             is_partly_read: false,
             unplayed: 0,
             references: References::default(),
@@ -242,7 +239,6 @@ impl Session {
             if request.billed.as_ref().is_some_and(is_false) {
                 request.billed = None;
                 request.reply_tokens = None;
-                self.false_bills += 1;
             }
         }
     }

@@ -26,8 +26,6 @@ pub struct Played {
     pub untimed: usize,
     /// True if text sizes were calibrated from its usage.
     pub is_calibrated: bool,
-    /// Usage that was ignored, since it cannot be true.
-    pub false_bills: usize,
     /// True if a part of the recording could not be read.
     pub is_partly_read: bool,
     /// Requests beyond the maximum replayed of a session.
@@ -55,7 +53,6 @@ impl Played {
             is_timed: session.is_timed(),
             untimed: session.untimed(),
             is_calibrated: session.is_calibrated,
-            false_bills: session.false_bills,
             is_partly_read: session.is_partly_read,
             unplayed: session.unplayed,
             unknown: unknown(session, settings),

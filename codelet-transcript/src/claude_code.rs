@@ -17,7 +17,6 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-
 /// Reads a session file, with each request's usage.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
@@ -133,11 +132,7 @@ impl ClaudeSession {
             // A resumed session may repeat the entries that it resumes.
             if let std::collections::hash_map::Entry::Vacant(place) = self.places.entry(id) {
                 place.insert(self.nodes.len());
-                self.nodes.push(ClaudeEntry {
-                    parent,
-                    said,
-                    time,
-                });
+                self.nodes.push(ClaudeEntry { parent, said, time });
             }
         } else if !matches!(said, ClaudeContent::Nothing) {
             self.nodes.push(ClaudeEntry {

@@ -91,8 +91,7 @@ impl Witness for Page {
 
     fn cleared(&mut self) {
         let mut sent = self.lock();
-        let fixed = sent.fixed;
-        sent.live.begins_anew(fixed);
+        sent.live = Live::new(sent.fixed);
     }
 }
 

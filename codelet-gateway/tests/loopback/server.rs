@@ -787,37 +787,26 @@ async fn is_answered(connection: &mut TcpStream) -> bool {
 }
 
 #[tokio::test]
-async fn a_new_client_takes_the_place_of_the_one_that_was_longest_idle_and_of_none_that_waits_for_an_answer() {
+async fn a_client_for_whom_there_is_no_room_waits_until_a_connection_ends() {
     let (rest, provider) = answering_frame_by_frame().await;
     let options = options(provider.address, editor(32_000));
     let gateway = Gateway::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
     let address = gateway.address();
-    tokio::spawn(gateway.holding(3).serve(std::future::pending()));
+    tokio::spawn(gateway.holding(2).serve(std::future::pending()));
     let url = format!("http://{address}/v1/messages");
     let asked = client().post(&url).body(conversation(1)).send();
     let (answer, _) = tokio::join!(asked, rest.send(Ok(Frame::data(Bytes::from_static(b"one ")))));
     let mut answer = answer.unwrap();
     assert_eq!(answer.chunk().await.unwrap().unwrap(), "one ");
-    // Some ask nothing, others have been answered.
-    let mut before: Vec<TcpStream> = Vec::new();
-    for number in 0..40 {
-        let mut new = TcpStream::connect(address).await.unwrap();
-        if number % 4 == 3 {
-            assert!(is_answered(&mut new).await, "{number}");
-        }
-        before.push(new);
-    }
-    let mut last = TcpStream::connect(address).await.unwrap();
-    assert!(is_answered(&mut last).await);
-    // Two have their places beside the one that waits.
-    let closed = async {
-        for old in &mut before[..38] {
-            let mut rest = Vec::new();
-            let _ = old.read_to_end(&mut rest).await;
-        }
-    };
-    tokio::time::timeout(crate::PATIENCE, closed).await.unwrap();
-    assert!(is_answered(&mut last).await);
+    let mut second = TcpStream::connect(address).await.unwrap();
+    assert!(is_answered(&mut second).await);
+    let mut third = TcpStream::connect(address).await.unwrap();
+    let mut asked = std::pin::pin!(is_answered(&mut third));
+    assert!(futures_util::poll!(asked.as_mut()).is_pending());
+    assert!(is_answered(&mut second).await);
+    assert!(futures_util::poll!(asked.as_mut()).is_pending());
+    drop(second);
+    assert!(asked.await);
     rest.send(Ok(Frame::data(Bytes::from_static(b"two")))).await.unwrap();
     drop(rest);
     assert_eq!(answer.chunk().await.unwrap().unwrap(), "two");

@@ -116,7 +116,6 @@ mod tests {
             policy: Policy::Never,
             steps: sizes.iter().enumerate().map(step).collect(),
             refused: None,
-            left_out: 0,
         }
     }
 

@@ -127,7 +127,7 @@ pub fn cache(html: &mut Html, at: usize, course: &Course, buckets: &[Bucket]) {
         percent(sums.hit_share()),
         count(sums.planned, "cache miss after an edit", "cache misses after edits"),
         count(sums.cold, "after expiry", "after expiry"),
-        count(sums.unplanned, "unknown cache miss", "unknown cache misses"),
+        count(sums.unplanned, "other cache miss", "other cache misses"),
     );
     let steps = course.run.steps.len();
     frame(html, "low", |html| {
@@ -292,7 +292,6 @@ pub fn sign(cause: Cause) -> &'static str {
     match cause {
         Cause::Planned => "◆",
         Cause::Cold => "○",
-        Cause::Elsewhere => "◇",
         Cause::Unplanned => "✕",
     }
 }

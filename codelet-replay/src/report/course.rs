@@ -125,11 +125,11 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
                 html.text(words);
             });
         }
-        // A recording is replayed with one model.
-        let elsewhere = (sums.elsewhere > 0).then_some(("elsewhere", "◇", "another model or other tools"));
-        let known = [("planned", "◆", "missed after an edit"), ("cold", "○", "expired")];
-        let unknown = ("unplanned", "✕", "missed for an unknown reason");
-        for (class, sign, words) in known.into_iter().chain(elsewhere).chain([unknown]) {
+        for (class, sign, words) in [
+            ("planned", "◆", "missed after an edit"),
+            ("cold", "○", "expired"),
+            ("unplanned", "✕", "missed for another reason"),
+        ] {
             html.element("li", &[], |html| {
                 html.line(
                     "span",
@@ -352,14 +352,10 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
         return;
     }
     let told = format!(
-        "{} of all prompt tokens were read from the cache. Cache misses: {} after edits, {} after expiry, {}{} for unknown reasons.",
+        "{} of all prompt tokens were read from the cache. Cache misses: {} after edits, {} after expiry, {} for other reasons.",
         percent(sums.hit_share()),
         number(sums.planned),
         number(sums.cold),
-        match sums.elsewhere {
-            0 => String::new(),
-            some => format!("{} after a change of model or tools, ", number(some)),
-        },
         number(sums.unplanned),
     );
     html.line("p", &[], &told);
@@ -382,8 +378,7 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
             (crate::run::Cause::Planned, None) => "edit".to_owned(),
             (crate::run::Cause::Cold, Some(edit)) => format!("expired; edit ({})", edit.reason),
             (crate::run::Cause::Cold, None) => "expired".to_owned(),
-            (crate::run::Cause::Elsewhere, _) => "another model or other tools".to_owned(),
-            (crate::run::Cause::Unplanned, _) => "unknown".to_owned(),
+            (crate::run::Cause::Unplanned, _) => "other".to_owned(),
         };
         vec![
             Cell::Figure(number(at as u64 + 1), at as f64),

@@ -1,8 +1,8 @@
 //! The figures as CSV, in data links that a browser saves without any request.
 
+use super::Course;
 use super::bucket::{LAYERS, layer, layers};
 use super::html::Html;
-use super::Course;
 use crate::csv::{self, field};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

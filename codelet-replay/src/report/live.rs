@@ -1,7 +1,7 @@
 //! The report of a running session: what was sent and billed, request by request, with the engine's own ledger.
 
 use super::played::{LARGEST, ages, course};
-use super::{Course, Earlier, Edit, Report};
+use super::{Course, Edit, Report};
 use crate::policy::Policy;
 use crate::prompt::Prompt;
 use crate::run::{Broken, Cause, Edited, Run, Step};
@@ -27,7 +27,6 @@ pub struct Live {
     open: Option<Sent>,
     /// The number of requests that the session's ledger had counted before the first of these.
     counted: Option<u64>,
-    earlier: Earlier,
 }
 
 /// A request.
@@ -57,21 +56,7 @@ impl Live {
             sent: Vec::new(),
             open: None,
             counted: None,
-            earlier: Earlier::default(),
         }
-    }
-
-    /// Clears the conversation: earlier bills are still reported, as one sum.
-    pub fn begins_anew(&mut self, fixed: Tokens) {
-        let dollars: f64 = self.sent.iter().map(|sent| sent.step.dollars.total()).sum();
-        let earlier = Earlier {
-            requests: self.earlier.requests + self.sent.len() as u64,
-            dollars: self.earlier.dollars + dollars,
-        };
-        *self = Live {
-            earlier,
-            ..Live::new(fixed)
-        };
     }
 
     /// Notes that a request is sent with this view. `began` is the time in milliseconds since 1970-01-01 UTC. A request
@@ -173,7 +158,6 @@ impl Live {
             policy: Policy::Preset(economics.preset),
             steps: self.steps().cloned().collect(),
             refused: None,
-            left_out: 0,
         };
         let ledger = conversation.breaks().iter();
         let ledger = ledger.filter_map(|it| Some((self.place(it)?, it)));
@@ -202,8 +186,6 @@ impl Live {
             handles: handles(conversation, history, &contents),
             ratio: self.ratio(),
             ages: ages(history.len(), &self.steps().map(|step| step.reply).collect::<Vec<_>>()),
-            beside: self.sent.iter().filter(|sent| sent.is_beside).count() as u64,
-            earlier: self.earlier,
             contents,
             check: None,
             unknown: Vec::new(),
@@ -235,9 +217,8 @@ fn edits<'a>(run: &mut Run, ledger: impl Iterator<Item = (usize, &'a Break)>) ->
         let cause = match it.cause {
             _ if it.is_cold => Cause::Cold,
             breaks::Cause::Edit(_) | breaks::Cause::Undone | breaks::Cause::Cleared => Cause::Planned,
-            breaks::Cause::Model | breaks::Cause::Tools => Cause::Elsewhere,
             breaks::Cause::Expired => Cause::Cold,
-            breaks::Cause::Unplanned => Cause::Unplanned,
+            breaks::Cause::Model | breaks::Cause::Tools | breaks::Cause::Unplanned => Cause::Unplanned,
         };
         if it.rewritten > 0 {
             let lost = it.rewritten;

@@ -68,10 +68,6 @@ pub struct Report {
     has_bills: bool,
     /// The totals of several sessions, with their number.
     pub together: Option<(usize, Vec<Total>)>,
-    /// Requests without a reply in the conversation: for summaries, and keep-alive ones.
-    pub beside: u64,
-    /// Usage billed before the conversation was cleared, of which nothing else is shown.
-    pub earlier: Earlier,
     /// Notes on the source of the figures.
     pub notes: Vec<String>,
 }
@@ -127,13 +123,4 @@ impl Edit {
     pub fn restored(&self) -> Tokens {
         self.after.saturating_sub(self.before)
     }
-}
-
-/// Usage billed before a session's conversation was cleared.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Earlier {
-    /// Requests.
-    pub requests: u64,
-    /// Their cost, in US dollars.
-    pub dollars: f64,
 }

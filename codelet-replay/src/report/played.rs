@@ -1,7 +1,7 @@
 //! The report of a recording that was replayed under policies.
 
 use super::words::{count, number};
-use super::{Course, Earlier, Edit, Report};
+use super::{Course, Edit, Report};
 use crate::check::check;
 use crate::policy::Policy;
 use crate::run::Run;
@@ -24,14 +24,6 @@ pub fn played(session: &Session, agent: &str, runs: Vec<Run>, settings: &Setting
     let began = session.requests.iter().filter_map(|request| request.began);
     let lasted = began.clone().max().zip(began.min()).map(|(last, first)| last - first);
     let replies: Vec<usize> = session.requests.iter().map(|request| request.reply.start).collect();
-    let mut notes = notes(session, settings);
-    notes.extend(runs.iter().filter(|run| run.left_out > 0).map(|run| {
-        format!(
-            "{} was not applied before {}: it looks at the whole context each time, which takes too long in a session of this length.",
-            run.policy.name(),
-            count(run.left_out, "request", "requests"),
-        )
-    }));
     Report {
         title: session.name.clone(),
         agent: agent.to_owned(),
@@ -48,11 +40,9 @@ pub fn played(session: &Session, agent: &str, runs: Vec<Run>, settings: &Setting
         handles: HashMap::new(),
         check: check(session, settings),
         unknown: unknown(session, settings),
-        beside: 0,
-        earlier: Earlier::default(),
         has_bills: session.requests.iter().any(|request| request.billed.is_some()),
         together: None,
-        notes,
+        notes: notes(session, settings),
     }
 }
 
@@ -100,12 +90,6 @@ fn notes(session: &Session, settings: &Settings) -> Vec<String> {
             "The recording names several models. Bills use the price of the model of each request; all policies \
              use the price card {}.",
             settings.card.name
-        ));
-    }
-    if session.false_bills > 0 {
-        notes.push(format!(
-            "{} ignored: more tokens than the conversation can have (one per recorded byte plus a million).",
-            count(session.false_bills as u64, "bill was", "bills were"),
         ));
     }
     notes.push(if session.is_calibrated {

@@ -2,7 +2,7 @@
 
 use super::html::Html;
 use super::words::{count, dollars, number, percent, span};
-use super::{Course, Earlier, Report, csv};
+use super::{Course, Report, csv};
 use crate::policy::Policy;
 use crate::run::Sums;
 use codelet_context::economics::Preset;
@@ -80,16 +80,6 @@ fn billed(report: &Report, course: &Course, courses: &[Course], never: Option<&C
         1 => ". The context was edited once.".to_owned(),
         edits => format!(". The context was edited {} times.", number(edits as u64)),
     };
-    words += &match report.beside {
-        0 => String::new(),
-        1 => " One of the requests is not part of the conversation: it kept the cache alive, or asked for a summary."
-            .to_owned(),
-        some => format!(
-            " {} of the requests are not part of the conversation: they kept the cache alive, or asked for summaries.",
-            number(some)
-        ),
-    };
-    words += &earlier(report);
     let Some(never) = never.filter(|never| never.run.refused.is_none()) else {
         return words;
     };
@@ -105,25 +95,6 @@ fn billed(report: &Report, course: &Course, courses: &[Course], never: Option<&C
         words += &format!(", and {cost} under this session's own policy, {}", own.name);
     }
     words + "."
-}
-
-/// Returns a sentence about what else was billed in the session.
-fn earlier(report: &Report) -> String {
-    let Earlier {
-        requests,
-        dollars: cost,
-    } = report.earlier;
-    if requests == 0 {
-        return String::new();
-    }
-    let for_all = match report.is_priced {
-        true => format!(", for {},", dollars(cost)),
-        false => String::new(),
-    };
-    format!(
-        " {}{for_all} came before /clear; they are in the session's cost, but not on this page.",
-        count(requests, "more request", "more requests")
-    )
 }
 
 fn simulated(course: &Course, sums: &Sums, never: Option<&Course>) -> String {
@@ -214,11 +185,7 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
         (
             "Read from cache",
             percent(sums.hit_share()),
-            count(
-                sums.planned + sums.cold + sums.elsewhere + sums.unplanned,
-                "cache miss",
-                "cache misses",
-            ),
+            count(sums.planned + sums.cold + sums.unplanned, "cache miss", "cache misses"),
         ),
     ];
     if report.is_priced {

@@ -158,7 +158,7 @@ fn a_missing_time_is_that_of_the_request_before_and_without_most_of_them_the_cac
 }
 
 #[test]
-fn a_bill_that_cannot_be_true_changes_no_figure_and_is_counted() {
+fn a_bill_that_cannot_be_true_changes_no_figure() {
     let opus = Some("claude-opus-4-5");
     let plain: Vec<Note<'_>> = (0..12).map(|at| (Some(at * 10), opus, at * 100, 20_000)).collect();
     let sums = |notes: &[Note<'_>]| play(&session(notes), Policy::Never, &settings()).sums();
@@ -167,15 +167,10 @@ fn a_bill_that_cannot_be_true_changes_no_figure_and_is_counted() {
         let mut notes = plain.clone();
         notes[6].3 = lie;
         let found = session(&notes);
-        assert_eq!(found.false_bills, 1, "{lie}");
         let of = sums(&notes);
         assert!((of.cost() / honest.cost() - 1.0).abs() < 0.02, "{lie}: {of:?}");
         assert!(check(&found, &settings()).unwrap().billed < 2.0);
-        let runs = vec![play(&found, Policy::Never, &settings())];
-        let (_, text) = read(&page(&played(&found, "test", runs, &settings())));
-        assert!(text.contains("1 bill was ignored"), "{text}");
     }
-    assert_eq!(session(&plain).false_bills, 0);
 }
 
 #[test]

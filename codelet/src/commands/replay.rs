@@ -140,17 +140,6 @@ fn twice(repeated: &[[String; 2]]) -> Option<String> {
 /// Describes recorded usage that is not plausible or has no known price.
 fn doubts(played: &[Played]) -> Vec<String> {
     let mut words = Vec::new();
-    let bills: usize = played.iter().map(|session| session.false_bills).sum();
-    if bills > 0 {
-        let sessions = played.iter().filter(|session| session.false_bills > 0);
-        let (sessions, first) = (sessions.clone().count(), sessions.map(|session| &session.file).next());
-        words.push(format!(
-            "{} in {} ignored (the first in {}): more tokens than the conversation can have",
-            count(bills, "bill"),
-            count(sessions, "file"),
-            clean(first.map_or("", |file| file)),
-        ));
-    }
     let long: Vec<_> = played.iter().filter(|session| session.unplayed > 0).collect();
     if let Some(first) = long.first() {
         words.push(format!(
@@ -158,16 +147,6 @@ fn doubts(played: &[Played]) -> Vec<String> {
             count(long.iter().map(|session| session.unplayed).sum::<usize>(), "request"),
             count(long.len(), "file"),
             clean(&first.file),
-        ));
-    }
-    let thinned = played.iter().flat_map(|session| &session.sums);
-    let thinned: Vec<_> = thinned.filter(|(_, sums)| sums.left_out > 0).collect();
-    if let Some((policy, _)) = thinned.first() {
-        let requests = thinned.iter().map(|(_, sums)| sums.left_out).sum::<u64>();
-        words.push(format!(
-            "{} made no edits before {}: they take too long in a session of this length",
-            policy.name(),
-            count(usize::try_from(requests).unwrap_or(usize::MAX), "request"),
         ));
     }
     let unknown: BTreeSet<&str> = played
