@@ -237,6 +237,7 @@ fn what_a_command_has_changed_is_told_and_overwritten_only_if_the_user_says_so()
         terminal.say("/rewind 1");
         terminal.see("[b] both");
         let shown = terminal.text();
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             shown.contains("It was changed since, by a command or by someone else"),
             "{shown}"
