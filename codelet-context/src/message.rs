@@ -300,9 +300,8 @@ pub struct ToolCall {
     pub action: Action,
     /// The handle of the whole parameters, if those shown are cut.
     pub cut: Option<Handle>,
-    /// For a call written in the text of the reply: the text before, between and after the parameters, which are
-    /// strings.
-    pub spoken: Option<Arc<Vec<String>>>,
+    /// True if it was written in the text of the reply.
+    pub is_spoken: bool,
     /// Unread fields.
     pub extra: Extra,
 }
@@ -316,7 +315,7 @@ impl ToolCall {
             parameters: Parameters::new(parameters),
             action: Action::default(),
             cut: None,
-            spoken: None,
+            is_spoken: false,
             extra: Extra::default(),
         }
     }

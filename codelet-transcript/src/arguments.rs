@@ -38,10 +38,10 @@ fn understand(raw: &str) -> Map<String, Value> {
 
 /// Returns the arguments to write in the field `name`: the original ones, as long as they equal the parameters. `None`
 /// if there were none, or they hold nothing; the writer then passes on the original value.
-pub(crate) fn write<'a>(kept: Option<&'a dyn Kept>, name: &str, parameters: &'a Parameters) -> Option<Node<'a>> {
+pub(crate) fn write<'a>(kept: Option<&'a Kept>, name: &str, parameters: &'a Parameters) -> Option<Node<'a>> {
     let map = parameters.as_map();
     let Some(kept) = kept else { return Some(compact(map)) };
-    match kept.field(name) {
+    match kept.get(name) {
         Some(Value::String(raw)) if understand(raw) == *map => Some(Node::str(raw)),
         Some(Value::Object(raw)) if raw == map => Some(Node::Map(raw)),
         Some(Value::Null) if !was_null(Some(kept), name) => Some(compact(map)),
@@ -51,7 +51,7 @@ pub(crate) fn write<'a>(kept: Option<&'a dyn Kept>, name: &str, parameters: &'a 
 }
 
 /// Returns arguments that are written as an object; `None` as for [`write`].
-pub(crate) fn write_object<'a>(kept: Option<&dyn Kept>, name: &str, parameters: &'a Parameters) -> Option<Node<'a>> {
+pub(crate) fn write_object<'a>(kept: Option<&Kept>, name: &str, parameters: &'a Parameters) -> Option<Node<'a>> {
     let map = parameters.as_map();
     (was_taken(kept, name) || !map.is_empty()).then_some(Node::Map(map))
 }

@@ -180,11 +180,15 @@ fn gemini(value: &Value) -> Option<File<'_>> {
     })
 }
 
+/// Splits a data URL into its type, with parameters, and its base64 data.
+pub(crate) fn data_in(url: &str) -> Option<(&str, &str)> {
+    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+    Some((head.strip_suffix(";base64")?, data))
+}
+
 /// Reads a URL; it may be a data URL that holds the file itself.
 fn addressed<'a>(address: &'a str, media: &'a str) -> File<'a> {
-    let within = address.strip_prefix("data:").and_then(|rest| rest.split_once(','));
-    let within = within.and_then(|(head, data)| Some((head.strip_suffix(";base64")?, data)));
-    match within {
+    match data_in(address) {
         Some((head, data)) => File {
             media: Cow::Borrowed(
                 head.split(';')

@@ -16,9 +16,6 @@ const MARK: &str = "codelet.";
 /// Writers send thinking only to the provider that produced it, and drop thinking of unknown origin.
 pub(crate) const VENDOR: &str = "codelet.vendor";
 
-/// On a result: the file that was open in the editor before or after the call, as recorded with the result.
-pub(crate) const OPEN: &str = "codelet.open";
-
 /// On a message: the one before it has the same role, and the two were separate.
 pub(crate) const APART: &str = "codelet.apart";
 
@@ -129,34 +126,11 @@ pub(crate) fn is_usual(map: &Map<String, Value>, usual: &[&str]) -> bool {
 }
 
 /// The fields of an object as a reader left them.
-pub(crate) trait Kept {
-    fn field(&self, name: &str) -> Option<&Value>;
-    fn fields(&self) -> Box<dyn Iterator<Item = (&String, &Value)> + '_>;
-}
-
-impl Kept for Extra {
-    fn field(&self, name: &str) -> Option<&Value> {
-        self.get(name)
-    }
-
-    fn fields(&self) -> Box<dyn Iterator<Item = (&String, &Value)> + '_> {
-        Box::new(self.iter())
-    }
-}
-
-impl Kept for Map<String, Value> {
-    fn field(&self, name: &str) -> Option<&Value> {
-        self.get(name)
-    }
-
-    fn fields(&self) -> Box<dyn Iterator<Item = (&String, &Value)> + '_> {
-        Box::new(self.iter())
-    }
-}
+pub(crate) type Kept = Map<String, Value>;
 
 /// Assembles an object: the kept fields in their order, and the written ones in their old places or else at the end. A
 /// field of `None` is left out if it was taken.
-pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<Node<'a>>)>) -> Node<'a> {
+pub(crate) fn weave<'a>(kept: Option<&'a Kept>, made: Vec<(&'a str, Option<Node<'a>>)>) -> Node<'a> {
     let Some(kept) = kept else {
         return Node::Object(
             made.into_iter()
@@ -166,7 +140,7 @@ pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<N
     };
     let mut made: Vec<(&str, Option<Node>, bool)> = made.into_iter().map(|(name, node)| (name, node, false)).collect();
     let mut fields = Vec::new();
-    for (name, value) in kept.fields() {
+    for (name, value) in kept.iter() {
         if is_note(name) {
             continue;
         }
@@ -193,17 +167,13 @@ pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<N
 }
 
 /// Returns the kept fields of a part or message; `None`, for the usual order of fields, if there are only marks.
-pub(crate) fn kept(extra: &Extra) -> Option<&dyn Kept> {
-    if extra.iter().all(|(name, _)| is_note(name)) {
-        None
-    } else {
-        Some(extra)
-    }
+pub(crate) fn kept(extra: &Extra) -> Option<&Kept> {
+    extra.as_map().filter(|fields| !fields.keys().all(|name| is_note(name)))
 }
 
 /// Returns an object within the kept fields.
-pub(crate) fn kept_in<'a>(kept: Option<&'a dyn Kept>, name: &str) -> Option<&'a dyn Kept> {
-    match kept?.field(name)? {
+pub(crate) fn kept_in<'a>(kept: Option<&'a Kept>, name: &str) -> Option<&'a Kept> {
+    match kept?.get(name)? {
         Value::Object(fields) => Some(fields),
         _ => None,
     }
@@ -215,19 +185,19 @@ pub(crate) fn is_note(name: &str) -> bool {
 }
 
 /// Returns whether a field was `null` in the source.
-pub(crate) fn was_null(kept: Option<&dyn Kept>, name: &str) -> bool {
-    let nulls = kept.and_then(|kept| kept.field(NULLS)).and_then(Value::as_array);
+pub(crate) fn was_null(kept: Option<&Kept>, name: &str) -> bool {
+    let nulls = kept.and_then(|kept| kept.get(NULLS)).and_then(Value::as_array);
     nulls.is_some_and(|nulls| nulls.iter().any(|null| null == name))
 }
 
 /// Returns whether a field was taken by the reader, or belongs to a new part: then it is written, empty or not.
-pub(crate) fn was_taken(kept: Option<&dyn Kept>, name: &str) -> bool {
-    kept.is_none_or(|kept| kept.field(name).is_some_and(Value::is_null) && !was_null(Some(kept), name))
+pub(crate) fn was_taken(kept: Option<&Kept>, name: &str) -> bool {
+    kept.is_none_or(|kept| kept.get(name).is_some_and(Value::is_null) && !was_null(Some(kept), name))
 }
 
 /// Returns the note in place of a field.
-pub(crate) fn note<'a>(kept: Option<&'a dyn Kept>, name: &str) -> Option<&'a str> {
-    kept?.field(name)?.as_str()
+pub(crate) fn note<'a>(kept: Option<&'a Kept>, name: &str) -> Option<&'a str> {
+    kept?.get(name)?.as_str()
 }
 
 pub(crate) fn marked(extra: Extra, mark: &str, value: impl Into<Value>) -> Extra {

@@ -311,16 +311,22 @@ pub(crate) fn image(media_type: &str, data: String) -> Part {
 
 /// Returns an image from its URL, which may hold the data itself (`data:image/png;base64,…`).
 pub(crate) fn image_at(url: String) -> Part {
-    if let Some((head, data)) = url.strip_prefix("data:").and_then(|rest| rest.split_once(','))
-        && let Some(media_type) = head.strip_suffix(";base64")
-    {
-        return image(media_type, String::from(data));
-    }
+    picture(url, Extra::default())
+}
+
+/// Returns the same with unread fields.
+pub(crate) fn picture(url: String, extra: Extra) -> Part {
+    // A type with parameters is no type of an image for the providers.
+    let within = attachment::data_in(&url).filter(|(media_type, _)| !media_type.contains(';'));
+    let (media_type, data, is_url) = match within {
+        Some((media_type, data)) => (Arc::from(media_type), Body::new(data.to_owned()), false),
+        None => (Arc::from(""), Body::new(url), true),
+    };
     Part::Image(Image {
-        media_type: Arc::from(""),
-        data: Body::new(url),
-        is_url: true,
-        extra: Extra::default(),
+        media_type,
+        data,
+        is_url,
+        extra,
     })
 }
 

@@ -35,10 +35,10 @@ fn spelled(map: &Map<String, Value>, names: [&'static str; 2]) -> Option<&'stati
 }
 
 /// Returns the spelling that was read, or else the usual one.
-fn spelling(kept: Option<&dyn Kept>, names: [&'static str; 2]) -> &'static str {
+fn spelling(kept: Option<&Kept>, names: [&'static str; 2]) -> &'static str {
     names
         .into_iter()
-        .find(|name| kept.is_some_and(|kept| kept.field(name).is_some()))
+        .find(|name| kept.is_some_and(|kept| kept.contains_key(*name)))
         .unwrap_or(names[0])
 }
 
@@ -90,7 +90,7 @@ fn one(fields: &mut Fields, name: &str) -> Vec<Value> {
 }
 
 /// Writes a list in the shape it was read in: a single object if it was one and still has one item.
-fn as_read<'a>(kept: Option<&dyn Kept>, name: &str, mut items: Vec<Node<'a>>) -> Node<'a> {
+fn as_read<'a>(kept: Option<&Kept>, name: &str, mut items: Vec<Node<'a>>) -> Node<'a> {
     match items.pop() {
         Some(only) if items.is_empty() && note(kept, name) == Some(ALONE) => only,
         last => {
@@ -357,7 +357,7 @@ fn content_node<'a>(group: &'a [Message], tools: &mut Calls<&'a str, &'a ToolCal
         .filter(|_| group[0].role == Role::User)
         .unwrap_or(role);
     // A content without a role is the user's; one that was read without a role is written without.
-    let has_role = kept.is_none_or(|kept| kept.field("role").is_some());
+    let has_role = kept.is_none_or(|kept| kept.get("role").is_some());
     let parts = request::parts_of(group)
         .into_iter()
         .filter_map(|part| part_node(part, tools))
@@ -379,7 +379,7 @@ pub(crate) fn message_items(messages: &[Message]) -> Vec<Vec<Node<'_>>> {
 
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
-    let envelope: Option<&dyn Kept> = Some(&document.envelope);
+    let envelope = Some(&document.envelope);
     let system_name = spelling(envelope, SYSTEM);
     let mut tools: Calls<&str, &ToolCall> = Calls::default();
     let system = system.map(|message| match request::bare_text(std::slice::from_ref(message)) {
@@ -459,21 +459,21 @@ fn text_node(text: &Text) -> Node<'_> {
     weave(kept(&text.extra), vec![("text", Some(Node::Body(&text.body)))])
 }
 
-fn call_fields(call: &ToolCall) -> Option<&dyn Kept> {
+fn call_fields(call: &ToolCall) -> Option<&Kept> {
     let kept = kept(&call.extra);
     kept_in(kept, spelling(kept, CALL))
 }
 
 /// Returns the id field, if an id was read.
-fn id_field<'a>(inner: Option<&'a dyn Kept>, id: &'a str) -> Vec<(&'a str, Option<Node<'a>>)> {
-    match inner.and_then(|inner| inner.field("id")) {
+fn id_field<'a>(inner: Option<&'a Kept>, id: &'a str) -> Vec<(&'a str, Option<Node<'a>>)> {
+    match inner.and_then(|inner| inner.get("id")) {
         Some(Value::Null) if !was_null(inner, "id") => vec![("id", Some(Node::str(id)))],
         _ => Vec::new(),
     }
 }
 
 /// Returns the kept fields of a function's response object.
-fn kept_response(result: &ToolResult) -> Option<&dyn Kept> {
+fn kept_response(result: &ToolResult) -> Option<&Kept> {
     let kept = kept(&result.extra);
     kept_in(kept_in(kept, spelling(kept, RESPONSE)), "response")
 }
@@ -500,7 +500,7 @@ fn result_node<'a>(result: &'a ToolResult, tools: &Calls<&'a str, &'a ToolCall>)
     let response = answer::write(result, kept_in(inner, "response"), error);
     let says = result.texts().next().is_some() || error.is_some();
     // A response that is not an object was not taken.
-    let was_taken = inner.is_none_or(|inner| match inner.field("response") {
+    let was_taken = inner.is_none_or(|inner| match inner.get("response") {
         Some(Value::Null) => !was_null(Some(inner), "response"),
         Some(response) => response.is_object(),
         None => false,
@@ -512,7 +512,7 @@ fn result_node<'a>(result: &'a ToolResult, tools: &Calls<&'a str, &'a ToolCall>)
     };
     fields.push(("name", Some(Node::str(tool))));
     fields.push(("response", (was_taken || says).then_some(response)));
-    let has_parts = !others.is_empty() || inner.is_some_and(|inner| inner.field("parts").is_some());
+    let has_parts = !others.is_empty() || inner.is_some_and(|inner| inner.get("parts").is_some());
     fields.push(("parts", has_parts.then_some(Node::List(others))));
     weave(kept, vec![(name, Some(weave(inner, fields)))])
 }

@@ -8,7 +8,7 @@ use crate::responses::KEPT_ELSEWHERE;
 use crate::skim::Skim;
 use crate::source::Source;
 use crate::vendor::list_of;
-use crate::{anthropic, gemini, openai, program, refused, responses, success, told, windowed};
+use crate::{anthropic, gemini, openai, program, refused, responses, success, told};
 use codelet_context::message::Message;
 use serde_json::Value;
 use std::ops::Range;
@@ -42,7 +42,6 @@ pub fn read_items(items: &[&[u8]], first: usize, format: Format) -> Result<Vec<(
     if format == Format::Responses {
         program::follow(&mut messages);
     }
-    windowed::name_files(&mut messages);
     refused::tell(&mut messages, format);
     success::tell(&mut messages, format);
     told::mark_behind(&mut messages, first > 0);

@@ -128,7 +128,6 @@ mod ui_message;
 mod unread;
 pub mod vendor;
 mod vscode_chat;
-mod windowed;
 mod zed;
 
 pub use attachment::{file_tokens, part as opaque_part};
@@ -230,7 +229,6 @@ fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     if matches!(format, Format::Codex | Format::Responses) {
         program::follow(&mut recording.document.messages);
     }
-    windowed::name_files(&mut recording.document.messages);
     refused::tell(&mut recording.document.messages, format);
     success::tell(&mut recording.document.messages, format);
     Ok(recording)

@@ -6,12 +6,13 @@ use crate::extra::{
     Fields, Kept, is_usual, kept, kept_in, marked, note, text_with, thinking_with, was_null, was_taken, weave,
 };
 use crate::format::Format;
+use crate::gather::picture;
 use crate::node::Node;
 use crate::request;
 use crate::skim::Step;
 use crate::source::Misfit;
 use crate::{arguments, attachment, objects};
-use codelet_context::message::{Extra, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult};
+use codelet_context::message::{Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
 /// The fields in which servers return unencrypted thinking.
@@ -220,25 +221,6 @@ fn part(value: Value) -> Part {
     }
 }
 
-/// Returns an image from its URL, which may be a data URL.
-pub(crate) fn picture(url: String, extra: Extra) -> Part {
-    let (media_type, data, is_url) = split_data_url(url);
-    Part::Image(Image {
-        media_type: media_type.into(),
-        data: data.into(),
-        is_url,
-        extra,
-    })
-}
-
-fn split_data_url(url: String) -> (String, String, bool) {
-    let split = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match split {
-        Some((media_type, data)) if !media_type.contains([';', ',']) => (media_type.to_owned(), data.to_owned(), false),
-        _ => (String::new(), url, true),
-    }
-}
-
 /// Returns an image as one URL.
 pub(crate) fn data_url(image: &Image) -> Node<'_> {
     if image.is_url {
@@ -345,7 +327,7 @@ fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
     let content = content_node(kept, &content, message.bare, says_more);
     let mut fields = vec![("role", Some(Node::str(role))), ("content", content)];
     if message.role == Role::Assistant {
-        let place = |name: &&str| kept.is_some_and(|kept| kept.field(name).is_some_and(Value::is_null));
+        let place = |name: &&str| kept.is_some_and(|kept| kept.get(*name).is_some_and(Value::is_null));
         let name = THINKING
             .into_iter()
             .find(|name| place(name) && !was_null(kept, name))
@@ -360,7 +342,7 @@ fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
         fields.push((AUDIO, audio));
         // A value that is not a list of calls (such as an empty list) was not taken.
         let odd = kept
-            .and_then(|kept| kept.field("tool_calls"))
+            .and_then(|kept| kept.get("tool_calls"))
             .filter(|odd| !odd.is_null());
         fields.push((
             "tool_calls",
@@ -371,19 +353,19 @@ fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
             },
         ));
         let odd = kept
-            .and_then(|kept| kept.field("function_call"))
+            .and_then(|kept| kept.get("function_call"))
             .filter(|odd| !odd.is_null());
         fields.push(("function_call", legacy.or(odd.map(Node::Json))));
     }
     weave(kept, fields)
 }
 
-fn content_node<'a>(kept: Option<&'a dyn Kept>, parts: &[&'a Part], bare: bool, says_more: bool) -> Option<Node<'a>> {
+fn content_node<'a>(kept: Option<&'a Kept>, parts: &[&'a Part], bare: bool, says_more: bool) -> Option<Node<'a>> {
     match parts {
         [] if bare => Some(Node::str("")),
         [Part::Text(text)] if bare => Some(Node::Body(&text.body)),
         [] => match kept {
-            Some(kept) if kept.field("content").is_none() => None,
+            Some(kept) if kept.get("content").is_none() => None,
             Some(kept) if was_null(Some(kept), "content") => Some(Value::Null.into()),
             Some(_) => Some(Node::List(Vec::new())),
             None if says_more => Some(Value::Null.into()),

@@ -9,9 +9,9 @@ use crate::document::{Document, Warning};
 use crate::error::ReadError;
 use crate::extra::{Fields, LIST, kept, marked, note, text_with, thinking_with, was_null, was_taken, weave};
 use crate::format::Format;
-use crate::gather::Open;
+use crate::gather::{Open, picture};
 use crate::node::Node;
-use crate::openai::{data_url, picture};
+use crate::openai::data_url;
 use crate::request;
 use crate::skim::Step;
 use crate::source::Misfit;
@@ -605,7 +605,6 @@ fn spoken_node<'a>(texts: &[&'a Text]) -> Node<'a> {
         Some(Value::Object(item)) => Some(item),
         _ => None,
     };
-    let item = item.map(|item| item as &dyn crate::extra::Kept);
     // Optional in the provider's documentation, and not supported by every server; written only if it was read.
     let kind = was_taken(item, "type").then(|| Node::str("message"));
     let is_plain = note(item, "content") == Some("text");
@@ -683,7 +682,7 @@ fn result_node(result: &ToolResult) -> Node<'_> {
     let kept = kept(&result.extra);
     let printed = shell::put_together(result).map(Node::from);
     let kind = note(kept, "type").unwrap_or("function_call_output");
-    let odd = kept.and_then(|kept| kept.field("output"));
+    let odd = kept.and_then(|kept| kept.get("output"));
     let output = match (
         result.output.as_slice(),
         result.error.as_ref().filter(|error| !error.is_blank()),

@@ -1,9 +1,7 @@
 //! Trajectories of SWE-agent: a history of thoughts, actions and observations, with tool calls or without.
 
-use crate::extra::{OPEN, marked};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::source;
 use crate::take::{self, Fields};
 use crate::trajectory;
 use crate::{Format, ReadError, Recording};
@@ -17,9 +15,6 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
         gather: Gather::of(warnings),
         ..Trajectory::default()
     };
-    if file.contains_key("history") {
-        story.states = take::objects(&mut file, "trajectory").map(State::of).collect();
-    }
     if !file.contains_key("history") && file.contains_key("trajectory") {
         // Some published trajectories hold only the steps.
         for (index, step) in trajectory::messages(&mut file, "trajectory")?.enumerate() {
@@ -41,38 +36,6 @@ struct Trajectory {
     open: usize,
     /// The last reply had no action that could be run.
     no_action: bool,
-    /// The recorded states of the steps still to come, and the file that is open in the current step.
-    states: VecDeque<State>,
-    open_file: Option<String>,
-}
-
-/// The state of a step, before or after it.
-struct State {
-    action: String,
-    /// The file open in the editor, as recorded.
-    open_file: Option<String>,
-}
-
-impl State {
-    fn of(mut step: Fields) -> State {
-        State {
-            action: take::string(&mut step, "action").unwrap_or_default(),
-            open_file: open_file(&mut step),
-        }
-    }
-}
-
-/// Returns the open file of a step's state, which is an object or, in older recordings, JSON text.
-fn open_file(step: &mut Fields) -> Option<String> {
-    let mut state = match take::value(step, "state") {
-        Value::Object(state) => state,
-        Value::String(text) => match source::embedded(&text) {
-            Some(Value::Object(state)) => state,
-            _ => return None,
-        },
-        _ => return None,
-    };
-    take::string(&mut state, "open_file")
 }
 
 impl Trajectory {
@@ -109,11 +72,6 @@ impl Trajectory {
         let calls = trajectory::calls(&mut message);
         let action = take::string(&mut message, "action").filter(|action| !action.trim().is_empty());
         let is_shown = origin == Origin::Injected;
-        self.open_file = if is_shown {
-            None
-        } else {
-            self.state_of(action.as_deref(), &mut message)
-        };
         self.calls.clear();
         self.no_action = false;
         match action {
@@ -160,20 +118,7 @@ impl Trajectory {
         self.open = self.open.saturating_sub(1);
         let id = named.or(next).unwrap_or_default();
         let output = gather::content(take::value(&mut message, "content"), Origin::Own);
-        let mut result = gather::result(id, None, output);
-        if let Some(file) = self.open_file.clone() {
-            result.extra = marked(result.extra, OPEN, file);
-        }
-        self.gather.result(result);
-    }
-
-    /// Returns the file open in a step: from the next recorded state with the same action, or else from the step.
-    fn state_of(&mut self, action: Option<&str>, step: &mut Fields) -> Option<String> {
-        let action = action.unwrap_or_default().trim();
-        if let Some(at) = self.states.iter().position(|state| state.action.trim() == action) {
-            return self.states.drain(..=at).next_back()?.open_file;
-        }
-        open_file(step)
+        self.gather.result(gather::result(id, None, output));
     }
 
     fn step(&mut self, index: usize, mut step: Fields) {

@@ -151,7 +151,7 @@ fn take_one(reply: &mut Message, answer: &mut Message, id: &Arc<str>) -> Option<
     let does = action(&tool, &parameters);
     let input = Map::from_iter([(INPUT.to_owned(), Value::from(raw))]);
     let mut call = ToolCall::new(id.clone(), tool, input).doing(does);
-    call.spoken = Some(Arc::default());
+    call.is_spoken = true;
     call.extra = match words.is_empty() {
         true => text.extra.clone(),
         false => marked(text.extra.clone(), BEHIND, true),
@@ -202,10 +202,7 @@ fn take_head(result: &mut ToolResult, head: usize) {
 /// Returns the messages with each such call and its result turned back into text.
 pub(crate) fn put_back(messages: &[Message]) -> Cow<'_, [Message]> {
     let calls = messages.iter().flat_map(Message::calls);
-    let spoken: HashSet<&str> = calls
-        .filter(|call| call.spoken.is_some())
-        .map(|call| &*call.id)
-        .collect();
+    let spoken: HashSet<&str> = calls.filter(|call| call.is_spoken).map(|call| &*call.id).collect();
     if spoken.is_empty() {
         return Cow::Borrowed(messages);
     }

@@ -33,12 +33,17 @@ impl Extra {
 
     /// The field of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.as_ref()?.map.get(name)
+        self.as_map()?.get(name)
+    }
+
+    /// The fields, unless there are none.
+    pub fn as_map(&self) -> Option<&Map<String, Value>> {
+        self.0.as_ref().map(|fields| &fields.map)
     }
 
     /// All fields, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&String, &Value)> {
-        self.0.iter().flat_map(|fields| fields.map.iter())
+        self.as_map().into_iter().flatten()
     }
 
     /// Returns whether there are no fields.

@@ -63,8 +63,7 @@ pub(crate) fn estimate_opaque(opaque: &Opaque) -> Tokens {
 }
 
 fn estimate_call(call: &ToolCall) -> Tokens {
-    let around: usize = call.spoken.iter().flat_map(|words| words.iter()).map(String::len).sum();
-    estimate_bytes(call.tool.len() + call.parameters.json().len() + around) + PART_TOKENS
+    estimate_bytes(call.tool.len() + call.parameters.json().len()) + PART_TOKENS
 }
 
 /// The estimate for a tool result.

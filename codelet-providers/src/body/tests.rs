@@ -283,7 +283,7 @@ fn message_of(kind: usize, number: usize) -> Message {
                 "Bash",
                 Map::from_iter([("command".to_owned(), json!("ls"))]),
             );
-            spoken.spoken = Some(Arc::new(vec!["$ ".to_owned(), "\n".to_owned()]));
+            spoken.is_spoken = true;
             Message::new(Role::Assistant, vec![Part::ToolCall(spoken)])
         }
         7 => Message::results(vec![ToolResult::new("call.0", Some(true), "late")]),

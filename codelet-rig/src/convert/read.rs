@@ -130,7 +130,7 @@ fn read_call(call: &rig::ToolCall, actions: &Actions) -> ToolCall {
         action: actions.of(name.as_str(), arguments),
         parameters,
         cut: None,
-        spoken: None,
+        is_spoken: false,
         extra: extra.around(&call.native, read),
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn read(response: Map<String, Value>) -> Answer {
 }
 
 /// Writes the object with the current texts; `kept` are its kept fields, `also` is appended to its first text.
-pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also: Option<&'a str>) -> Node<'a> {
+pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a Kept>, also: Option<&'a str>) -> Node<'a> {
     let usual = usual(said(result));
     let Some(first) = result.extra.get(SHOWN).and_then(Value::as_str) else {
         return Node::Object(vec![(usual, joined(result, also))]);
@@ -123,7 +123,7 @@ pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also
     // Once shortened, it is no longer JSON, and is written in the first of the other fields.
     let cut = others.filter(|_| values.is_none());
     let mut object = Vec::new();
-    for (name, value) in kept.into_iter().flat_map(Kept::fields) {
+    for (name, value) in kept.into_iter().flatten() {
         let node = if is_note(name) {
             None
         } else if !value.is_null() || was_null(kept, name) {
