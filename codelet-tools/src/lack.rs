@@ -99,6 +99,10 @@ fn places(line: &str) -> Vec<PathBuf> {
 
 /// Returns whether the user may write to this file or folder, or create it, and the sandbox does not let commands.
 fn is_kept(sandbox: &Sandbox, place: &Path) -> bool {
+    // The kernel's own are no files of the user: a shell names its descriptors, and hosts (`/dev/tcp/…`), as such.
+    if place.starts_with("/proc") || place.starts_with("/dev") {
+        return false;
+    }
     let folder = || place.parent()?.canonicalize().ok();
     let real = place.canonicalize().ok().or_else(folder);
     real.is_some_and(|real| !sandbox.writes(&real) && access(&real, Access::WRITE_OK).is_ok())

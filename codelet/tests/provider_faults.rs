@@ -138,7 +138,7 @@ const GO_ON: Then = Then {
 };
 
 const CUT_CALL: Then = Then {
-    words: "the call without parameters, and a result that says that it was cut off",
+    words: "the call without parameters, and a result that says that it was cut off at the output limit",
     holds: |played| {
         if played.wire == Wire::Gemini {
             // There a call comes whole or not at all, and an answer that holds nothing is asked for again.
@@ -152,10 +152,15 @@ const CUT_CALL: Then = Then {
         );
         let results = played.last().results();
         assert!(
-            results[0].1.starts_with("The parameters of this call were cut off"),
+            results[0].1.starts_with("Your reply reached the output limit"),
             "{}: {results:?}",
             played.label
         );
+        let said = played
+            .lines
+            .iter()
+            .any(|line| line.starts_with("note: its call of Write was cut off"));
+        assert!(said, "{}: {:?}", played.label, played.lines);
     },
 };
 
@@ -486,6 +491,7 @@ const WAYS: &[Way] = &[
                     .stopping(Stop::Length),
             ])
         },
+        says: "note: ",
         then: CUT_CALL,
         ..USUAL
     },

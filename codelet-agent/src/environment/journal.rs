@@ -1,6 +1,7 @@
 //! The file changes made by a session's tools, and how to revert them; the loop knows the implementation only by a
 //! trait.
 
+use crate::environment::spelling::first;
 use futures_util::future::BoxFuture;
 
 /// A moment in a [`Journal`]; later ones are greater.
@@ -34,11 +35,7 @@ const FILES: usize = 4;
 
 /// Returns the first files of a list, and the number of the others.
 pub(crate) fn changed_files(files: &[ChangedFile]) -> String {
-    let named: Vec<String> = files.iter().take(FILES).map(changed_file).collect();
-    match files.len().saturating_sub(FILES) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
+    first(&files.iter().map(changed_file).collect::<Vec<_>>(), FILES)
 }
 
 fn changed_file(file: &ChangedFile) -> String {

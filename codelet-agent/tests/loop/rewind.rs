@@ -165,7 +165,10 @@ async fn the_model_is_told_wherever_files_are_not_as_the_conversation_knows_them
     journal.note_command("make");
     stage.session.rewind(3, Scope::Both, false).await.unwrap();
     let told = last_words(&stage);
-    assert!(told.contains("Commands ran") && !told.contains("- n.txt"), "{told}");
+    assert!(
+        told.contains("That work included commands") && !told.contains("- n.txt"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

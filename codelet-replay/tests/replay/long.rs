@@ -1,6 +1,6 @@
 //! Sessions of very many messages take time proportional to their number.
 
-use codelet_context::message::{Action, Message, Part, Role, ToolCall, ToolResult};
+use codelet_context::message::{Action, ActionKind, Message, Part, Role, ToolCall, ToolResult};
 use codelet_context::price;
 use codelet_replay::play::play;
 use codelet_replay::policy::{Policy, Settings};
@@ -40,18 +40,30 @@ fn prompts(count: usize) -> Session {
 
 /// Returns one prompt, and calls with a short result each.
 fn calls(count: usize) -> Session {
-    called(count, |at| format!("f{at}.rs"))
-}
-
-/// Returns one prompt, and calls with these results.
-fn called(count: usize, output: impl Fn(usize) -> String) -> Session {
     let mut messages = vec![Message::user("go")];
     for at in 0..count {
         let (id, line) = (format!("t{at}"), format!("ls d{at}"));
         let parameters = json!({"command": line}).as_object().unwrap().clone();
         let call = ToolCall::new(&*id, "Bash", parameters).doing(Action::command(&line));
         messages.push(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
-        messages.push(Message::results(vec![ToolResult::new(&*id, Some(true), output(at))]));
+        messages.push(Message::results(vec![ToolResult::new(
+            &*id,
+            Some(true),
+            format!("f{at}.rs"),
+        )]));
+    }
+    session(messages)
+}
+
+/// Returns a session that reads one file again and again.
+fn reads(count: usize, text: &str) -> Session {
+    let mut messages = vec![Message::user("go")];
+    let parameters = json!({"file_path": "a.rs"}).as_object().unwrap().clone();
+    for at in 0..count {
+        let id = format!("t{at}");
+        let call = ToolCall::new(&*id, "Read", parameters.clone()).doing(Action::on(ActionKind::Read, ["a.rs"]));
+        messages.push(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+        messages.push(Message::results(vec![ToolResult::new(&*id, Some(true), text)]));
     }
     session(messages)
 }
@@ -93,7 +105,7 @@ fn what_looks_at_everything_does_not_do_so_before_every_request_of_a_long_sessio
     let settings = Settings::new(1_000_000, price::usual());
     // Each result is the same as the one before, so each look edits.
     let looks = |count: usize| {
-        let session = called(count, |_| "the same line again\n".repeat(100));
+        let session = reads(count, &"the same line again\n".repeat(20));
         play(&session, Policy::Seven, &settings).sums().edits
     };
     assert!(looks(500) > 450);

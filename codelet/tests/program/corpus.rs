@@ -164,7 +164,10 @@ impl Source {
         ];
         source.prompts.retain(|text| {
             let text = text.trim();
-            !text.is_empty() && !text.starts_with(COMPLAINT) && !STOPPED.contains(&text)
+            // Nor is its note of a command of its own without further words, or of what that printed.
+            let is_note = text.starts_with("<local-command-")
+                || text.starts_with("<command-name>") && text.ends_with("<command-args></command-args>");
+            !text.is_empty() && !text.starts_with(COMPLAINT) && !STOPPED.contains(&text) && !is_note
         });
         source
     }

@@ -451,7 +451,7 @@ fn a_request_that_does_not_fit_ends_the_run_and_leaves_no_share() {
 }
 
 #[test]
-fn a_model_that_nobody_knows_and_bills_that_cannot_be_true_are_told_of() {
+fn a_model_that_nobody_knows_is_told_of_and_bills_that_cannot_be_true_do_not_count() {
     let folder = folder("replay_doubts");
     file(
         &folder,
@@ -468,10 +468,6 @@ fn a_model_that_nobody_knows_and_bills_that_cannot_be_true_are_told_of() {
     ended(&output, 0);
     let told = stderr(&output);
     assert!(told.contains("the price of acme-large-9 is unknown"), "{told}");
-    assert!(
-        told.contains("1 bill in 1 file ignored") && told.contains("lie.jsonl"),
-        "{told}"
-    );
     assert!(
         stdout(&output).contains("1 without billed usage, times or a known model"),
         "{}",

@@ -258,7 +258,7 @@ fn what_a_command_has_changed_is_told_and_overwritten_only_if_the_user_says_so()
         terminal.wait("Third done.");
         leave(&mut terminal, &server);
         let asked = texts(&server, 4);
-        assert!(asked.contains("Commands ran in that work"), "{asked}");
+        assert!(asked.contains("That work included commands or MCP calls"), "{asked}");
         assert_eq!(asked.contains("- a.txt"), letter == "k", "{asked}");
     }
 }
