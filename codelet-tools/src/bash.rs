@@ -3,7 +3,7 @@
 use crate::arguments;
 use crate::bounded::Bounded;
 use crate::caches;
-use crate::cwd::{CwdPipe, NOTING, NOTING_FREE, NOTING_JOBS, NOTING_STATUSES};
+use crate::cwd::{CwdPipe, NOTING, NOTING_FREE, NOTING_STATUSES};
 use crate::ending;
 use crate::files;
 use crate::handed::{self, Numbers};
@@ -126,13 +126,9 @@ impl Bash {
             None => NOTING_FREE,
             Some(_) => NOTING,
         };
-        let note_jobs = if command.contains('&') { NOTING_JOBS } else { "" };
         let noting = match self.is_bash {
             // Shows nothing of it, even with `set -x`.
-            true => format!(
-                "{{ {NOTING_STATUSES}{note_jobs}{note_where}; }} >&{} 2>/dev/null",
-                numbers.note
-            ),
+            true => format!("{{ {NOTING_STATUSES}{note_where}; }} >&{} 2>/dev/null", numbers.note),
             false => format!("{note_where} > {}", handed::name(numbers.note)),
         };
         let only_looks = sandbox.as_ref().is_some_and(Sandbox::only_looks);
@@ -569,9 +565,9 @@ fn ran(
     };
     let stands = note.read(ended.seen_in.as_deref(), &[&from, context.paths.directory()]);
     let moved = ending::moved(context, &stands, &from);
-    let (pipe, jobs) = match ended.end {
-        End::Exited(_) => (stands.pipe, stands.jobs),
-        _ => <_>::default(),
+    let pipe = match ended.end {
+        End::Exited(_) => stands.pipe,
+        _ => Box::default(),
     };
     context.shells().go(stands.directory, is_shut_in);
     let (mut text, lost) = paper.finish();
@@ -586,7 +582,7 @@ fn ran(
         timeout,
         (&text, sandbox.as_ref()),
         moved,
-        (&pipe, &jobs),
+        &pipe,
         &earlier,
     ));
     let lack = sandbox

@@ -23,12 +23,6 @@ pub(crate) const NOTING_FREE: &str =
 /// it would then be the last pipeline.
 pub(crate) const NOTING_STATUSES: &str = "printf '%s ' \"${PIPESTATUS[@]}\"; ";
 
-/// Runs after that in bash, if the line may start background jobs: notes the exit status of each that has already ended,
-/// except those that bash forgets when a later one starts.
-/// `set -e` must not end it.
-pub(crate) const NOTING_JOBS: &str = "for job in $(jobs -p); do kill -0 $job || { if wait $job; then job=0; else job=$?; fi; \
-    printf '&%s ' $job; }; done; ";
-
 /// The pipe to which the shell writes its final working directory. Any program of the command can write to it too, or
 /// change the shell's directory; so the note is a folder or nothing, and it affects only commands that are confined at
 /// least as much as this one ([`Shell`]).
@@ -43,8 +37,6 @@ pub(crate) struct Stands {
     pub directory: PathBuf,
     /// The exit statuses of the last pipeline, if it had several commands.
     pub pipe: Box<[u8]>,
-    /// The exit statuses of background jobs that ended before the command.
-    pub jobs: Box<[u8]>,
     /// True if the command certainly ended in `directory`, or if the folder where it ended no longer exists.
     pub is_known: bool,
 }
@@ -71,7 +63,7 @@ impl CwdPipe {
         // Ends when the pipe is empty; background jobs may hold its other end.
         let _ = self.pipe.take(LONGEST).read_to_end(&mut noted);
         let is_known = !self.may_move || !noted.is_empty();
-        let (pipe, jobs) = statuses(&mut noted);
+        let pipe = statuses(&mut noted);
         let noted = folder(noted);
         let seen_in = seen_in.filter(|_| !is_known);
         let places = noted.as_deref().into_iter().chain(seen_in).chain(began.iter().copied());
@@ -79,27 +71,19 @@ impl CwdPipe {
         Stands {
             directory: directory.to_owned(),
             pipe,
-            jobs,
             is_known,
         }
     }
 }
 
-/// Takes the exit statuses of a pipeline and of background jobs from the beginning of a note.
-fn statuses(noted: &mut Vec<u8>) -> (Box<[u8]>, Box<[u8]>) {
-    let is_status = |byte: &u8| byte.is_ascii_digit() || matches!(*byte, b' ' | b'&');
+/// Takes the exit statuses from the beginning of a note.
+fn statuses(noted: &mut Vec<u8>) -> Box<[u8]> {
+    let is_status = |byte: &u8| byte.is_ascii_digit() || *byte == b' ';
     let end = noted.iter().position(|byte| !is_status(byte)).unwrap_or(noted.len());
     let told: Vec<u8> = noted.drain(..end).collect();
     let told = String::from_utf8_lossy(&told);
-    let (jobs, pipe): (Vec<&str>, Vec<&str>) = told.split_whitespace().partition(|status| status.starts_with('&'));
-    let read = |statuses: Vec<&str>| -> Option<Box<[u8]>> {
-        statuses
-            .into_iter()
-            .map(|status| status.trim_start_matches('&').parse().ok())
-            .collect()
-    };
-    let pipe = read(pipe).filter(|statuses| statuses.len() > 1);
-    (pipe.unwrap_or_default(), read(jobs).unwrap_or_default())
+    let statuses: Option<Box<[u8]>> = told.split_whitespace().map(|status| status.parse().ok()).collect();
+    statuses.filter(|statuses| statuses.len() > 1).unwrap_or_default()
 }
 
 fn folder(mut noted: Vec<u8>) -> Option<PathBuf> {
@@ -217,11 +201,10 @@ mod tests {
         };
         let check = |note: CwdPipe, seen_in: Option<&Path>, directory: &Path, is_known: bool| {
             let directory = directory.to_owned();
-            let (pipe, jobs) = <_>::default();
+            let pipe = Box::default();
             let stands = Stands {
                 directory,
                 pipe,
-                jobs,
                 is_known,
             };
             assert_eq!(note.read(seen_in, &[&began, &began]), stands);

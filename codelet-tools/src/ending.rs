@@ -22,13 +22,12 @@ pub(crate) fn notes(
     timeout: Duration,
     (text, sandbox): (&str, Option<&Sandbox>),
     moved: Option<String>,
-    (pipe, jobs): (&[u8], &[u8]),
+    pipe: &[u8],
     earlier: &[Member],
 ) -> String {
     let mut notes: Vec<String> = end(ended, timeout, text).into_iter().collect();
     notes.extend(hidden(pipe));
     notes.extend(moved);
-    notes.extend(over(jobs));
     notes.extend(left(ended));
     notes.extend(out_of_reach(ended, text, earlier));
     let has_failed = matches!(ended.end, End::Exited(status) if status != 0);
@@ -85,14 +84,6 @@ fn hidden(pipe: &[u8]) -> Option<String> {
     let has_failed = before.iter().any(|status| *status != 0 && *status != BROKEN_PIPE);
     let told: Vec<String> = pipe.iter().map(u8::to_string).collect();
     has_failed.then(|| format!("exit statuses in the pipe: {}", told.join(", ")))
-}
-
-/// The background jobs that ended before the command did.
-fn over(jobs: &[u8]) -> Option<String> {
-    let told: Vec<String> = jobs.iter().map(|status| format!("exit {status}")).collect();
-    let have = if jobs.len() == 1 { "has" } else { "have" };
-    let what = counted(jobs.len(), "background job");
-    (!jobs.is_empty()).then(|| format!("{what} {have} already ended: {}", told.join(", ")))
 }
 
 /// The jobs that are still running, and what to do about them.

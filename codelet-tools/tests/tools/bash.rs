@@ -31,26 +31,6 @@ fn how_each_command_of_a_pipe_ended_is_recorded_and_a_hidden_failure_is_told() {
 }
 
 #[test]
-fn a_background_job_that_has_already_ended_is_told() {
-    let trial = free();
-    let gone = "while kill -0 $! 2>/dev/null; do :; done; echo started";
-    for (command, told) in [
-        (
-            format!("(exit 3) & {gone}"),
-            "started\n[1 background job has already ended: exit 3]\n",
-        ),
-        (
-            format!("set -eu; sh -c 'exit 9' & {gone}"),
-            "started\n[1 background job has already ended: exit 9]\n",
-        ),
-        ("(exit 3) & wait; echo started".to_owned(), "started\n"),
-        ("true && echo started 2>&1".to_owned(), "started\n"),
-    ] {
-        assert_eq!(run(&trial, &command), told, "{command}");
-    }
-}
-
-#[test]
 fn the_shell_complains_as_if_the_command_had_been_typed() {
     let trial = Trial::new(Permission::All);
     let told = trial.failed("Bash", json!({"command": "true\nno-such-program-here"}));
