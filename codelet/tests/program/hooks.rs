@@ -381,11 +381,16 @@ fn hooks_of_a_repository_do_not_run_unasked() {
 fn a_hook_that_fails_hangs_floods_or_leaves_something_behind_is_told_once_and_stops_nothing() {
     let bench = Bench::new();
     let daemon = "(env -i setsid sleep 5437 > /dev/null 2>&1 &) ; exit 3";
-    let many = [
-        daemon, "sleep 600", "yes", "yes >&2", "echo '{ \"decision\":'", "kill -9 $$", "head -c 300000 /dev/zero",
-    ];
-    let entries = many.map(|command| format!("{{ type = \"command\", command = {command:?}, timeout = 0.3 }}"));
-    bench.settings(&format!("[[hooks.PreToolUse]]\nhooks = [{}]\n", entries.join(", ")));
+    let entry = |timeout: f64| {
+        move |command: &str| format!("{{ type = \"command\", command = {command:?}, timeout = {timeout} }}")
+    };
+    let endless = ["sleep 600", "yes", "yes >&2"].map(entry(0.3));
+    let brief = [
+        daemon, "echo '{ \"decision\":'", "kill -9 $$", "head -c 300000 /dev/zero",
+    ]
+    .map(entry(60.0));
+    let entries = [&endless[..], &brief].concat().join(", ");
+    bench.settings(&format!("[[hooks.PreToolUse]]\nhooks = [{entries}]\n"));
     let server = server([
         write(),
         Reply::call("Read", json!({"file_path": "a.txt"})),
