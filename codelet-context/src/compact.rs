@@ -579,9 +579,10 @@ impl<'a> Work<'a> {
         }
         let folded = fold.as_ref().map_or(&[][..], |fold| &fold.sources);
         let fates = fate::fates(self.history, &drafts, &summary.taken, &self.offered, folded);
-        // The notice says how to read back what the handles stand for.
+        // The notice says how to read back what the handles stand for; next to a fold without a record, the fold's first
+        // line suffices.
         let tells = !(summary.head.is_empty() && summary.behind.is_empty());
-        if !tells {
+        if !tells && fold.is_none() {
             summary
                 .head
                 .push((kept.start.saturating_sub(1), labels::SUMMARY.trim_end().to_owned()));

@@ -286,6 +286,18 @@ pub fn overhead(drafts: &[Draft], ending: &str) -> Tokens {
         .sum()
 }
 
+/// The tokens that `pairing` adds around a view without a summary.
+pub fn ending(drafts: &[Draft]) -> Tokens {
+    let mut talk = drafts.iter().filter(|draft| draft.message.role != Role::System);
+    let is_said = |draft: &&Draft| draft.message.role == Role::Assistant;
+    let first = talk.next();
+    let last = talk.next_back().or(first);
+    let opening = first.filter(is_said).map(|_| pairing::OPENING);
+    let closing = last.is_none_or(|draft| is_said(&draft)).then_some(pairing::CLOSING);
+    let texts = opening.into_iter().chain(closing);
+    texts.map(|text| tokens::estimate_bytes(text.len()) + PART_TOKENS).sum()
+}
+
 /// The tokens that keeping a message takes once its outputs are shortened. Prompts stay in any case.
 pub fn weigh(message: &Message, output_cap: Tokens) -> Tokens {
     let parts = message.parts.iter().map(|part| match part {

@@ -279,7 +279,10 @@ impl<'a> Work<'a> {
             .listed()
             .min(budget / 4)
             .max(if summary >= least { summary } else { 0 });
-        told + room::overhead(drafts, &self.options.ending())
+        match told {
+            0 => room::ending(drafts),
+            _ => told + room::overhead(drafts, &self.options.ending()),
+        }
     }
 
     /// The minimum tokens of the summary besides its record: the to-do list and the pinned texts, as far as they have

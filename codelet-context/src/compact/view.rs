@@ -24,6 +24,7 @@ pub(super) fn of(
         archive,
     };
     let say = |origin, text: String| Arc::new(Message::new(Role::User, vec![Part::text_from(origin, text)]));
+    let has_summary = !(summary.head.is_empty() && summary.behind.is_empty());
     let mut head = summary.head.into_iter().peekable();
     let mut fold = fold.map(|fold| (fold.sources.first().copied(), Arc::new(fold.message)));
     for draft in drafts {
@@ -49,7 +50,9 @@ pub(super) fn of(
     if !summary.behind.is_empty() {
         view.messages.push(say(Origin::Summary, summary.behind));
     }
-    view.messages.push(say(Origin::Notice, ending));
+    if has_summary {
+        view.messages.push(say(Origin::Notice, ending));
+    }
     view.messages.extend(paused);
     strategy::pair(&mut view);
     view

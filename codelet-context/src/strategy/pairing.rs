@@ -42,7 +42,7 @@ const SILENT: &str = "[no output]";
 /// The user notice before an assistant who speaks first.
 pub(crate) const OPENING: &str = "[The conversation begins here.]";
 /// The user notice after an assistant who speaks last.
-pub(crate) const CLOSING: &str = "[No new prompt yet.]";
+pub(crate) const CLOSING: &str = "[No prompt.]";
 
 /// Repairs whatever a provider would refuse.
 pub(crate) fn answer_every_call(view: &mut View, _: &StrategyLimits) -> StrategyCount {

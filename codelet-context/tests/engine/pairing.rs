@@ -298,7 +298,7 @@ fn an_assistant_who_speaks_first_or_last_is_framed() {
             "system: be brief",
             "user: [The conversation begins here.]",
             "assistant: hello",
-            "user: [No new prompt yet.]",
+            "user: [No prompt.]",
         ],
     );
 }
