@@ -579,15 +579,16 @@ impl<'a> Work<'a> {
         }
         let folded = fold.as_ref().map_or(&[][..], |fold| &fold.sources);
         let fates = fate::fates(self.history, &drafts, &summary.taken, &self.offered, folded);
-        // The notice says how to read back what the handles stand for; next to a fold without a record, the fold's first
-        // line suffices.
+        // An empty summary, whose notice says how to read back what the handles stand for, is left out next to a fold,
+        // whose first line suffices, or if it does not fit.
         let tells = !(summary.head.is_empty() && summary.behind.is_empty());
-        if !tells && fold.is_none() {
+        let ending = self.options.ending();
+        let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &ending) <= budget;
+        if !tells && fold.is_none() && budget.is_none_or(has_room) {
             summary
                 .head
                 .push((kept.start.saturating_sub(1), labels::SUMMARY.trim_end().to_owned()));
         }
-        let ending = self.options.ending();
         let view = view::of(self.history.messages(), drafts, fold, (summary, ending), self.archive);
         let size = Size::of(&view.messages);
         let summarised = self.turns.iter().filter(|turn| turn.0.end <= kept.start).count();
