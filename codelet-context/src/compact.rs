@@ -114,8 +114,6 @@ impl Options<'_> {
     }
 }
 
-/// The tokens of the summary and the notice beyond the smallest possible size if a budget cannot be met.
-const LEAST_TOLD: Tokens = 500;
 /// A smaller saving than this share causes a warning.
 pub(crate) const MODEST_SAVING: f64 = 0.6;
 
@@ -197,19 +195,12 @@ pub(crate) fn compact_session(history: &History, options: &Options<'_>, known: S
             (Some(compaction), limit)
         }
     };
-    let mut smallest = None;
     if let (Target::Budget(_), Some(over)) = (options.target, &mut compacted)
         && limit.is_some_and(|limit| over.after.tokens > limit)
     {
-        // If the budget cannot be met, get close to the smallest possible size, and still tell something of what is gone.
+        // If the budget cannot be met, get as close as possible, so that the smallest size reported is achievable.
         let (nearest, _) = begun().run(Some(0));
-        let least = nearest.after.tokens.min(over.after.tokens);
-        smallest = Some(least.min(whole.tokens));
-        let room = least.saturating_add(LEAST_TOLD).min(whole.tokens.saturating_sub(1));
-        let (near, _) = begun().run(Some(room));
-        if near.after.tokens <= room {
-            *over = near;
-        } else if nearest.after.tokens < over.after.tokens {
+        if nearest.after.tokens < over.after.tokens {
             *over = nearest;
         }
     }
@@ -232,7 +223,7 @@ pub(crate) fn compact_session(history: &History, options: &Options<'_>, known: S
             ..Compaction::default()
         },
     };
-    let smallest = smallest.unwrap_or(compaction.after.tokens);
+    let smallest = compaction.after.tokens;
     // A caller that requested a size gets a warning about that size, however it was divided.
     let limit = match options.target {
         Target::Budget(asked) => limit.map(|_| asked),
