@@ -85,11 +85,12 @@ fn denies_from(pattern: &str, words: &[ShellWord]) -> bool {
     let is_option = |at: usize| arguments[at].text.starts_with('-');
     let passed = (0..arguments.len()).take_while(|&at| is_option(at) || at > 0 && is_option(at - 1));
     let begins = std::iter::once(0).chain(passed.map(|at| at + 1));
+    let parts = parts(pattern);
     begins.into_iter().any(|begin| {
         [program, name].into_iter().any(|program| {
             let behind = arguments[begin..].iter().map(|word| word.text.as_str());
             let words: Vec<&str> = std::iter::once(program).chain(behind).collect();
-            begins_with(&words, &parts(pattern))
+            begins_with(&words, &parts)
         })
     })
 }
