@@ -30,10 +30,15 @@ const TINY: usize = 4;
 /// all.
 const CODE: usize = 400;
 
-/// A line that occurs, apart from its numbers, in at least `FRAMING_OUTPUTS` outputs and in one of `FRAMING_SHARE` of
-/// all is mere framing and not quoted.
+/// A line that occurs, apart from its numbers, among the first or last `FRAMING_LINES` lines of at least
+/// `FRAMING_OUTPUTS` outputs and of one in `FRAMING_SHARE` of all is mere framing and not quoted.
+const FRAMING_LINES: usize = 4;
 const FRAMING_OUTPUTS: u32 = 8;
-const FRAMING_SHARE: u32 = 8;
+const FRAMING_SHARE: u32 = 2;
+
+/// Of more lines of one output than this that are equal apart from their numbers, as in a log, all but the first and the
+/// last count as repetitions: they would hide the lines that differ.
+const ALIKE: usize = 8;
 
 /// A word in a segment: its number and flags for this occurrence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -250,6 +255,8 @@ impl RankingIndex {
             && !text.as_str().trim().contains('\n');
         let count = pieces.len();
         let (mut after_head, mut has_flag) = (false, block.speaker != Speaker::Tool);
+        // The shape of each line, with its place in the block.
+        let mut shapes = Vec::new();
         for (number, piece) in pieces.into_iter().enumerate() {
             let mut segment = self.segment(block, at, piece, numbered);
             // A blank line behind a number or a time.
@@ -274,8 +281,27 @@ impl RankingIndex {
                 mark(const { bit("flag1") }, has_flag);
             }
             after_head = segment.looks & const { bit("heading") | bit("colon") } != 0;
+            // A repeated line without numbers is an exact duplicate; a label such as `Output:` frames whatever follows it.
+            if block.speaker == Speaker::Tool && (line.ends_with(':') || line.bytes().any(|byte| byte.is_ascii_digit()))
+            {
+                let shape = line::shape(line);
+                let is_at_edge = number < FRAMING_LINES || number + FRAMING_LINES >= count;
+                if is_at_edge && self.frames(shape, at) {
+                    segment.bytes = 0;
+                }
+                shapes.push((shape, self.segments.len()));
+            }
             make_room(&mut self.segments, 1);
             self.segments.push(segment);
+        }
+        shapes.sort_unstable();
+        for alike in shapes
+            .chunk_by(|one, other| one.0 == other.0)
+            .filter(|alike| alike.len() > ALIKE)
+        {
+            for &(_, between) in &alike[1..alike.len() - 1] {
+                self.segments[between].looks |= const { bit("dup") };
+            }
         }
         block.segments.end = self.segments.len() as u32;
         if block.speaker.says() {
@@ -324,24 +350,12 @@ impl RankingIndex {
             const { bit("commit") },
             block.speaker == Speaker::Tool && check::is_commit(text),
         );
-        let mut quoted = line::quoted(text, signs);
+        let quoted = line::quoted(text, signs);
         let is_again = quoted.as_ref().is_some_and(|quoted| {
             let hash = hash::bytes(quoted.as_bytes());
             self.seen_before.binary_search(&hash).is_ok() || self.seen.insert(hash, ()).is_some()
         });
         mark(const { bit("dup") }, is_again);
-        // A repeated line without numbers is an exact duplicate; a label such as `Output:` frames whatever follows it.
-        if block.speaker == Speaker::Tool && (signs.has_digit() || text.ends_with(':')) {
-            let (outputs, last) = self.shapes.entry(line::shape(text)).or_insert((0, NONE));
-            if *last != at {
-                *outputs += 1;
-                *last = at;
-            }
-            // A harness frames the output of tools.
-            if *outputs >= FRAMING_OUTPUTS && *outputs * FRAMING_SHARE >= self.outputs {
-                quoted = None;
-            }
-        }
         Segment {
             start: start as u32,
             end: piece.end as u32,
@@ -354,6 +368,17 @@ impl RankingIndex {
             codeness: signs.codeness(text),
             score: 0.0,
         }
+    }
+
+    /// Counts an output, the block at `at`, that begins or ends with a line of this shape; returns whether such lines only
+    /// frame what tools print.
+    fn frames(&mut self, shape: u64, at: u32) -> bool {
+        let (outputs, last) = self.shapes.entry(shape).or_insert((0, NONE));
+        if *last != at {
+            *outputs += 1;
+            *last = at;
+        }
+        *outputs >= FRAMING_OUTPUTS && *outputs * FRAMING_SHARE >= self.outputs
     }
 
     /// Counts a word in a segment of the block at `at`; returns whether the user used the word before.

@@ -571,6 +571,28 @@ fn what_frames_every_output_is_not_quoted_and_rows_of_one_output_are() {
 }
 
 #[test]
+fn of_each_of_many_logs_the_line_that_differs_is_quoted() {
+    let log = |run: usize| -> String {
+        let line = |at: usize| match at == 57 + 8 * run {
+            true => format!("12:{run}:{at} run{run} ERROR lease {} expired\n", 7919 * run),
+            false => format!("12:{run}:{at} run{run} INFO request {} took {} ms\n", 31 * at, at % 90),
+        };
+        (0..400).map(line).collect()
+    };
+    let talk = (0..40).fold(Talk::default().asks("Which lease expired?"), |talk, run| {
+        talk.says(&format!("Run {run}."))
+            .runs(&format!("cat run{run}.log"), &log(run))
+    });
+    let summary = talk.works().summary(12_000);
+    let has = |run: usize| summary.contains(&format!("run{run} ERROR lease {} expired", 7919 * run));
+    assert_eq!(
+        (0..40).filter(|&run| !has(run)).collect::<Vec<_>>(),
+        [0; 0],
+        "{summary}"
+    );
+}
+
+#[test]
 fn a_quoted_line_comes_with_the_one_without_which_it_says_little() {
     let noise = "the press turns and says that it turns as it has turned all day\n".repeat(100);
     let time = "Lint\tRun\t2026-06-17T10:22:22.37Z ";
