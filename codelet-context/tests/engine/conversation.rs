@@ -386,6 +386,32 @@ fn what_is_small_already_is_told_anew_for_what_the_user_asks_about() {
 }
 
 #[test]
+fn who_asks_in_a_nearly_empty_window_loses_no_line_of_a_prompt() {
+    let mut conversation = conversation(0, 0, 1_000_000);
+    let wishes: String = (0..120)
+        .map(|number| format!("{number}. The form has a field for the name of tenant {number}, and checks it.\n"))
+        .collect();
+    for message in [
+        Message::user(wishes.as_str()),
+        Message::assistant("All of that is built."),
+    ] {
+        conversation.append(message);
+    }
+    for message in (0..12).flat_map(|number| step(number, 4_000)) {
+        conversation.append(message);
+    }
+    conversation.append(Message::user("And now the second page."));
+    conversation.append(Message::assistant("It is there."));
+    let notice = conversation.compact(Due::whole(Reason::Asked)).unwrap();
+    assert!(notice.changed, "{notice}");
+    assert_eq!(
+        wishes.lines().find(|line| !says_somewhere(&conversation, line)),
+        None,
+        "{notice}"
+    );
+}
+
+#[test]
 fn a_file_that_the_user_asks_about_is_quoted_though_none_of_its_lines_names_it() {
     let conversation = conversation(30, 6_000, 200_000);
     let old = output(3, 6_000);

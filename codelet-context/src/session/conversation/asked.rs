@@ -19,7 +19,9 @@ impl Conversation {
     /// an edit at the trigger. If that is not possible either, quotes the user's focus in the same space, if there is
     /// one, and otherwise keeps the view.
     pub(super) fn build_below_aim(&self, written: Option<&str>) -> (Compaction, Gain) {
-        let build = |target| self.build_with(Aim::from(target), written, &[]);
+        // Nothing has to go: what the user wrote stays.
+        let spared = self.untouchable();
+        let build = |target| self.build_with(Aim::from(target), written, &spared);
         let selected = build(Target::Select);
         if self.is_of_use(&selected) {
             return (selected, Gain::Room);
@@ -37,7 +39,7 @@ impl Conversation {
     /// Builds a view of the current size with other quoted lines.
     pub(super) fn build_in_same_room(&self, written: Option<&str>) -> (Compaction, Gain) {
         let room = Target::Budget(self.shown.tokens);
-        (self.build_with(room.into(), written, &[]), Gain::Focus)
+        (self.build_with(room.into(), written, &self.untouchable()), Gain::Focus)
     }
 
     fn is_of_use(&self, done: &Compaction) -> bool {
