@@ -1,7 +1,6 @@
 //! The entry point: parses the arguments, runs the command, and sets the exit status.
 
 mod args;
-mod beneath;
 mod clouds;
 mod commands;
 mod escaped;
