@@ -193,6 +193,30 @@ fn a_turn_that_is_cancelled_ends_at_once_and_nothing_follows() {
 }
 
 #[test]
+fn a_permission_that_is_chosen_during_a_turn_holds_from_then_on() {
+    let bench = Bench::new();
+    let gate = Gate::before_head();
+    let replies = [
+        Reply::call("Write", json!({"file_path": "a.txt", "content": "x"})).gated(&gate),
+        Reply::text("Not done."),
+    ];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let mut editor = Editor::introduced(&bench, &server, &["--permission", "edit"]);
+    let id = editor.open(&bench);
+    let asked = editor.say(&id, "Write it.");
+    block_on(gate.reached());
+    let choose = |value: &str| json!({"sessionId": id, "configId": "mode", "value": value});
+    assert_eq!(code(&editor.ask("session/set_config_option", choose("root"))), -32602);
+    let chosen = editor.ask("session/set_config_option", choose("plan"));
+    assert_eq!(chosen["result"]["configOptions"][0]["currentValue"], "plan");
+    assert_eq!(editor.updates("current_mode_update")[0]["currentModeId"], "plan");
+    gate.open();
+    assert_eq!(reason(&editor.answered(asked)), "end_turn");
+    assert!(!bench.work.join("a.txt").exists());
+    editor.leave();
+}
+
+#[test]
 fn texts_of_others_are_never_the_users_own_words() {
     let bench = Bench::new();
     let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Read.")]));
