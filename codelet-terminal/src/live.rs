@@ -221,7 +221,7 @@ impl Live {
             .asked_at
             .is_some_and(|(at, rows)| at == self.finished.lines() && rows + ANSWERS <= usize::from(size.1));
         let frame = layout::frame(&mut self.repl, &self.renderer, &look, size, now, since);
-        if self.screen.draw(self.finished.next(MOST), frame).is_err() {
+        if self.screen.draw(&self.finished.next(MOST), frame).is_err() {
             self.is_gone = true;
         }
         let next = if !self.finished.is_empty() {
@@ -303,7 +303,7 @@ impl Live {
                 Act::Unfold => self.unfold(false),
                 Act::Redraw => {
                     self.screen.forget();
-                    self.finished.put_first([Line::default()]);
+                    self.finished.put_first(&Line::default());
                 }
                 Act::Answered(told) => {
                     let lines = answers::say(&self.outfit.look, Role::Dim, &told);
@@ -701,7 +701,7 @@ impl Live {
         }
         self.finished.extend(self.renderer.close(now));
         // Errors are ignored, since the terminal may be gone.
-        let _ = self.screen.draw(self.finished.next(usize::MAX), Frame::default());
+        let _ = self.screen.draw(&self.finished.next(usize::MAX), Frame::default());
         let _ = self.screen.wipe();
     }
 }
