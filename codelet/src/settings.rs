@@ -30,7 +30,7 @@ pub use values::{
     summary,
 };
 use vendors::usual_model;
-pub use vendors::{Login, LookUp, address};
+pub use vendors::{Login, LookUp};
 pub use written::ModelFile;
 
 /// The smallest context window that can be set, in tokens: the system prompt and the tool definitions fill a third of
