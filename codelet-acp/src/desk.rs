@@ -30,8 +30,6 @@ use tokio::task::{JoinSet, LocalSet};
 
 /// Maximum time for sessions to end after the editor is gone.
 const PARTING: Duration = Duration::from_secs(1);
-/// Sessions per page of the list.
-const PAGE: usize = 50;
 /// Characters of a session's title.
 const TITLE: usize = 120;
 
@@ -185,7 +183,7 @@ impl<H: Host + 'static> Desk<H> {
             EditorRequest::List(request, responder) => {
                 let recorded = self.host.recorded(request.cwd.clone());
                 seats.spawn_local(async move {
-                    let _ = responder.respond(page(&recorded.await, request.cursor.as_deref()));
+                    let _ = responder.respond(list(&recorded.await));
                 });
             }
             EditorRequest::Close(request, responder) => {
@@ -320,21 +318,14 @@ impl<H: Host + 'static> Desk<H> {
     }
 }
 
-/// A page of the recorded sessions. The cursor is the index of the first.
-fn page(all: &[Listed], cursor: Option<&str>) -> ListSessionsResponse {
-    let from = cursor.and_then(|cursor| cursor.parse::<usize>().ok());
-    let from = from.unwrap_or(0).min(all.len());
-    let until = from.saturating_add(PAGE).min(all.len());
-    let page = all[from..until].iter().map(|listed| {
+/// The recorded sessions.
+fn list(all: &[Listed]) -> ListSessionsResponse {
+    let listed = all.iter().map(|listed| {
         let info = SessionInfo::new(SessionId::new(listed.id.as_str()), listed.directory.clone());
         let title = listed.title.as_deref().map(|title| clean_line(title, TITLE));
         info.title(title).updated_at(listed.updated.clone())
     });
-    let response = ListSessionsResponse::new(page.collect());
-    match until < all.len() {
-        true => response.next_cursor(until.to_string()),
-        false => response,
-    }
+    ListSessionsResponse::new(listed.collect())
 }
 
 /// Sends an order to a session; reports an error to the editor if there is none.

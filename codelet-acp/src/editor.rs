@@ -12,8 +12,6 @@ use codelet_text::unseen::is_harmful;
 /// The editor's display capabilities.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct EditorCapabilities {
-    /// Supports compaction updates.
-    pub compactions: bool,
     /// Supports notices.
     pub notices: bool,
 }
@@ -22,7 +20,6 @@ impl EditorCapabilities {
     pub fn of(capabilities: &ClientCapabilities) -> Self {
         let session = capabilities.session.as_ref();
         EditorCapabilities {
-            compactions: session.is_some_and(|session| session.compaction.is_some()),
             notices: session.is_some_and(|session| session.notices.is_some()),
         }
     }

@@ -1,6 +1,6 @@
 //! One session: handles its editor's requests one after the other, and stays responsive meanwhile.
 
-use crate::chosen::{EFFORT, MODE, MODEL, effort, modes, options, permit, set_mode};
+use crate::chosen::{EFFORT, MODE, MODEL, effort, mode_option, modes, options, permit, set_mode};
 use crate::editor::{Editor, clean};
 use crate::history;
 use crate::host::{Begun, Reach};
@@ -112,7 +112,7 @@ impl Seat {
         match order {
             Order::Prompt(request, responder) => self.prompt(request, responder).await,
             Order::Cancel => {}
-            Order::Mode(request, responder) => mode(&self.reach, &self.editor, &request, responder, self.options()),
+            Order::Mode(request, responder) => mode(&self.reach, &self.editor, &request, responder, &self.options()),
             Order::Choose(request, responder) => {
                 let chosen = self.choose(&request).await;
                 let _ =
@@ -333,20 +333,13 @@ impl Seat {
 
     /// Changes an option.
     async fn choose(&mut self, request: &SetSessionConfigOptionRequest) -> Result<(), Error> {
-        let SessionConfigOptionValue::ValueId { value } = &request.value else {
-            return Err(invalid("this option takes the id of a value"));
-        };
+        let value = value(request)?;
         match &*request.config_id.0 {
-            MODE if set_mode(&self.reach, &value.0) => {
-                let update = CurrentModeUpdate::new(self.reach.gate.permission().name());
-                self.editor.update(SessionUpdate::CurrentModeUpdate(update));
-                Ok(())
-            }
-            MODE => Err(invalid(format!("there is no mode {}", value.0))),
-            MODEL => self.change_model(&value.0).await,
+            MODE => choose_mode(&self.reach, &self.editor, request),
+            MODEL => self.change_model(value).await,
             EFFORT => {
-                let wanted = effort(&value.0).ok_or_else(|| invalid(format!("there is no effort {}", value.0)))?;
-                let refused = || invalid(format!("{} does not take the effort {}", self.reach.model, value.0));
+                let wanted = effort(value).ok_or_else(|| invalid(format!("there is no effort {value}")))?;
+                let refused = || invalid(format!("{} does not take the effort {value}", self.reach.model));
                 self.session.change_effort(wanted).map(|_| ()).ok_or_else(refused)
             }
             other => Err(invalid(format!("there is no option {other}"))),
@@ -390,17 +383,40 @@ fn mode(
     editor: &Editor,
     request: &SetSessionModeRequest,
     responder: Responder<SetSessionModeResponse>,
-    mut all: Vec<SessionConfigOption>,
+    all: &[SessionConfigOption],
 ) {
     if !set_mode(reach, &request.mode_id.0) {
         let _ = responder.respond_with_error(invalid(format!("there is no mode {}", request.mode_id.0)));
         return;
     }
     let _ = responder.respond(SetSessionModeResponse::new());
-    if let Some(first) = all.first_mut() {
-        *first = crate::chosen::mode_option(reach);
+    let update = ConfigOptionUpdate::new(with_mode(all, reach));
+    editor.update(SessionUpdate::ConfigOptionUpdate(update));
+}
+
+/// Changes the option `mode` and updates every other display of it.
+fn choose_mode(reach: &Reach, editor: &Editor, request: &SetSessionConfigOptionRequest) -> Result<(), Error> {
+    let name = value(request)?;
+    if !set_mode(reach, name) {
+        return Err(invalid(format!("there is no mode {name}")));
     }
-    editor.update(SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(all)));
+    let update = CurrentModeUpdate::new(reach.gate.permission().name());
+    editor.update(SessionUpdate::CurrentModeUpdate(update));
+    Ok(())
+}
+
+/// Returns the value that an option is to have.
+fn value(request: &SetSessionConfigOptionRequest) -> Result<&str, Error> {
+    match &request.value {
+        SessionConfigOptionValue::ValueId { value } => Ok(&value.0),
+        _ => Err(invalid("this option takes the id of a value")),
+    }
+}
+
+/// These options with the current mode, which comes first.
+fn with_mode(all: &[SessionConfigOption], reach: &Reach) -> Vec<SessionConfigOption> {
+    let others = all.iter().skip(1).cloned();
+    std::iter::once(mode_option(reach)).chain(others).collect()
 }
 
 /// Handles a request that is possible while something runs; queues any other.
@@ -425,7 +441,12 @@ fn heed(
                 }
             }
         }
-        Order::Mode(request, responder) => mode(reach, editor, &request, responder, all.to_vec()),
+        Order::Mode(request, responder) => mode(reach, editor, &request, responder, all),
+        Order::Choose(request, responder) if &*request.config_id.0 == MODE => {
+            let chosen = choose_mode(reach, editor, &request);
+            let options = |()| SetSessionConfigOptionResponse::new(with_mode(all, reach));
+            let _ = responder.respond_with_result(chosen.map(options));
+        }
         // After an interrupt the next prompt is accepted at once.
         Order::Prompt(_, responder) if !interrupt.is_thrown() => {
             let busy = Error::new(

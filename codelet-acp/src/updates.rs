@@ -3,9 +3,8 @@
 use crate::diff;
 use crate::editor::{Editor, clean, clean_line, fenced, text_block};
 use agent_client_protocol::v1::schema::{
-    CompactionStatus, CompactionSummaryChunk, CompactionUpdate, ContentChunk, Cost, NoticeSeverity, Plan, PlanEntry,
-    PlanEntryPriority, PlanEntryStatus, SessionUpdate, ToolCall, ToolCallContent, ToolCallLocation, ToolCallStatus,
-    ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
+    ContentChunk, Cost, NoticeSeverity, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, SessionUpdate, ToolCall,
+    ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
 };
 use codelet_agent::event::{Event, Progress, Stopped};
 use codelet_agent::session::Session;
@@ -24,8 +23,6 @@ const SHOWN: usize = 48 * 1024;
 const TAIL: usize = 8 * 1024;
 /// Minimum time between two updates of a growing output: each contains everything shown of it.
 const BETWEEN: Duration = Duration::from_millis(200);
-/// Bytes of a summary per update.
-const CHUNK: usize = 4 * 1024;
 /// Maximum locations of a call.
 const MOST_PLACES: usize = 50;
 
@@ -233,10 +230,7 @@ impl Teller {
         } else {
             self.compactions += 1;
             let id = format!("compaction-{}", self.compactions);
-            match editor.shows.compactions {
-                true => show_compaction(&id, &line, summary, editor),
-                false => show_as_call(&id, &line, summary, editor),
-            }
+            show_as_call(&id, &line, summary, editor);
         }
         for warning in warnings {
             editor.notice(NoticeSeverity::Warning, &warning);
@@ -372,18 +366,7 @@ pub(crate) fn output(text: &str) -> ToolCallContent {
     text_block(fenced(&clean(&shown), "")).into()
 }
 
-/// Shows a compaction to an editor that supports them: started, its summary in chunks, completed.
-fn show_compaction(id: &str, line: &str, summary: &str, editor: &Editor) {
-    let told = |status| SessionUpdate::CompactionUpdate(CompactionUpdate::new(id.to_owned(), status));
-    editor.update(told(CompactionStatus::InProgress));
-    for chunk in chunks(&format!("{line}\n\n{}", clean(summary))) {
-        let chunk = CompactionSummaryChunk::new(id.to_owned(), text_block(chunk));
-        editor.update(SessionUpdate::CompactionSummaryChunk(chunk));
-    }
-    editor.update(told(CompactionStatus::Completed));
-}
-
-/// Shows a compaction to any other editor as a completed call, since editors fold these.
+/// Shows a compaction as a completed call, since editors fold these.
 fn show_as_call(id: &str, line: &str, summary: &str, editor: &Editor) {
     let call = ToolCall::new(id.to_owned(), clean_line(line, TITLE))
         .kind(ToolKind::Think)
@@ -393,15 +376,4 @@ fn show_as_call(id: &str, line: &str, summary: &str, editor: &Editor) {
         false => vec![output(summary)],
     };
     editor.update(SessionUpdate::ToolCall(call.content(content)));
-}
-
-/// Splits a text into chunks of bounded size.
-fn chunks(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let at = rest.floor_char_boundary(CHUNK);
-        let (chunk, more) = rest.split_at(at);
-        rest = more;
-        (!chunk.is_empty()).then_some(chunk)
-    })
 }

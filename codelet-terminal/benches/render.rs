@@ -128,7 +128,7 @@ fn shown(bencher: Bencher<'_, '_>, kind: &str) {
                 (rest, bytes) = (more, bytes + part.len());
             }
             now += Duration::from_millis(1);
-            screen.draw(finished.next(DRAWN), frame(&renderer, now)).unwrap();
+            screen.draw(&finished.next(DRAWN), frame(&renderer, now)).unwrap();
         }
     });
 }
@@ -143,7 +143,7 @@ fn one_frame(bencher: Bencher<'_, '_>, kind: &str) {
             let mut finished = Finished::default();
             finished.extend(renderer.on(&Event::Text(text.clone()), Duration::ZERO));
             screen
-                .draw(finished.next(usize::MAX), frame(&renderer, Duration::ZERO))
+                .draw(&finished.next(usize::MAX), frame(&renderer, Duration::ZERO))
                 .unwrap();
             renderer
         });

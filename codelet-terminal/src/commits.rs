@@ -62,46 +62,20 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
     // Staged files were chosen by the user.
     let is_chosen = |file: &Changed| commit.is_staged || file.is_written_here;
     let (chosen, others): (Vec<_>, Vec<_>) = commit.files.iter().partition(|file| is_chosen(file));
-    let first_of_others = chosen.len();
-    for (at, file) in chosen.into_iter().chain(others).take(LISTED_FILES).enumerate() {
-        if at == first_of_others {
+    for (at, files) in [chosen, others].into_iter().enumerate() {
+        if at == 1 && !files.is_empty() {
             lines.extend(say(look, Role::Warning, OTHERS));
         }
-        let role = match file.change {
-            Change::Added => Role::Added,
-            Change::Deleted => Role::Removed,
-            Change::Modified => Role::Text,
-            Change::Retyped => Role::Warning,
-        };
-        let mut spans = vec![
-            Span::styled(format!("  {} ", file.change.letter()), look.style(role)),
-            Span::styled(clean(&file.name, 1).into_owned(), look.style(Role::Text)),
-        ];
-        if let Some((added, removed)) = file.lines {
-            spans.push(Span::styled(format!(" +{}", number(added)), look.style(Role::Added)));
-            let minus = look.pick("−", "-");
-            spans.push(Span::styled(
-                format!(" {minus}{}", number(removed)),
-                look.style(Role::Removed),
-            ));
+        lines.extend(files.iter().take(LISTED_FILES).map(|file| changed(look, file)));
+        let more = files.len().saturating_sub(LISTED_FILES);
+        if more > 0 {
+            let more = count(more as u64, "more file");
+            lines.extend(say(look, Role::Warning, &format!("and {more}; /diff shows them")));
         }
-        if let Some(mode) = &file.mode {
-            spans.push(Span::styled(
-                format!(" ({})", clean(mode, 1)),
-                look.style(Role::Warning),
-            ));
-        }
-        lines.push(clip_line(Line::from(spans), look.width));
     }
-    let more = commit.files.len().saturating_sub(LISTED_FILES);
-    if more > 0 || commit.is_cut {
-        let at_least = if commit.is_cut { "at least " } else { "" };
-        let more = count(more as u64, "more file");
-        lines.extend(say(
-            look,
-            Role::Warning,
-            &format!("  and {at_least}{more}; /diff shows them"),
-        ));
+    if commit.is_cut {
+        let told = "and more files than can be listed; /diff shows them";
+        lines.extend(say(look, Role::Warning, told));
     }
     let without = |what: &str, names: &[String], advice: &str| {
         let listed: Vec<_> = names.iter().take(LEFT_OUT).map(|name| clean(name, 1)).collect();
@@ -137,6 +111,35 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
         lines.extend(say(look, Role::Dim, "Git's settings ask for a signed commit."));
     }
     lines
+}
+
+/// A file with its change.
+fn changed(look: &Look, file: &Changed) -> Line<'static> {
+    let role = match file.change {
+        Change::Added => Role::Added,
+        Change::Deleted => Role::Removed,
+        Change::Modified => Role::Text,
+        Change::Retyped => Role::Warning,
+    };
+    let mut spans = vec![
+        Span::styled(format!("  {} ", file.change.letter()), look.style(role)),
+        Span::styled(clean(&file.name, 1).into_owned(), look.style(Role::Text)),
+    ];
+    if let Some((added, removed)) = file.lines {
+        spans.push(Span::styled(format!(" +{}", number(added)), look.style(Role::Added)));
+        let minus = look.pick("−", "-");
+        spans.push(Span::styled(
+            format!(" {minus}{}", number(removed)),
+            look.style(Role::Removed),
+        ));
+    }
+    if let Some(mode) = &file.mode {
+        spans.push(Span::styled(
+            format!(" ({})", clean(mode, 1)),
+            look.style(Role::Warning),
+        ));
+    }
+    clip_line(Line::from(spans), look.width)
 }
 
 /// The message, for when it is not in the input.
@@ -212,6 +215,30 @@ mod tests {
             with_co_author("Fix\n\nWhy.\n", Some("Codelet <a@b>")),
             "Fix\n\nWhy.\n\nCo-authored-by: Codelet <a@b>"
         );
+    }
+
+    #[test]
+    fn files_that_only_others_have_changed_are_listed_under_their_heading_however_many_there_are() {
+        let files = (0..45).map(|number| Changed {
+            change: Change::Modified,
+            name: format!("{number}.txt"),
+            path: "".into(),
+            lines: None,
+            mode: None,
+            is_written_here: number < 42,
+        });
+        let commit = Committable {
+            files: files.collect(),
+            ..Committable::default()
+        };
+        let told: Vec<String> = lines(&Look::plain(200), &commit, true)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(told[1..=40].iter().filter(|line| line.ends_with(".txt")).count(), 40);
+        assert_eq!(told[41], "and 2 more files; /diff shows them");
+        assert_eq!(told[42], OTHERS);
+        assert_eq!(told[43..], ["  M 42.txt", "  M 43.txt", "  M 44.txt"]);
     }
 
     #[test]

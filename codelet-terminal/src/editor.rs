@@ -32,16 +32,35 @@ impl fmt::Debug for Past {
 #[derive(Debug)]
 pub struct Editor {
     area: TextArea<'static>,
-    /// Placeholders of folded pastes, with the pastes.
-    folded: Vec<(String, String)>,
-    history: Vec<String>,
+    /// The folded pastes of this text.
+    folded: Vec<Fold>,
+    history: Vec<Entry>,
     /// Older inputs, not read until the user goes back to them.
     before: Option<Past>,
     /// The position in the history, and the draft from before it was entered.
-    past: Option<(usize, String)>,
+    past: Option<(usize, Entry)>,
     search: Option<Search>,
     /// The width of the last layout; Up and Down move by visible rows.
     width: usize,
+}
+
+/// The placeholder of a folded paste, and the paste.
+type Fold = (String, Arc<str>);
+
+/// An input with its folded pastes: a placeholder means a paste only in the input to which it was pasted.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Entry {
+    shown: String,
+    folded: Vec<Fold>,
+}
+
+impl From<&str> for Entry {
+    fn from(text: &str) -> Self {
+        Entry {
+            shown: text.to_owned(),
+            folded: Vec::new(),
+        }
+    }
 }
 
 /// A search in the history.
@@ -49,7 +68,7 @@ pub struct Editor {
 struct Search {
     words: String,
     found: Option<usize>,
-    before: String,
+    before: Entry,
 }
 
 impl Default for Editor {
@@ -90,16 +109,30 @@ impl Editor {
     /// Replaces the text.
     pub fn set(&mut self, text: &str) {
         self.leave_past();
-        self.area = area(text);
+        self.show(&text.into());
+    }
+
+    /// The text with its pastes.
+    fn entry(&self) -> Entry {
+        let shown = self.text();
+        let is_there = |(mark, _): &&Fold| shown.contains(mark.as_str());
+        let folded = self.folded.iter().filter(is_there).cloned().collect();
+        Entry { shown, folded }
+    }
+
+    fn show(&mut self, entry: &Entry) {
+        self.area = area(&entry.shown);
+        self.folded.clone_from(&entry.folded);
     }
 
     /// Returns the text, pastes in full, without line ends at its end; clears the input and adds it to the history.
     pub fn take(&mut self) -> String {
-        let shown = self.text();
+        let mut entry = self.entry();
+        let mut text = self.unfolded(&entry.shown);
         self.leave_past();
-        self.remember(shown.trim_end_matches('\n'));
+        entry.shown.truncate(entry.shown.trim_end_matches('\n').len());
+        self.add(entry);
         self.set("");
-        let mut text = self.unfolded(&shown);
         text.truncate(text.trim_end_matches('\n').len());
         text
     }
@@ -115,11 +148,11 @@ impl Editor {
             return 0;
         };
         let mut older = before();
-        older.retain(|text| !self.history.contains(text));
+        older.retain(|text| self.history.iter().all(|known| known.shown != *text));
         let room = REMEMBERED.saturating_sub(self.history.len());
         older.drain(..older.len().saturating_sub(room));
         let more = older.len();
-        self.history.splice(..0, older);
+        self.history.splice(..0, older.iter().map(|text| text.as_str().into()));
         if let Some((at, _)) = &mut self.past {
             *at += more;
         }
@@ -128,28 +161,33 @@ impl Editor {
 
     /// Clears the text and adds it to the history. Returns whether there was any.
     pub fn clear(&mut self) -> bool {
-        let shown = self.text();
+        let entry = self.entry();
         self.leave_past();
-        self.remember(&shown);
+        let has_text = !entry.shown.trim().is_empty();
+        self.add(entry);
         self.set("");
-        !shown.trim().is_empty()
+        has_text
     }
 
-    /// Adds an input, pastes folded, to the history.
-    pub fn remember(&mut self, shown: &str) {
-        if shown.trim().is_empty() || self.history.last().is_some_and(|last| last == shown) {
+    /// Adds an input to the history.
+    pub fn remember(&mut self, text: &str) {
+        self.add(text.into());
+    }
+
+    fn add(&mut self, entry: Entry) {
+        if entry.shown.trim().is_empty() || self.history.last() == Some(&entry) {
             return;
         }
         if self.history.len() == REMEMBERED {
             self.history.remove(0);
         }
-        self.history.push(shown.to_owned());
+        self.history.push(entry);
     }
 
     /// Makes the displayed history entry the current text. The draft joins the history.
     fn leave_past(&mut self) {
         if let Some((_, writing)) = self.past.take() {
-            self.remember(&writing);
+            self.add(writing);
         }
     }
 
@@ -191,36 +229,50 @@ impl Editor {
         };
         let mut mark = format!("[pasted {size}]");
         let mut number = 2;
-        while self.folded.iter().any(|(other, _)| *other == mark) {
+        let shown = self.text();
+        while shown.contains(&mark) {
             mark = format!("[pasted {size}, {number}]");
             number += 1;
         }
         self.area.insert_str(&mark);
-        self.folded.push((mark, text.to_owned()));
+        self.folded.retain(|(other, _)| shown.contains(other.as_str()));
+        self.folded.push((mark, text.into()));
+    }
+
+    /// Inserts a text, folded if it is long, as the lines before the current text.
+    pub fn paste_before(&mut self, text: &str) {
+        let has_text = !self.is_empty();
+        self.area.move_cursor(CursorMove::Top);
+        self.area.move_cursor(CursorMove::Head);
+        self.paste(text);
+        if has_text {
+            self.area.insert_newline();
+        }
+        self.area.move_cursor(CursorMove::Bottom);
+        self.area.move_cursor(CursorMove::End);
     }
 
     /// Sets the text from the user's own editor; pastes that are still in it are folded again.
     pub fn set_unfolded(&mut self, text: &str) {
         let text = text.trim_end_matches('\n');
-        let before = self.text();
-        if self.unfolded(&before).trim_end_matches('\n') == text {
+        let mut entry = self.entry();
+        if self.unfolded(&entry.shown).trim_end_matches('\n') == text {
             return;
         }
-        let mut shown = text.to_owned();
-        for (mark, paste) in self.folded.iter().filter(|(mark, _)| before.contains(mark.as_str())) {
+        text.clone_into(&mut entry.shown);
+        for (mark, paste) in &entry.folded {
             // At the end of the text it has lost the end of its last line.
-            let paste = if shown.contains(paste) {
-                paste
-            } else {
-                paste.trim_end_matches('\n')
+            let paste = match entry.shown.contains(&**paste) {
+                true => paste,
+                false => paste.trim_end_matches('\n'),
             };
-            shown = shown.replacen(paste, mark, 1);
+            entry.shown = entry.shown.replacen(paste, mark, 1);
         }
         self.set("");
-        if shown.len() > WRITTEN_BYTES || shown.split('\n').count() > WRITTEN_LINES {
+        if entry.shown.len() > WRITTEN_BYTES || entry.shown.split('\n').count() > WRITTEN_LINES {
             self.paste(text);
         } else {
-            self.set(&shown);
+            self.show(&entry);
         }
     }
 
@@ -376,14 +428,14 @@ impl Editor {
     fn earlier(&mut self) -> bool {
         let (at, writing) = match self.past.take() {
             Some((at, writing)) => (at, writing),
-            None => (self.history.len(), self.text()),
+            None => (self.history.len(), self.entry()),
         };
         let at = if at == 0 { self.look_back() } else { at };
         let Some(before) = at.checked_sub(1) else {
             self.past = Some((at, writing));
             return false;
         };
-        self.area = area(&self.history[before]);
+        self.show(&self.history[before].clone());
         self.past = Some((before, writing));
         true
     }
@@ -392,12 +444,12 @@ impl Editor {
         let Some((at, writing)) = self.past.take() else {
             return false;
         };
-        match self.history.get(at + 1) {
-            Some(text) => {
-                self.area = area(text);
+        match self.history.get(at + 1).cloned() {
+            Some(next) => {
+                self.show(&next);
                 self.past = Some((at + 1, writing));
             }
-            None => self.area = area(&writing),
+            None => self.show(&writing),
         }
         true
     }
@@ -407,7 +459,7 @@ impl Editor {
         match &mut self.search {
             None => {
                 self.look_back();
-                let before = self.text();
+                let before = self.entry();
                 self.search = Some(Search {
                     before,
                     ..Search::default()
@@ -445,7 +497,8 @@ impl Editor {
             _ if is_cancel => {
                 let before = std::mem::take(&mut search.before);
                 self.search = None;
-                self.set(&before);
+                self.leave_past();
+                self.show(&before);
                 return true;
             }
             // What was found before would be sent, or the draft.
@@ -454,7 +507,8 @@ impl Editor {
                 let before = std::mem::take(&mut search.before);
                 self.search = None;
                 if finds_nothing {
-                    self.set(&before);
+                    self.leave_past();
+                    self.show(&before);
                 }
                 return false;
             }
@@ -467,11 +521,12 @@ impl Editor {
     /// Shows the match; without one nothing, and the draft as long as nothing is searched for.
     fn show_found(&mut self) {
         let Some(search) = &self.search else { return };
-        self.area = area(match search.found {
-            Some(at) => self.history[at].as_str(),
-            None if search.words.is_empty() => &search.before,
-            None => "",
-        });
+        let shown = match search.found {
+            Some(at) => self.history[at].clone(),
+            None if search.words.is_empty() => search.before.clone(),
+            None => Entry::default(),
+        };
+        self.show(&shown);
     }
 
     /// Lays out the rows at this width, with the cursor's row and column. Up and Down move by them from now on.
@@ -491,14 +546,14 @@ impl Editor {
     }
 }
 
-fn found(history: &[String], words: &str, below: usize) -> Option<usize> {
+fn found(history: &[Entry], words: &str, below: usize) -> Option<usize> {
     if words.is_empty() {
         return None;
     }
     let words = words.to_lowercase();
     history[..below]
         .iter()
-        .rposition(|text| text.to_lowercase().contains(&words))
+        .rposition(|entry| entry.shown.to_lowercase().contains(&words))
 }
 
 fn input(key: Key) -> Option<Input> {

@@ -5,27 +5,35 @@ use crate::screen::push_line;
 use ratatui::text::Line;
 use std::collections::VecDeque;
 
-/// Capacity in bytes that is kept while nothing waits.
-const KEPT: usize = 64 * 1024;
-
 /// A queue of lines.
 #[derive(Clone, Debug, Default)]
 pub struct Finished {
-    text: String,
-    /// Bytes of the text that were taken.
-    taken: usize,
     waiting: VecDeque<WaitingLine>,
+    /// The number of waiting bytes.
+    bytes: usize,
     /// The number of lines so far.
     lines: u64,
 }
 
 /// A waiting line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct WaitingLine {
-    /// Its bytes, including the line end.
-    bytes: usize,
-    /// The same without escape sequences.
+    /// Its output, including the line end.
+    output: String,
+    /// Its bytes without escape sequences.
     words: usize,
+}
+
+impl WaitingLine {
+    fn of(line: &Line<'_>) -> Self {
+        let mut output = String::new();
+        push_line(&mut output, line, usize::MAX);
+        output.push_str("\r\n");
+        WaitingLine {
+            output,
+            words: line.spans.iter().map(|span| span.content.len()).sum::<usize>() + 2,
+        }
+    }
 }
 
 impl Finished {
@@ -41,53 +49,40 @@ impl Finished {
 
     /// The number of waiting bytes.
     pub fn bytes(&self) -> usize {
-        self.text.len() - self.taken
+        self.bytes
     }
 
-    /// Puts lines in front of all others.
-    pub fn put_first(&mut self, lines: impl IntoIterator<Item = Line<'static>>) {
-        let mut first = Finished::default();
-        first.extend(lines);
-        first.text.push_str(&self.text[self.taken..]);
-        first.waiting.append(&mut self.waiting);
-        first.lines += self.lines;
-        *self = first;
+    /// Puts a line in front of all others.
+    pub fn put_first(&mut self, line: &Line<'_>) {
+        let line = WaitingLine::of(line);
+        self.bytes += line.output.len();
+        self.lines += 1;
+        self.waiting.push_front(line);
     }
 
     /// Returns the next lines, with at most `most` bytes of text; a single line may exceed that.
-    pub fn next(&mut self, most: usize) -> &str {
-        let (mut bytes, mut words) = (0, 0);
+    pub fn next(&mut self, most: usize) -> String {
+        let (mut output, mut words) = (String::new(), 0);
         while let Some(line) = self.waiting.front() {
             words += line.words;
-            if bytes > 0 && words > most {
+            if !output.is_empty() && words > most {
                 break;
             }
-            bytes += line.bytes;
+            output.push_str(&line.output);
+            self.bytes -= line.output.len();
             self.waiting.pop_front();
         }
-        // Taken text is removed once it is the larger part, so that no byte is moved more than once.
-        if self.taken > self.text.len() / 2 {
-            self.text.drain(..self.taken);
-            self.taken = 0;
-            self.text.shrink_to(self.text.len().max(KEPT) * 2);
-        }
-        let from = self.taken;
-        self.taken += bytes;
-        &self.text[from..self.taken]
+        output
     }
 }
 
 impl Extend<Line<'static>> for Finished {
     fn extend<T: IntoIterator<Item = Line<'static>>>(&mut self, lines: T) {
         for line in lines {
+            let line = WaitingLine::of(&line);
+            self.bytes += line.output.len();
             self.lines += 1;
-            let from = self.text.len();
-            push_line(&mut self.text, &line, usize::MAX);
-            self.text.push_str("\r\n");
-            self.waiting.push_back(WaitingLine {
-                bytes: self.text.len() - from,
-                words: line.spans.iter().map(|span| span.content.len()).sum::<usize>() + 2,
-            });
+            self.waiting.push_back(line);
         }
     }
 }
@@ -103,7 +98,7 @@ mod tests {
         finished.extend(["one".into(), "two".bold().into(), "a longer one".into()]);
         assert_eq!(finished.next(10), "one\r\n\x1b[1mtwo\x1b[0m\r\n");
         finished.extend(["four".into()]);
-        finished.put_first(["first".into()]);
+        finished.put_first(&"first".into());
         assert_eq!(finished.next(8), "first\r\n");
         assert_eq!(finished.next(8), "a longer one\r\n");
         assert!(!finished.is_empty());
@@ -118,13 +113,13 @@ mod tests {
         let mut all = String::new();
         for round in 0..200 {
             finished.extend((0..round % 7).map(|line| Line::from(format!("{round}.{line}"))));
-            all.push_str(finished.next(20));
+            all.push_str(&finished.next(20));
         }
-        all.push_str(finished.next(usize::MAX));
+        all.push_str(&finished.next(usize::MAX));
         let expected: String = (0..200)
             .flat_map(|round| (0..round % 7).map(move |line| format!("{round}.{line}\r\n")))
             .collect();
         assert_eq!(all, expected);
-        assert!(finished.text.len() - finished.taken == 0 && finished.text.len() < expected.len());
+        assert_eq!(finished.bytes(), 0);
     }
 }

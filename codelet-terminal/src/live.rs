@@ -16,7 +16,7 @@ use crate::render::look::{Look, Role};
 use crate::render::tool::Unfolding;
 use crate::repl::{Act, Files, Repl};
 use crate::screen::{Frame, Screen};
-use crate::signals::{HUNG_UP, Heeded, QUIT, TERMINATED};
+use crate::signals::{EndSignals, status};
 use crate::tty::{Input, Tty};
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
@@ -97,10 +97,8 @@ pub(crate) struct Live {
     renderer: Renderer,
     began: Instant,
     outfit: Outfit,
-    /// A folded text that is being shown, one part per frame, and the index of the next one, counted back from the
-    /// newest.
+    /// A folded text that is being shown, one part per frame.
     unfolding: Option<Unfolding>,
-    unfolded: usize,
     finished: Finished,
     /// The number of finished lines up to the end of the last question, if it was the only one, and its own.
     asked_at: Option<(u64, usize)>,
@@ -134,10 +132,7 @@ pub(crate) struct Live {
 struct Signals {
     size: Signal,
     go_on: Signal,
-    interrupt: Heeded,
-    terminate: Heeded,
-    quit: Heeded,
-    hang_up: Heeded,
+    end: EndSignals,
 }
 
 impl Live {
@@ -146,10 +141,7 @@ impl Live {
         let signals = Signals {
             size: signal(SignalKind::window_change())?,
             go_on: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
-            interrupt: Heeded::of(SignalKind::interrupt())?,
-            terminate: Heeded::of(SignalKind::terminate())?,
-            quit: Heeded::of(SignalKind::quit())?,
-            hang_up: Heeded::of(SignalKind::hangup())?,
+            end: EndSignals::listen()?,
         };
         let tty = Tty::open(&outfit.terminal, outfit.notify != Notify::Off)?;
         let size = Tty::size();
@@ -169,7 +161,6 @@ impl Live {
             began: Instant::now(),
             outfit: Outfit { look, ..outfit },
             unfolding: None,
-            unfolded: 0,
             finished: Finished::default(),
             asked_at: None,
             due: None,
@@ -230,7 +221,7 @@ impl Live {
             .asked_at
             .is_some_and(|(at, rows)| at == self.finished.lines() && rows + ANSWERS <= usize::from(size.1));
         let frame = layout::frame(&mut self.repl, &self.renderer, &look, size, now, since);
-        if self.screen.draw(self.finished.next(MOST), frame).is_err() {
+        if self.screen.draw(&self.finished.next(MOST), frame).is_err() {
             self.is_gone = true;
         }
         let next = if !self.finished.is_empty() {
@@ -305,14 +296,14 @@ impl Live {
                 Act::Permit => self.wishes.push_back(Wish::Permit),
                 Act::Interrupt => self.wishes.push_back(Wish::Interrupt),
                 Act::Leave => self.wishes.push_back(Wish::Leave(Left::Left)),
-                Act::Quit => self.wishes.push_back(Wish::Leave(Left::Gone(QUIT))),
+                Act::Quit => self.gone(SignalKind::quit()),
                 Act::Suspend => self.suspend(),
                 Act::Edit => self.edit(),
                 Act::WantFiles => self.want_files(),
                 Act::Unfold => self.unfold(false),
                 Act::Redraw => {
                     self.screen.forget();
-                    self.finished.put_first([Line::default()]);
+                    self.finished.put_first(&Line::default());
                 }
                 Act::Answered(told) => {
                     let lines = answers::say(&self.outfit.look, Role::Dim, &told);
@@ -339,9 +330,8 @@ impl Live {
         if is_all {
             let lines = self.renderer.say(Vec::new());
             self.finished.extend(lines);
-            self.unfolding = self.renderer.unfold(self.unfolded.saturating_sub(1));
-        } else if let Some(lines) = self.renderer.expand(self.unfolded) {
-            self.unfolded += 1;
+            self.unfolding = self.renderer.unfold();
+        } else if let Some(lines) = self.renderer.expand() {
             return self.print(lines);
         }
         if self.unfolding.is_none() {
@@ -466,9 +456,14 @@ impl Live {
                 came => self.came(came),
             }
             if self.is_gone {
-                self.wishes.push_back(Wish::Leave(Left::Gone(HUNG_UP)));
+                self.gone(SignalKind::hangup());
             }
         }
+    }
+
+    /// Leaves as if this signal had arrived.
+    fn gone(&mut self, kind: SignalKind) {
+        self.wishes.push_back(Wish::Leave(Left::Gone(status(kind))));
     }
 
     /// Reports the amount of undrawn lines. While the terminal is lent out or gone, it must not slow the session down.
@@ -483,10 +478,7 @@ impl Live {
         tokio::select! {
             biased;
             input = self.tty.input() => LiveEvent::Input(input),
-            _ = self.signals.hang_up.recv() => LiveEvent::HangUp,
-            _ = self.signals.terminate.recv() => LiveEvent::Terminate,
-            _ = self.signals.quit.recv() => LiveEvent::Quit,
-            _ = self.signals.interrupt.recv() => LiveEvent::Interrupt,
+            kind = self.signals.end.next() => LiveEvent::End(kind),
             _ = self.signals.size.recv() => LiveEvent::Size,
             _ = self.signals.go_on.recv() => LiveEvent::GoOn,
             files = answer(&mut self.files) => LiveEvent::Files(files),
@@ -503,17 +495,14 @@ impl Live {
         let now = Instant::now();
         match came {
             LiveEvent::Input(Input::Bytes(bytes)) => self.take(&bytes, now),
-            LiveEvent::Input(Input::HungUp) | LiveEvent::HangUp => {
-                self.wishes.push_back(Wish::Leave(Left::Gone(HUNG_UP)))
-            }
-            LiveEvent::Terminate => self.wishes.push_back(Wish::Leave(Left::Gone(TERMINATED))),
+            LiveEvent::Input(Input::HungUp) => self.gone(SignalKind::hangup()),
             // While an editor has the terminal, its keys are not ours.
-            LiveEvent::Interrupt | LiveEvent::Quit if self.edited.is_some() => {}
-            LiveEvent::Quit => self.wishes.push_back(Wish::Leave(Left::Gone(QUIT))),
-            LiveEvent::Interrupt => {
+            LiveEvent::End(kind) if self.edited.is_some() && is_of_key(kind) => {}
+            LiveEvent::End(kind) if kind == SignalKind::interrupt() => {
                 self.typed(Typed::Key(Key::ctrl('c')), now);
                 self.change(true);
             }
+            LiveEvent::End(kind) => self.gone(kind),
             LiveEvent::Size => self.resized(),
             // While an editor has the terminal, it keeps it.
             LiveEvent::GoOn if self.edited.is_some() => {}
@@ -555,6 +544,11 @@ impl Live {
     }
 }
 
+/// Returns whether terminals send this signal for a key.
+fn is_of_key(kind: SignalKind) -> bool {
+    kind == SignalKind::interrupt() || kind == SignalKind::quit()
+}
+
 /// Leaves the last column free: a terminal that becomes narrower wraps rows that reach it.
 fn look_at(look: Look, (columns, _): (u16, u16)) -> Look {
     look.at_width(usize::from(columns.saturating_sub(1)))
@@ -568,10 +562,7 @@ enum LiveEvent {
     Size,
     GoOn,
     Awake,
-    Interrupt,
-    Terminate,
-    Quit,
-    HangUp,
+    End(SignalKind),
     Escape,
     Pasted,
     Frame,
@@ -605,7 +596,6 @@ impl Live {
         }
         let now = self.since(Instant::now());
         let finished = self.renderer.on(&event, now);
-        self.unfolded = 0;
         self.finished.extend(finished);
         self.change(false);
     }
@@ -702,9 +692,16 @@ impl Live {
     fn close(mut self) {
         self.resized();
         let now = self.since(Instant::now());
+        while let Some(lines) = self
+            .unfolding
+            .as_mut()
+            .and_then(|unfolding| unfolding.next_lines(&self.outfit.look))
+        {
+            self.finished.extend(lines);
+        }
         self.finished.extend(self.renderer.close(now));
         // Errors are ignored, since the terminal may be gone.
-        let _ = self.screen.draw(self.finished.next(usize::MAX), Frame::default());
+        let _ = self.screen.draw(&self.finished.next(usize::MAX), Frame::default());
         let _ = self.screen.wipe();
     }
 }

@@ -10,7 +10,7 @@ use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
 use crate::render::wrap::{clip, line_text};
-use crate::signals::{HUNG_UP, Heeded, INTERRUPTED, QUIT, TERMINATED};
+use crate::signals::{EndSignals, status};
 use codelet_agent::asking::{Question, Word};
 use codelet_agent::event::Event;
 use codelet_agent::permission::Permission;
@@ -47,8 +47,6 @@ pub(crate) struct Plain {
     is_flooded: bool,
     /// Input typed ahead for an answer that did not come; an empty line sends it.
     offered: VecDeque<String>,
-    /// Index of the next folded text, counted back from the newest.
-    unfolded: usize,
     /// The start of the current or last run.
     run: Option<Instant>,
     /// The input that is being handled.
@@ -58,7 +56,7 @@ pub(crate) struct Plain {
     doing: Activity,
     renderer: Renderer,
     began: Instant,
-    signals: [Heeded; 4],
+    signals: EndSignals,
     parting: Option<Instant>,
     is_prompted: bool,
     /// The error after which output can no longer be written.
@@ -81,7 +79,6 @@ impl Plain {
             unread: 0,
             is_flooded: false,
             offered: VecDeque::new(),
-            unfolded: 0,
             run: None,
             said: String::new(),
             questions: VecDeque::new(),
@@ -89,12 +86,7 @@ impl Plain {
             doing: Activity::Nothing,
             renderer: Renderer::new(look),
             began: Instant::now(),
-            signals: [
-                Heeded::of(SignalKind::interrupt())?,
-                Heeded::of(SignalKind::terminate())?,
-                Heeded::of(SignalKind::hangup())?,
-                Heeded::of(SignalKind::quit())?,
-            ],
+            signals: EndSignals::listen()?,
             parting: None,
             is_prompted: false,
             closed: None,
@@ -300,8 +292,7 @@ impl Plain {
 
 enum LineEvent {
     Line(Option<Read>),
-    Interrupt,
-    Gone(u8),
+    Signal(SignalKind),
 }
 
 impl Front for Plain {
@@ -321,21 +312,19 @@ impl Front for Plain {
                 self.write("> ");
             }
             let may_read = self.waiting < ROOM;
-            let [interrupt, terminate, hang_up, quit] = &mut self.signals;
             let came = tokio::select! {
                 biased;
-                _ = hang_up.recv() => LineEvent::Gone(HUNG_UP),
-                _ = terminate.recv() => LineEvent::Gone(TERMINATED),
-                _ = quit.recv() => LineEvent::Gone(QUIT),
-                _ = interrupt.recv() => LineEvent::Interrupt,
+                kind = self.signals.next() => LineEvent::Signal(kind),
                 line = self.lines.next(), if !self.is_over && may_read => LineEvent::Line(line),
             };
             match came {
-                LineEvent::Gone(status) => return Wish::Leave(Left::Gone(status)),
-                LineEvent::Interrupt => {
+                LineEvent::Signal(kind) if kind != SignalKind::interrupt() => {
+                    return Wish::Leave(Left::Gone(status(kind)));
+                }
+                LineEvent::Signal(interrupt) => {
                     // Nobody who pipes a session in wants it to start without its servers.
                     if self.doing == Activity::Servers && !self.is_typed {
-                        return Wish::Leave(Left::Gone(INTERRUPTED));
+                        return Wish::Leave(Left::Gone(status(interrupt)));
                     }
                     if self.doing != Activity::Nothing {
                         self.take_what_is_written(SOON);
@@ -343,7 +332,7 @@ impl Front for Plain {
                     }
                     // Nobody is there to repeat the interrupt.
                     if !self.is_typed {
-                        return Wish::Leave(Left::Gone(INTERRUPTED));
+                        return Wish::Leave(Left::Gone(status(interrupt)));
                     }
                     self.begun.clear();
                     let now = Instant::now();
@@ -398,7 +387,6 @@ impl Front for Plain {
                 self.tell(&clean(&told, 1));
             }
         }
-        self.unfolded = 0;
         let mut lines = Vec::new();
         if let Event::ToolStarted { tool, description, .. } = &event {
             // There is no status line below these lines to show what runs.
@@ -480,12 +468,11 @@ impl Front for Plain {
     }
 
     fn unfold(&mut self, is_all: bool) {
-        if is_all && let Some(mut unfolding) = self.renderer.unfold(self.unfolded.saturating_sub(1)) {
+        if is_all && let Some(mut unfolding) = self.renderer.unfold() {
             while let Some(lines) = unfolding.next_lines(&self.look) {
                 self.show(lines);
             }
-        } else if !is_all && let Some(lines) = self.renderer.expand(self.unfolded) {
-            self.unfolded += 1;
+        } else if !is_all && let Some(lines) = self.renderer.expand() {
             self.print(lines);
         } else {
             self.line("Nothing more to expand.");

@@ -143,15 +143,13 @@ impl Repl {
             return Vec::new();
         }
         let is_alone = self.queue.len() == 1 && self.editor.is_empty();
-        let (mut texts, others): (Vec<String>, Vec<String>) = self
+        let (texts, others): (Vec<String>, Vec<String>) = self
             .queue
             .drain(..)
             .partition(|said| is_alone || matches!(command::read(said), Said::Prompt(_)));
-        if !self.editor.is_empty() {
-            texts.push(self.editor.text());
+        if !texts.is_empty() {
+            self.editor.paste_before(&texts.join("\n"));
         }
-        self.editor.set("");
-        self.editor.paste(&texts.join("\n"));
         others
     }
 

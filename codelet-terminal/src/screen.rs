@@ -318,7 +318,7 @@ mod tests {
     fn sent(lines: impl IntoIterator<Item = Line<'static>>) -> String {
         let mut finished = Finished::default();
         finished.extend(lines);
-        finished.next(usize::MAX).to_owned()
+        finished.next(usize::MAX)
     }
 
     fn frame(rows: &[&str], cursor: Option<(u16, u16)>) -> Frame {

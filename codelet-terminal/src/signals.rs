@@ -4,26 +4,48 @@ use std::future;
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Exit statuses that a shell reports for a process ended by these signals.
-pub const HUNG_UP: u8 = 129;
-/// Ctrl-C.
-pub const INTERRUPTED: u8 = 130;
-/// Ctrl-\.
-pub const QUIT: u8 = 131;
-/// A request to end.
-pub const TERMINATED: u8 = 143;
+/// The signals that ask a process to end.
+pub struct EndSignals([(SignalKind, Heeded); 4]);
 
-/// A signal handler, unless the signal was ignored when the process started: that is how `nohup` and background jobs of
-/// scripts shield a program, and a handler would undo it.
-#[derive(Debug)]
-pub struct Heeded(Option<Signal>);
-
-impl Heeded {
-    /// Starts to listen.
+impl EndSignals {
+    /// Starts to listen, within an async runtime.
     ///
     /// # Errors
     /// If no handler can be installed.
-    pub fn of(kind: SignalKind) -> io::Result<Self> {
+    pub fn listen() -> io::Result<Self> {
+        let one = |kind| Heeded::of(kind).map(|heeded| (kind, heeded));
+        Ok(EndSignals([
+            one(SignalKind::hangup())?,
+            one(SignalKind::terminate())?,
+            one(SignalKind::quit())?,
+            one(SignalKind::interrupt())?,
+        ]))
+    }
+
+    /// Waits for the next one. Cancellation safe.
+    pub async fn next(&mut self) -> SignalKind {
+        let [hang_up, terminate, quit, interrupt] = &mut self.0;
+        tokio::select! {
+            biased;
+            () = hang_up.1.recv() => hang_up.0,
+            () = terminate.1.recv() => terminate.0,
+            () = quit.1.recv() => quit.0,
+            () = interrupt.1.recv() => interrupt.0,
+        }
+    }
+}
+
+/// Returns the exit status that a shell reports for a process ended by this signal.
+pub fn status(kind: SignalKind) -> u8 {
+    u8::try_from(128 + kind.as_raw_value()).unwrap_or(u8::MAX)
+}
+
+/// A signal handler, unless the signal was ignored when the process started: that is how `nohup` and background jobs of
+/// scripts shield a program, and a handler would undo it.
+struct Heeded(Option<Signal>);
+
+impl Heeded {
+    fn of(kind: SignalKind) -> io::Result<Self> {
         if is_ignored(kind) {
             return Ok(Heeded(None));
         }
@@ -31,10 +53,13 @@ impl Heeded {
     }
 
     /// Waits for the next signal; forever if it is ignored.
-    pub async fn recv(&mut self) -> Option<()> {
-        match &mut self.0 {
+    async fn recv(&mut self) {
+        let next = match &mut self.0 {
             Some(signal) => signal.recv().await,
-            None => future::pending().await,
+            None => None,
+        };
+        if next.is_none() {
+            future::pending::<()>().await;
         }
     }
 }

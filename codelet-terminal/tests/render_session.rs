@@ -252,7 +252,7 @@ fn a_folded_output_comes_back_whole_in_parts() {
     renderer.on(&started("a", "seq"), at(1));
     let printed: String = (0..100_000).map(|n| format!("{n}\n")).collect();
     renderer.on(&finished("a", true, &printed), at(2));
-    let mut unfolding = renderer.unfold(0).unwrap();
+    let mut unfolding = renderer.unfold().unwrap();
     let (mut shown, mut parts) = (String::new(), 0);
     while let Some(lines) = unfolding.next_lines(renderer.look()) {
         shown.push_str(&text(&lines));
@@ -261,7 +261,7 @@ fn a_folded_output_comes_back_whole_in_parts() {
     assert!(parts > 5, "no part takes long");
     let words: Vec<&str> = shown.lines().skip(1).map(str::trim).collect();
     assert_eq!(words, printed.lines().collect::<Vec<_>>());
-    assert!(renderer.unfold(1).is_none());
+    assert!(renderer.expand().is_some() && renderer.expand().is_none());
 }
 
 /// The rendering of a to-do list with these items.
@@ -326,7 +326,7 @@ fn what_the_tool_says_of_an_output_is_no_line_of_it() {
         renderer.on(&started("!", "true"), at(1));
         let success = !printed.contains("exit 1");
         assert_eq!(text(&renderer.on(&finished("!", success, printed), at(2))), told);
-        assert!(renderer.unfold(0).is_none(), "{printed}: all of it is shown");
+        assert!(renderer.unfold().is_none(), "{printed}: all of it is shown");
     }
 }
 
@@ -349,22 +349,54 @@ fn only_what_was_not_shown_whole_can_be_unfolded() {
         };
         renderer.on(&print, at(1));
         renderer.on(&finished(id, true, &printed), at(2));
-        assert_eq!(renderer.unfold(0).is_some(), is_folded, "{id} {printed}");
+        assert_eq!(renderer.unfold().is_some(), is_folded, "{id} {printed}");
     }
+}
+
+#[test]
+fn why_a_tool_failed_that_prints_nothing_while_it_runs_is_the_beginning_of_its_answer() {
+    let mut renderer = Renderer::new(look());
+    renderer.on(&started("a", "a.txt"), at(1));
+    let told = text(&renderer.on(
+        &finished("a", false, "\nThere are two such places.\nThe first:\n  x\n"),
+        at(2),
+    ));
+    assert_eq!(told, "✗ Bash a.txt · failed · 4 ms\n  There are two such places.\n");
+}
+
+#[test]
+fn what_was_expanded_last_is_followed_by_the_one_before_until_there_is_a_new_one() {
+    let mut renderer = Renderer::new(look());
+    let folded = |renderer: &mut Renderer, word: &str| {
+        renderer.on(&started("!", "make"), at(1));
+        renderer.on(&finished("!", true, &format!("{word}\n").repeat(30)), at(2));
+    };
+    let next = |renderer: &mut Renderer| text(&renderer.expand().unwrap());
+    folded(&mut renderer, "one");
+    folded(&mut renderer, "two");
+    assert!(next(&mut renderer).contains("two"));
+    // The answer goes on meanwhile.
+    renderer.on(&Event::Text("Now to the rest. ".to_owned()), at(3));
+    assert!(next(&mut renderer).contains("one"));
+    renderer.on(&Event::Text("Well.".to_owned()), at(4));
+    let mut whole = renderer.unfold().unwrap();
+    assert!(text(&whole.next_lines(renderer.look()).unwrap()).contains("one"));
+    assert!(renderer.expand().is_none());
+    folded(&mut renderer, "three");
+    assert!(next(&mut renderer).contains("three"));
 }
 
 #[test]
 fn how_a_command_ended_stands_below_whatever_of_its_output_is_shown() {
     let noise: String = (1..=9).map(|line| format!("line {line}\n")).collect();
     for (printed, expected) in [
-        (format!("{noise}[exit 3]\n"), "  line 8\n  line 9\n  [exit 3]\n"),
         (
             format!("error: first\n{noise}[exit 3]\n"),
-            "  error: first\n  line 8\n  line 9\n  [exit 3]\n",
+            "  line 7\n  line 8\n  line 9\n  [exit 3]\n",
         ),
         (
-            format!("{noise}error: last\n[exit 1, 4 s]\n"),
-            "  line 9\n  error: last\n  [exit 1]\n",
+            format!("{noise}0 errors\n10 failed\n[exit 1, 4 s]\n"),
+            "  line 9\n  0 errors\n  10 failed\n  [exit 1]\n",
         ),
         ("error: only\n[exit 1]\n".to_owned(), "  error: only\n  [exit 1]\n"),
         ("[exit 2]\n".to_owned(), "  [exit 2]\n"),
@@ -392,7 +424,7 @@ fn of_a_long_output_both_ends_are_shown_however_its_lines_are() {
         let mut renderer = Renderer::new(look());
         renderer.on(&started("a", "make"), at(1));
         renderer.on(&finished("a", true, &printed), at(2));
-        let shown = text(&renderer.expand(0).unwrap());
+        let shown = text(&renderer.expand().unwrap());
         assert!(shown.len() < 40_000 && shown.contains("more"), "{}", shown.len());
         assert!(shown.contains("; /more all shows all of it\n"));
         assert!(
@@ -400,7 +432,7 @@ fn of_a_long_output_both_ends_are_shown_however_its_lines_are() {
             "{shown}"
         );
         let all = std::iter::from_fn({
-            let mut unfolding = renderer.unfold(0).unwrap();
+            let mut unfolding = renderer.unfold().unwrap();
             move || unfolding.next_lines(&look())
         });
         let letters = |text: &str| text.bytes().filter(u8::is_ascii_lowercase).count();
@@ -431,7 +463,7 @@ fn a_change_that_is_shown_in_part_can_be_unfolded_whole() {
             stopped: None,
         };
         renderer.on(&finished, at(2));
-        let mut unfolding = renderer.unfold(0).unwrap();
+        let mut unfolding = renderer.unfold().unwrap();
         let mut shown = String::new();
         while let Some(lines) = unfolding.next_lines(renderer.look()) {
             shown.push_str(&text(&lines));
@@ -472,7 +504,7 @@ fn thinking_is_folded_into_one_line_and_can_be_seen() {
     assert!(text(&renderer.live(10, at(2))).contains("first thought"));
     let lines = renderer.on(&Event::Text("Hello.\n\n".to_owned()), at(3));
     assert_eq!(text(&lines), "Thought for 2.0 s · 700 B\n\nHello.\n");
-    let mut unfolding = renderer.unfold(0).unwrap();
+    let mut unfolding = renderer.unfold().unwrap();
     assert_eq!(unfolding.next_lines(renderer.look()).unwrap().len(), 51);
 }
 

@@ -1,9 +1,7 @@
 //! The picture of a compaction: before and after in shape notation, one line per message, with its fate and the reason.
-//! In a terminal, long runs with the same fate are folded.
 
 use crate::paint::{self, Ink, Look, clean, clip, count, fit, number};
 use codelet_context::compact::{Compaction, FateKind};
-use codelet_context::inspect::{self, Kind};
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_transcript::shape;
@@ -11,14 +9,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The number of lines above which a list is folded in a terminal.
-const FOLD_ABOVE: usize = 60;
-/// Lines kept at the beginning of a folded list.
-const HEAD_LINES: usize = 18;
-/// Lines kept at the end of a folded list, where the newest messages are.
-const TAIL_LINES: usize = 30;
-/// The minimum length at which a run of messages with the same fate is folded.
-const RUN: usize = 4;
 /// The minimum width for showing reasons; below it, the signs in front of the lines still show the fates.
 const REASONS_FROM: usize = 64;
 /// The minimum width for spelling out the signs' meanings.
@@ -41,7 +31,6 @@ pub fn picture(look: &Look, before: &[Arc<Message>], done: &Compaction) -> Strin
         ..*look
     };
     let mut text = String::new();
-    by_kind(&mut text, &look, before, &done.view.messages);
     section(&mut text, &look, "Before", &what_became(&look, before, done));
     if done.changed {
         section(&mut text, &look, "After", &where_from(before, done));
@@ -88,12 +77,6 @@ struct Entry<'a> {
     message: &'a Message,
     mark: Mark,
     note: String,
-}
-
-/// A line of a list: one message, or several folded ones.
-enum Row {
-    One(usize),
-    Fold(usize, usize),
 }
 
 /// Returns the messages of the history with their fates.
@@ -157,63 +140,13 @@ fn is_of_the_engine(message: &Message) -> bool {
     message.parts.first().is_some_and(of_the_engine)
 }
 
-/// A bar for each kind of content, before and after, on the same scale.
-fn by_kind(text: &mut String, look: &Look, before: &[Arc<Message>], after: &[Arc<Message>]) {
-    const NAME: usize = 10;
-    let (was, is) = (inspect::by_kind(before), inspect::by_kind(after));
-    let tokens = |kinds: &BTreeMap<Kind, inspect::Share>, kind| kinds.get(&kind).map_or(0, |share| share.tokens);
-    let most = was
-        .values()
-        .chain(is.values())
-        .map(|share| share.tokens)
-        .max()
-        .unwrap_or(0);
-    let (whole, rest): (Tokens, Tokens) = (
-        was.values().map(|share| share.tokens).sum(),
-        is.values().map(|share| share.tokens).sum(),
-    );
-    let figure = number(whole.max(rest)).len().max(6);
-    let bar = look.width.saturating_sub(NAME + 2 * figure + 5) / 2;
-    let shown = |tokens| if tokens == 0 { "–".to_owned() } else { number(tokens) };
-
-    let heading = format!(
-        "{}{:>figure$} {}  {:>figure$}",
-        fit("tokens", NAME),
-        "before",
-        fit("", bar),
-        "after"
-    );
-    let _ = writeln!(text, "{}", look.ink(Ink::Dim, &heading));
-    for kind in Kind::ALL {
-        let (a, b) = (tokens(&was, kind), tokens(&is, kind));
-        if a > 0 || b > 0 {
-            let left = look.ink(Ink::Blue, &fit(&look.bar(a, most, bar), bar));
-            let right = look.ink(Ink::Green, &look.bar(b, most, bar));
-            let line = format!(
-                "{}{:>figure$} {left}  {:>figure$} {right}",
-                fit(kind.name(), NAME),
-                shown(a),
-                shown(b)
-            );
-            let _ = writeln!(text, "{}", line.trim_end());
-        }
-    }
-    let sum = format!(
-        "{}{:>figure$} {}  {:>figure$}",
-        fit("all", NAME),
-        number(whole),
-        fit("", bar),
-        number(rest)
-    );
-    let _ = writeln!(text, "{}", look.ink(Ink::Bold, &sum));
-}
-
 fn section(text: &mut String, look: &Look, title: &str, entries: &[Entry<'_>]) {
     let tokens: Tokens = entries.iter().map(|entry| estimate_message(entry.message)).sum();
     let messages = count(entries.len(), "message");
     let _ = writeln!(
         text,
-        "\n{} {messages}, {} tokens",
+        "{}{} {messages}, {} tokens",
+        if text.is_empty() { "" } else { "\n" },
         look.ink(Ink::Bold, title),
         number(tokens)
     );
@@ -228,51 +161,10 @@ fn section(text: &mut String, look: &Look, title: &str, entries: &[Entry<'_>]) {
     });
     let _ = writeln!(text, "{}\n", paint::flow(legend, "   ", look.width, ""));
 
-    let rows = rows(look, entries);
-    let columns = Columns::of(look, entries, &rows);
-    for row in &rows {
-        let line = match *row {
-            Row::One(index) => columns.one(look, index, &entries[index]),
-            Row::Fold(first, last) => columns.fold(look, first, &entries[first..=last]),
-        };
-        let _ = writeln!(text, "{}", line.trim_end());
+    let columns = Columns::of(look, entries);
+    for (index, entry) in entries.iter().enumerate() {
+        let _ = writeln!(text, "{}", columns.line(look, index, entry).trim_end());
     }
-}
-
-/// Returns all messages or, if there are too many for a terminal, the informative ones.
-fn rows(look: &Look, entries: &[Entry<'_>]) -> Vec<Row> {
-    let all = (0..entries.len()).map(Row::One);
-    if !look.terminal || entries.len() <= FOLD_ABOVE {
-        return all.collect();
-    }
-    let mut rows = Vec::new();
-    let mut start = 0;
-    while start < entries.len() {
-        let alike = |entry: &&Entry<'_>| entry.mark == entries[start].mark && !entry.message.is_prompt();
-        let length = entries[start..].iter().take_while(alike).count();
-        if length >= RUN {
-            rows.push(Row::Fold(start, start + length - 1));
-        } else {
-            rows.extend((start..start + length.max(1)).map(Row::One));
-        }
-        start += length.max(1);
-    }
-    if rows.len() > FOLD_ABOVE {
-        let end = |row: &Row| match *row {
-            Row::One(index) | Row::Fold(_, index) => index,
-        };
-        let begin = |row: &Row| match *row {
-            Row::One(index) | Row::Fold(index, _) => index,
-        };
-        let tail = rows.split_off(rows.len() - TAIL_LINES);
-        let middle = rows.split_off(HEAD_LINES);
-        // The list is longer than its head and tail together, so both ends exist.
-        if let (Some(first), Some(last)) = (middle.first(), middle.last()) {
-            rows.push(Row::Fold(begin(first), end(last)));
-        }
-        rows.extend(tail);
-    }
-    rows
 }
 
 /// The column widths of a list.
@@ -285,16 +177,10 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(look: &Look, entries: &[Entry<'_>], rows: &[Row]) -> Self {
+    fn of(look: &Look, entries: &[Entry<'_>]) -> Self {
         let index = number(entries.len().saturating_sub(1) as u64).len();
-        let sum = |row: &Row| match *row {
-            Row::One(index) => estimate_message(entries[index].message),
-            Row::Fold(first, last) => entries[first..=last]
-                .iter()
-                .map(|entry| estimate_message(entry.message))
-                .sum(),
-        };
-        let tokens = number(rows.iter().map(sum).max().unwrap_or(0)).len();
+        let most = entries.iter().map(|entry| estimate_message(entry.message)).max();
+        let tokens = number(most.unwrap_or(0)).len();
         let room = look.width.saturating_sub(2 + index + 1 + tokens + 2);
         let longest = entries.iter().map(|entry| paint::width(&entry.note)).max().unwrap_or(0);
         let note = match look.width < REASONS_FROM {
@@ -312,70 +198,19 @@ impl Columns {
         }
     }
 
-    fn one(&self, look: &Look, index: usize, entry: &Entry<'_>) -> String {
-        let words = words(entry.message, self.words);
-        let tokens = number(estimate_message(entry.message));
+    fn line(&self, look: &Look, index: usize, entry: &Entry<'_>) -> String {
         let (sign, _, ink) = entry.mark.look();
-        self.line(
-            look,
-            (sign, ink),
-            &number(index as u64),
-            &tokens,
-            (&words, ink_of(entry.message)),
-            &entry.note,
-        )
-    }
-
-    fn fold(&self, look: &Look, first: usize, entries: &[Entry<'_>]) -> String {
-        let last = first + entries.len() - 1;
-        let tokens: Tokens = entries.iter().map(|entry| estimate_message(entry.message)).sum();
-        let range = format!("{}–{}", number(first as u64), number(last as u64));
-        let words = told(&range, entries, self.words);
-        let mut marks: BTreeMap<Mark, usize> = BTreeMap::new();
-        for entry in entries {
-            *marks.entry(entry.mark).or_default() += 1;
-        }
-        let same = entries.iter().all(|entry| entry.note == entries[0].note);
-        let note = if same {
-            entries[0].note.clone()
-        } else {
-            let counts = |spelled: bool| {
-                let one = |(mark, count): (&Mark, &usize)| match (mark.look(), number(*count as u64)) {
-                    ((_, name, _), count) if spelled => format!("{count} {name}"),
-                    ((sign, ..), count) => format!("{sign} {count}"),
-                };
-                let all: Vec<String> = marks.iter().map(one).collect();
-                all.join(if spelled { ", " } else { "  " })
-            };
-            // The signs are explained above the list, so they can replace the words if those do not fit.
-            Some(counts(true))
-                .filter(|words| paint::width(words) <= self.note)
-                .unwrap_or_else(|| counts(false))
-        };
-        let sign = match marks.first_key_value() {
-            Some((mark, _)) if marks.len() == 1 => (mark.look().0, mark.look().2),
-            _ => ("⋮", Ink::Dim),
-        };
-        self.line(look, sign, "⋮", &number(tokens), (&words, Some(Ink::Dim)), &note)
-    }
-
-    fn line(
-        &self,
-        look: &Look,
-        (sign, ink): (&str, Ink),
-        index: &str,
-        tokens: &str,
-        (words, words_ink): (&str, Option<Ink>),
-        note: &str,
-    ) -> String {
-        let words = fit(words, self.words);
+        let words = fit(&words(entry.message, self.words), self.words);
         format!(
             "{} {} {:>tokens_width$}  {}  {}",
             look.ink(ink, sign),
-            look.ink(Ink::Dim, &format!("{index:>width$}", width = self.index)),
-            tokens,
-            words_ink.map_or(words.clone(), |ink| look.ink(ink, &words)),
-            look.ink(Ink::Dim, &clip(note, self.note)),
+            look.ink(
+                Ink::Dim,
+                &format!("{:>width$}", number(index as u64), width = self.index)
+            ),
+            number(estimate_message(entry.message)),
+            ink_of(entry.message).map_or(words.clone(), |ink| look.ink(ink, &words)),
+            look.ink(Ink::Dim, &clip(&entry.note, self.note)),
             tokens_width = self.tokens,
         )
     }
@@ -414,26 +249,6 @@ fn words(message: &Message, columns: usize) -> String {
         line.push_str(&piece);
     }
     line + &rest
-}
-
-/// Describes a fold within `columns`: `3–40: 38 messages, 19 calls, 18 results`.
-fn told(range: &str, entries: &[Entry<'_>], columns: usize) -> String {
-    let calls: usize = entries.iter().map(|entry| entry.message.calls().count()).sum();
-    let results: usize = entries.iter().map(|entry| entry.message.tool_results().count()).sum();
-    let prompts = entries.iter().filter(|entry| entry.message.is_prompt()).count();
-    let counts = [(prompts, "prompt"), (calls, "call"), (results, "result")];
-    let counts = counts
-        .into_iter()
-        .filter(|(value, _)| *value > 0)
-        .map(|(value, noun)| count(value, noun));
-    let mut line = format!("{range}: {}", count(entries.len(), "message"));
-    for more in counts.map(|count| format!(", {count}")) {
-        if paint::width(&line) + paint::width(&more) > columns {
-            break;
-        }
-        line += &more;
-    }
-    line
 }
 
 fn ink_of(message: &Message) -> Option<Ink> {

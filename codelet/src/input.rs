@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// The size limit of an input; prevents reading an endless device until memory is full.
-pub const MAX_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// Bytes at the beginning used to tell text from other content.
 const HEAD_BYTES: u64 = 64 * 1024;
 
@@ -102,24 +102,22 @@ impl Input {
         let written = found.modified().ok().filter(|_| found.is_file());
         let mut input = Input::fill(name, file, size)?;
         input.written = written;
-        input.with_earlier(path.file_name(), |most, is_it| beside(path, most, is_it));
+        input.with_earlier(path);
         Ok(input)
     }
 
-    /// Prepends the earlier sessions that a session continues. `own` is the name of its file; `beside` returns the
-    /// bytes, up to a limit, of a file in the same folder with a matching name.
-    pub fn with_earlier(
-        &mut self,
-        own: Option<&OsStr>,
-        beside: impl Fn(u64, &dyn Fn(&str) -> bool) -> Option<Vec<u8>>,
-    ) {
+    /// Prepends the earlier sessions that a session in this file continues.
+    fn with_earlier(&mut self, path: &Path) {
+        let own = path.file_name().and_then(OsStr::to_str);
         for _ in 0..MOST_EARLIER {
             let Some(earlier) = codelet_transcript::earlier(&self.bytes) else {
                 return;
             };
             let left = MAX_BYTES.saturating_sub(self.bytes.len() as u64);
-            let is_it = |name: &str| Some(name) != own.and_then(OsStr::to_str) && earlier.is_named(name);
-            let Some(other) = beside(left, &is_it) else { return };
+            let is_it = |name: &str| Some(name) != own && earlier.is_named(name);
+            let Some(other) = beside(path, left, &is_it) else {
+                return;
+            };
             self.bytes = earlier.join(&other, &self.bytes);
         }
     }
@@ -190,7 +188,7 @@ impl Input {
     ///
     /// # Errors
     /// If it cannot be read, is clearly not text, or is too large.
-    pub fn fill(name: String, mut from: impl Read, size: u64) -> Result<Self, Failure> {
+    fn fill(name: String, mut from: impl Read, size: u64) -> Result<Self, Failure> {
         if size > MAX_BYTES {
             return Err(too_large(&name));
         }
@@ -381,7 +379,7 @@ fn beside(path: &Path, most: u64, is_it: &dyn Fn(&str) -> bool) -> Option<Vec<u8
 }
 
 /// Reads a whole file of at most `most` bytes.
-pub fn all_of(file: File, found: &Metadata, most: u64) -> Option<Vec<u8>> {
+fn all_of(file: File, found: &Metadata, most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let is_small = found.len() <= most;
     is_small

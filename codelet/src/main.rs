@@ -1,7 +1,7 @@
 //! The entry point: parses the arguments, runs the command, and sets the exit status.
 
 mod args;
-mod beneath;
+mod assembled;
 mod clouds;
 mod commands;
 mod escaped;
@@ -14,7 +14,6 @@ mod incoming;
 mod input;
 mod live_page;
 mod loading;
-mod local;
 mod model;
 mod network;
 mod opening;

@@ -49,12 +49,6 @@ fn trust(variable: &dyn Fn(&str) -> Option<String>) -> Trust {
     }
 }
 
-/// Returns the names of the certificate variables that are set.
-pub fn certificate_variables(variable: &dyn Fn(&str) -> Option<String>) -> Vec<&'static str> {
-    let names = [CERTIFICATES, FOLDERS].into_iter();
-    names.filter(|name| variable(name).is_some()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -220,15 +220,18 @@ const SHORTEST: usize = 4;
 
 fn pick(all: Vec<Recorded>, name: &str) -> Result<PathBuf, String> {
     let hint = "`codelet sessions` lists them";
-    if name.len() < SHORTEST
-        && let Ok(number) = name.parse::<usize>()
-    {
-        let place = number.checked_sub(1).and_then(|place| all.get(place));
+    if let Ok(number) = name.parse::<usize>() {
+        let listed = number.checked_sub(1).and_then(|place| all.get(place));
         let there_are = || match all.len() {
             0 => format!("there is no session @{number}: no recorded sessions were found on this machine"),
             some => format!("there is no session @{number}, only {}; {hint}", count(some, "session")),
         };
-        return place.map(|found| found.file.clone()).ok_or_else(there_are);
+        // More digits may be part of an id.
+        match listed {
+            Some(found) => return Ok(found.file.clone()),
+            None if name.len() < SHORTEST => return Err(there_are()),
+            None => {}
+        }
     }
     let is_named = |found: &&Recorded| found.id == name || name.len() >= SHORTEST && found.id.contains(name);
     let mut named: Vec<&Recorded> = all.iter().filter(is_named).collect();
@@ -237,10 +240,7 @@ fn pick(all: Vec<Recorded>, name: &str) -> Result<PathBuf, String> {
     }
     match named[..] {
         [one] => Ok(one.file.clone()),
-        [] => match name.parse::<usize>() {
-            Ok(number) if number > 0 && number <= all.len() => Ok(all[number - 1].file.clone()),
-            _ => Err(format!("no recorded session has the id {name:?}; {hint}")),
-        },
+        [] => Err(format!("no recorded session has the id {name:?}; {hint}")),
         _ => Err(format!(
             "{} have {name:?} in their ids; {hint}",
             count(named.len(), "session")
@@ -311,6 +311,26 @@ mod tests {
                 .starts_with("there is no session @4, only 3 sessions;")
         );
         assert!(named("0").is_err() && named("zzzz").is_err());
+    }
+
+    #[test]
+    fn a_number_of_the_list_is_a_number_and_other_digits_are_part_of_an_id() {
+        let named = |id: &str| Recorded {
+            agent: "codex",
+            file: PathBuf::from(id),
+            id: id.to_owned(),
+            modified: SystemTime::UNIX_EPOCH,
+            bytes: None,
+            noted: None,
+        };
+        let all: Vec<Recorded> = (1..=1_300)
+            .map(|number| named(&format!("session-{}", number + 7_000)))
+            .collect();
+        let pick = |name: &str| pick(all.clone(), name).map(|file| file.display().to_string());
+        assert_eq!(pick("1234"), Ok("session-8234".to_owned()));
+        assert_eq!(pick("7077"), Ok("session-7077".to_owned()));
+        let all: Vec<Recorded> = (0..1_000).map(|_| named("other")).chain([named("a-1000-b")]).collect();
+        assert_eq!(super::pick(all, "1000"), Ok(PathBuf::from("other")));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub use values::{
     summary,
 };
 use vendors::usual_model;
-pub use vendors::{Login, LookUp, address};
+pub use vendors::{Login, LookUp};
 pub use written::ModelFile;
 
 /// The smallest context window that can be set, in tokens: the system prompt and the tool definitions fill a third of
@@ -152,8 +152,6 @@ pub struct Settings {
     pub notify: Set<Option<NotifyBy>>,
     /// The co-author in the session's commits, as `Name <address>`.
     pub co_author: Set<Option<String>>,
-    /// The ports at which local model servers are looked up.
-    pub local_ports: Set<Vec<u16>>,
     /// Hooks of the user's own file, unparsed.
     pub hooks: Option<serde_json::Value>,
     /// The other agent whose hooks also run, if the user enables that.
@@ -257,7 +255,6 @@ impl Default for Settings {
             background: Set::default(None),
             notify: Set::default(None),
             co_author: Set::default(None),
-            local_ports: Set::default(crate::local::USUAL.iter().map(|(port, ..)| *port).collect()),
             hooks: None,
             hooks_from: Set::default(HooksFrom::default()),
             project_hooks: None,

@@ -15,7 +15,7 @@ use codelet_agent::permission::Permission;
 use codelet_agent::retry::Patience;
 use codelet_agent::run::Limits;
 use codelet_providers::{Loading, address, catalogue};
-use codelet_terminal::signals::{self, Heeded};
+use codelet_terminal::signals::{EndSignals, is_ignored};
 use codelet_text::near;
 use rustix::process::{Resource, getrlimit};
 use std::path::{Path, PathBuf};
@@ -144,52 +144,45 @@ pub fn runtime() -> Result<Runtime, Failure> {
     }
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let built = built.map_err(|error| not_run(&error))?;
-    // If SIGCHLD is ignored, exit statuses are lost. Any handler undoes that, for this process and its children.
-    if signals::is_ignored(SignalKind::child()) {
-        let _entered = built.enter();
+    heed_children(&built);
+    Ok(built)
+}
+
+/// Makes sure that exit statuses of children are reported: they are lost if SIGCHLD is ignored. Any handler undoes that,
+/// for this process and its children.
+pub fn heed_children(runtime: &Runtime) {
+    if is_ignored(SignalKind::child()) {
+        let _entered = runtime.enter();
         let _ = signal(SignalKind::child());
     }
-    Ok(built)
 }
 
 /// Returns an interrupt that the first signal triggers; the second one ends the process. Signals are handled on a
 /// separate thread, so that the second works even if the main thread is blocked on a file or a full pipe.
 ///
 /// # Errors
-/// If no thread can be started.
+/// If no handler can be installed, or no thread started.
 pub fn heed_signals() -> Result<Interrupt, Failure> {
     let interrupt = Interrupt::new();
     let thrown = interrupt.clone();
-    let signalled = move || {
-        if thrown.is_thrown() {
-            // Processes that the first signal has not ended yet would otherwise be left running.
-            codelet_process::end_all();
-            std::process::exit(Exit::Interrupted as i32);
-        }
-        thrown.throw();
-    };
     let runtime = runtime()?;
     let entered = runtime.enter();
-    // If a handler cannot be installed, the signal keeps its default effect and ends the process.
-    for kind in [
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-        SignalKind::quit(),
-    ] {
-        let signalled = signalled.clone();
-        if let Ok(mut signals) = Heeded::of(kind) {
-            runtime.spawn(async move {
-                while signals.recv().await.is_some() {
-                    signalled();
-                }
-            });
-        }
-    }
+    let mut ends = EndSignals::listen().map_err(|error| not_run(&error))?;
     drop(entered);
+    let heed = async move {
+        loop {
+            ends.next().await;
+            if thrown.is_thrown() {
+                // Processes that the first signal has not ended yet would otherwise be left running.
+                codelet_process::end_all();
+                std::process::exit(Exit::Interrupted as i32);
+            }
+            thrown.throw();
+        }
+    };
     std::thread::Builder::new()
         .name("signals".to_owned())
-        .spawn(move || runtime.block_on(std::future::pending::<()>()))
+        .spawn(move || runtime.block_on(heed))
         .map_err(|error| not_run(&error))?;
     Ok(interrupt)
 }

@@ -17,7 +17,7 @@ const OF_SERVER: &str = "__";
 const RECALL: &str = "Recall";
 
 /// The tools selected on the command line; all by default.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Toolset(Option<Vec<String>>);
 
 impl Toolset {

@@ -67,6 +67,47 @@ fn what_stands_for_a_paste_is_sent_or_removed_as_a_whole() {
 }
 
 #[test]
+fn a_placeholder_stands_for_a_paste_only_in_the_input_that_it_was_pasted_to() {
+    let mut editor = Editor::default();
+    let paste = "line\n".repeat(12);
+    editor.paste(&paste);
+    typed(&mut editor, "one");
+    editor.take();
+    assert!(editor.folded.is_empty());
+    typed(&mut editor, "why does it say [pasted 12 lines]?");
+    assert_eq!(editor.take(), "why does it say [pasted 12 lines]?");
+    // Going back to an input brings its pastes back, and those of the draft return with the draft.
+    editor.paste(&"other\n".repeat(12));
+    for _ in 0..2 {
+        editor.key(Key::plain(KeyCode::Up));
+    }
+    assert_eq!(editor.unfolded(&editor.text()), format!("{paste}one"));
+    for _ in 0..2 {
+        editor.key(Key::plain(KeyCode::Down));
+    }
+    assert_eq!(editor.unfolded(&editor.text()), "other\n".repeat(12));
+    // Its own words do not become a placeholder either.
+    editor.set("[pasted 12 lines] ");
+    editor.paste(&paste);
+    assert_eq!(editor.text(), "[pasted 12 lines] [pasted 12 lines, 2]");
+    assert_eq!(editor.take(), format!("[pasted 12 lines] {}", paste.trim_end()));
+}
+
+#[test]
+fn pastes_are_forgotten_with_the_inputs_that_held_them() {
+    let mut editor = Editor::default();
+    let mut pasted = Vec::new();
+    for number in 0..REMEMBERED + 5 {
+        editor.paste(&format!("{number}\n").repeat(12));
+        pasted.push(Arc::downgrade(&editor.folded[0].1));
+        editor.take();
+    }
+    let (gone, kept) = pasted.split_at(5);
+    assert!(gone.iter().all(|paste| paste.strong_count() == 0));
+    assert!(kept.iter().all(|paste| paste.strong_count() == 1));
+}
+
+#[test]
 fn what_looks_like_one_character_is_passed_and_removed_as_one() {
     for thing in ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "e\u{323}\u{301}", "한"] {
         let mut editor = Editor::default();

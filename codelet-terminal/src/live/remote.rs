@@ -6,7 +6,7 @@ use crate::complete::Arguments;
 use crate::decision::Decision;
 use crate::front::{Activity, Front, Left, Standing, Wish};
 use crate::render::look::Look;
-use crate::signals::HUNG_UP;
+use crate::signals::status;
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
 use codelet_agent::permission::Permission;
@@ -17,6 +17,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
+use tokio::signal::unix::SignalKind;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
@@ -136,7 +137,7 @@ impl Front for Remote {
             Some(wish) => wish,
             None => {
                 self.join();
-                Wish::Leave(Left::Gone(HUNG_UP))
+                Wish::Leave(Left::Gone(status(SignalKind::hangup())))
             }
         }
     }

@@ -26,10 +26,6 @@ pub fn cost((bill, tasks): (&Bill, &Tasks), has_price: bool, breaks: &[Break], l
     let figures = kinds.iter().map(|kind| number(kind.1).len()).max();
     let figures = figures.unwrap_or(1);
     for (name, tokens, cost) in kinds {
-        // Few providers have a one-hour cache.
-        if tokens == 0 && name.ends_with('h') {
-            continue;
-        }
         let cost = match bill.requests > bill.unpriced || has_price {
             true => format!("  {:>8}", dollars(cost)),
             false => String::new(),
@@ -65,16 +61,20 @@ pub fn cost((bill, tasks): (&Bill, &Tasks), has_price: bool, breaks: &[Break], l
 }
 
 /// The billed kinds: name, tokens, and their cost in US dollars.
-fn kinds(bill: &Bill) -> [(&'static str, Tokens, f64); 5] {
+fn kinds(bill: &Bill) -> Vec<(&'static str, Tokens, f64)> {
     let (usage, cost) = (bill.usage, bill.cost);
     let of_1h = bill.write_1h.min(usage.cache_write);
-    [
+    let mut kinds = vec![
         ("fresh input", usage.fresh, cost.fresh),
         ("cache reads", usage.cache_read, cost.cache_read),
         ("cache writes", usage.cache_write - of_1h, cost.cache_write),
-        ("cache writes, 1 h", of_1h, cost.cache_write_1h),
-        ("output", usage.output, cost.output),
-    ]
+    ];
+    // Few providers have a one-hour cache.
+    if of_1h > 0 {
+        kinds.push(("cache writes, 1 h", of_1h, cost.cache_write_1h));
+    }
+    kinds.push(("output", usage.output, cost.output));
+    kinds
 }
 
 fn total(bill: &Bill, look: &Look) -> Line<'static> {

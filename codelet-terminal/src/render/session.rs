@@ -95,6 +95,8 @@ pub struct Renderer {
     thought_began: Duration,
     running: Vec<Running>,
     folded: VecDeque<(String, Body, Role)>,
+    /// The number of folded texts that were expanded since the newest was added.
+    expanded: usize,
     doing: Phase,
     since: Duration,
     is_asked: bool,
@@ -129,6 +131,7 @@ impl Renderer {
             thought_began: Duration::ZERO,
             running: Vec::new(),
             folded: VecDeque::new(),
+            expanded: 0,
             doing: Phase::Nothing,
             since: Duration::ZERO,
             is_asked: false,
@@ -536,14 +539,20 @@ impl Renderer {
         }
     }
 
-    /// The last folded text, counted back from 0: a tool's output, thinking, a long prompt. A long one is shortened to
-    /// both ends.
-    pub fn expand(&self, back: usize) -> Option<Vec<Line<'static>>> {
-        self.unfold(back).map(|unfolding| unfolding.ends(&self.look))
+    /// The newest folded text: a tool's output, thinking, a long prompt. Each further call returns the one before. A long
+    /// one is shortened to both ends.
+    pub fn expand(&mut self) -> Option<Vec<Line<'static>>> {
+        let lines = self.unfolding(self.expanded)?.ends(&self.look);
+        self.expanded += 1;
+        Some(lines)
     }
 
-    /// The same, in full.
-    pub fn unfold(&self, back: usize) -> Option<Unfolding> {
+    /// The text that was expanded last, in full.
+    pub fn unfold(&self) -> Option<Unfolding> {
+        self.unfolding(self.expanded.saturating_sub(1))
+    }
+
+    fn unfolding(&self, back: usize) -> Option<Unfolding> {
         let (name, text, role) = self.folded.iter().rev().nth(back)?;
         let head = format!("{name} {} {}", self.look.pick("·", "-"), bytes(text.len() as u64));
         Some(Unfolding::new(&head, text.clone(), *role))
@@ -576,6 +585,7 @@ impl Renderer {
             self.folded.pop_front();
         }
         self.folded.push_back((name.to_owned(), text, role));
+        self.expanded = 0;
     }
 
     /// A blank line where the topic changes. Consecutive tool calls have none.

@@ -42,8 +42,6 @@ const COMING: usize = 400;
 const CHANGED: usize = 40;
 /// Descriptions are cut to this many bytes before any processing.
 const DESCRIPTION: usize = 2_000;
-/// Bytes at each end of an output that are searched for the first error.
-const SEARCHED: usize = 64 * 1024;
 /// Bytes of a line that are processed: no terminal shows more.
 const LINE: usize = 2_000;
 
@@ -279,7 +277,16 @@ impl Running {
             shown = last(text, LAST);
         } else if !answer.success {
             end = said.lines().filter(|line| !line.trim().is_empty()).collect();
-            shown = self.failure(printed, LAST - usize::from(!end.is_empty()));
+            // A program ends with its result; a tool's own answer begins with its reason.
+            shown = match self.has_printed {
+                true => last(printed, LAST),
+                false => printed
+                    .lines()
+                    .find(|line| !line.trim().is_empty())
+                    .map(|line| (line, Role::Error))
+                    .into_iter()
+                    .collect(),
+            };
         } else if self.asked.iter().any(|asked| asked.has_rows_of(&diff)) {
             // Whoever permitted it has just read it.
         } else if !diff.is_empty() {
@@ -374,22 +381,6 @@ impl Running {
         self.line(mark, tail, look)
     }
 
-    /// The first line that mentions an error, and up to `most` of the last lines.
-    fn failure<'a>(&self, printed: &'a str, most: usize) -> Vec<(&'a str, Role)> {
-        let mut shown = if self.has_printed {
-            last(printed, most)
-        } else {
-            Vec::new()
-        };
-        if let Some(first) = first_error(printed) {
-            match shown.iter_mut().find(|(line, _)| *line == first) {
-                Some(line) => line.1 = Role::Error,
-                None => shown.insert(0, (first, Role::Error)),
-            }
-        }
-        shown
-    }
-
     /// A line of the mark, the tool, as much of its description as fits, and the tail, which is always shown in full.
     fn line(&self, mark: Span<'static>, tail: Vec<Span<'static>>, look: &Look) -> Line<'static> {
         let taken = |spans: &[Span<'static>]| spans.iter().map(|span| columns(&span.content)).sum::<usize>();
@@ -473,23 +464,6 @@ fn last_lines(text: &str, most: usize) -> Vec<&str> {
         .collect();
     lines.reverse();
     lines
-}
-
-/// The first line that mentions an error; if there is none, the last line that is not blank.
-fn first_error(text: &str) -> Option<&str> {
-    let head = &text[..text.floor_char_boundary(SEARCHED)];
-    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(SEARCHED))..];
-    let speaks = |line: &&str| {
-        let line = line[..line.floor_char_boundary(LINE)].to_ascii_lowercase();
-        ["error", "panicked", "fatal", "failed", "failure", "exception", "cannot", "no such", "not found", "denied"]
-            .iter()
-            .any(|word| line.contains(word))
-            // A failure count may be zero.
-            && !line.contains("0 failed")
-            && !line.contains("0 errors")
-    };
-    let found = head.lines().find(speaks).or_else(|| tail.lines().find(speaks));
-    found.or_else(|| last_lines(text, 1).first().copied())
 }
 
 /// The output of the user's own command, as far as it fits a window.

@@ -47,10 +47,9 @@ error.
 
 Output files are replaced atomically, so -o may name the input file.
 
-With --out, links are not followed, and a JSONL file with one conversation per line is compacted line by line. To continue an \
-interrupted run, repeat the command: finished files are skipped. What cannot be compacted is listed in \
-codelet-failed.jsonl. Exit status: 0 everything is compacted, 1 some conversations could not be, 2 bad usage, or \
-the output could not be written.";
+With --out, links are not followed, and a JSONL file with one conversation per line is compacted line by line. Files that \
+the output folder has already are skipped, so repeating the command continues an interrupted run. Exit status: 0 \
+everything is compacted, 1 some conversations could not be, 2 bad usage.";
 
 /// Options for reading a recorded conversation.
 #[derive(Args, Debug)]

@@ -1,11 +1,10 @@
 //! `codelet acp`: sessions in an editor.
 
 use crate::args::Acp;
+use crate::assembled::{Assembled, Assembly};
 use crate::commands::chat::{connection, gate, known_models};
 use crate::exit::{Exit, Failure};
-use crate::fallback::Standby;
-use crate::hooks::{self, runner::Runner};
-use crate::model;
+use crate::hooks;
 use crate::pictures;
 use crate::place::Place;
 use crate::recorded::{self, peek};
@@ -13,10 +12,9 @@ use crate::settings::servers::ServerFile;
 use crate::settings::{From, Settings};
 use crate::startup;
 use crate::takeover::{self, Recording};
-use crate::world;
+use crate::toolset::Toolset;
 use codelet_acp::{Begun, Command, Host, Listed, Pictures, Reach, Server, ServerReach, Unopened, Wanted};
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::session::{Parts, Session};
 use codelet_terminal::ModelLookup;
 use codelet_terminal::command::COMMANDS;
 use codelet_tools::pictures::from_base64;
@@ -36,7 +34,7 @@ const OFFERED: [&str; 14] = [
 ];
 /// The width of command output, in columns.
 const WIDTH: usize = 88;
-/// The number of newest recorded sessions considered for the list.
+/// The maximum number of sessions in the list.
 const LISTED: usize = 200;
 
 /// Serves an editor until it closes standard input.
@@ -98,50 +96,34 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
     let transcript = startup::saved(file.as_deref(), recorded.as_ref(), &mut settings, &place);
     // An editor's user is not asked about project hooks: they run if the user has permitted them in a terminal session.
     let hooks = hooks::of_session(&mut settings, &place, false).map_err(failed)?;
-    let model = model::connect(&settings, &mut |_| {}).await.map_err(failed)?;
-    let standby = Standby::connect(&settings, &mut |_| {}).await.map_err(failed)?;
-    notices.extend(startup::notices(&settings, &*model));
-    let equipment = world::equipment(&settings, &place, &*model);
-    let connected = world::servers(&settings, &place, &*model, &skip).await;
-    notices.extend(equipment.notices.into_iter().chain(connected.notices));
-    let (prompts, told) = world::prompts(&equipment.surroundings, connected.offers.clone());
-    notices.extend(told);
+    let models = startup::models(&settings, &mut |_| {}).await.map_err(failed)?;
+    let mut assembly = Assembly::new(&settings, &place, models, Toolset::default()).map_err(failed)?;
+    assembly.hooks = hooks;
+    assembly.transcript = transcript.as_ref();
+    assembly.recorded = recorded;
     let (gate, questions) = gate(&settings, &place);
-    let mut session = Session::new(
-        Parts {
-            model: model.into(),
-            tools: equipment.tools,
-            gate: Arc::new(gate.clone()),
-            world: equipment.surroundings,
-        },
-        startup::session_settings(&settings, true),
-    );
-    session.served_by(connected.offers.clone());
-    session.journalled_by(equipment.reach.journal());
-    Runner::serve(
-        hooks,
-        &mut session,
-        transcript.as_ref(),
-        &place,
-        equipment.reach.clone(),
-    );
-    notices.extend(standby.serve(&mut session, equipment.reach.clone()));
+    let tools = assembly.reach();
+    let Assembled {
+        mut session,
+        offers,
+        prompts,
+        notices: more,
+        taken,
+    } = assembly.assembled(Arc::new(gate.clone()), &skip).await;
+    session.journalled_by(tools.journal());
+    notices.extend(more);
     let mut compacted = None;
-    if let Some(recorded) = recorded {
-        let taken = takeover::go_on(&mut session, recorded, &place);
+    if let Some(taken) = taken {
         notices.extend([taken.told].into_iter().chain(taken.elsewhere));
         compacted = taken.compacted;
     }
-    if let Some(transcript) = &transcript {
-        session.kept_by(transcript.kept());
-    }
-    let (permits, offers) = (equipment.reach.clone(), connected.offers);
+    let permits = tools.clone();
     let reach = Reach {
         gate,
         questions,
         permit: Box::new(move |permission| permits.permit(permission)),
         directory: place.directory.clone(),
-        connect: connect(&settings, equipment.reach),
+        connect: connect(&settings, tools),
         model: settings.model.value.clone(),
         models: known_models(&settings),
         commands: commands(),
@@ -261,8 +243,7 @@ fn pictures() -> Pictures {
 /// Lists the newest recorded sessions whose folder is known.
 fn listed(directory: Option<&Path>) -> Vec<Listed> {
     let wanted = directory.map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
-    let newest = recorded::all().sessions.into_iter().take(LISTED);
-    let listed = newest.filter_map(|found| {
+    let listed = recorded::all().sessions.into_iter().filter_map(|found| {
         let seen = peek(&found);
         let directory = PathBuf::from(seen.project?);
         let is_wanted = directory.is_absolute() && wanted.as_ref().is_none_or(|wanted| *wanted == directory);
@@ -273,7 +254,7 @@ fn listed(directory: Option<&Path>) -> Vec<Listed> {
             updated: written(found.modified),
         })
     });
-    listed.collect()
+    listed.take(LISTED).collect()
 }
 
 /// Formats a time as ISO 8601 in UTC.

@@ -1,8 +1,9 @@
 //! `codelet`: an interactive session, full-screen or in plain lines.
 
 use crate::args::Chat;
+use crate::assembled::{Assembled, Assembly};
 use crate::exit::{Exit, Failure, words};
-use crate::hooks::runner::{Runner, Waits};
+use crate::hooks::runner::Waits;
 use crate::hooks::{self, Hook};
 use crate::live_page::Page;
 use crate::model;
@@ -10,27 +11,23 @@ use crate::place::{Place, shown, variable};
 use crate::progress::Progress;
 use crate::saved;
 use crate::secrets;
-use crate::settings::{Login, NotifyBy, Places, Settings, kept};
+use crate::settings::{NotifyBy, Places, Settings, kept};
 use crate::startup;
-use crate::takeover::{self, Recording};
+use crate::takeover::Recording;
 use crate::toolset::Toolset;
 use crate::transcript::Transcript;
-use crate::world::Equipment;
-use crate::{input, loading, local, opening, paint, pictures, worktree, world};
+use crate::{input, loading, opening, paint, pictures, worktree, world};
 use codelet_agent::asking::{Asking, Question};
 use codelet_agent::environment::Surroundings;
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
-use codelet_agent::prompts::PromptSource;
-use codelet_agent::session::{Parts, Session};
+use codelet_agent::session::Session;
 use codelet_agent::spelling::spell;
-use codelet_agent::tool::{Tool, ToolSource};
+use codelet_agent::tool::Tool;
 use codelet_mcp::Offers;
-use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
-use codelet_terminal::signals::{HUNG_UP, Heeded, TERMINATED};
+use codelet_terminal::signals::{EndSignals, status as status_of};
 use codelet_terminal::{Attach, Attached, Begun, Earlier, Edit, Left, Lived, Missed, Notify, Outfit, Past, Reach};
 use codelet_text::shell::word;
 use codelet_tools::secrets::Secrets;
@@ -41,7 +38,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Runtime;
-use tokio::signal::unix::SignalKind;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 pub(super) mod connection;
@@ -51,8 +47,6 @@ mod export;
 const MOST_FILES: usize = 50_000;
 /// The size limit of text from an external editor, in bytes: no context window holds more.
 const LONGEST_PROMPT: u64 = 16 * 1024 * 1024;
-/// The number of local servers listed.
-const NAMED: usize = 3;
 
 /// Runs a session until the user leaves.
 ///
@@ -114,69 +108,44 @@ fn live(
     let ready = unless_signalled(&runtime, async {
         let mut told = loading::Told::default();
         startup::models(settings, &mut |loading| told.on(&loading)).await
-    });
-    let (model, standby) = match ready {
+    })?;
+    let models = match ready {
         Ok(models) => models?,
         Err(status) => return Ok(status.into()),
     };
     let greeting = format!(
         "codelet {} · {} · {} · /help",
         env!("CARGO_PKG_VERSION"),
-        model.profile().name,
+        models.0.profile().name,
         shown(&place.directory, place.home.as_deref())
     );
-    let mut equipment = world::equipment(settings, place, &*model);
-    let (mut settings, toolset) = (settings.clone(), Toolset::of(chat));
-    equipment.tools = toolset.own(equipment.tools, &mut settings)?;
+    let mut assembly = Assembly::new(settings, place, models, Toolset::of(chat))?;
+    let has_hooks = !hooks.is_empty();
+    let waits = Waits::default();
+    assembly.hooks = hooks;
+    assembly.waits = waits.clone();
+    assembly.transcript = transcript;
+    assembly.recorded = recorded;
+    let settings = assembly.settings.clone();
     let settings = &settings;
-    let Some(shell) = equipment.shell.take() else {
-        return Err(Failure::Told("there is no shell".to_owned()));
-    };
     let is_typed = std::io::stdin().is_terminal();
     let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
-    let reach = equipment.reach.clone();
-    let has_hooks = !hooks.is_empty();
+    let reach = assembly.reach();
+    let Some(shell) = assembly.shell() else {
+        return Err(Failure::Told("there is no shell".to_owned()));
+    };
     let mut offers = Arc::<Offers>::default();
     let skip = Interrupt::new();
-    let waits = Waits::default();
     let begin = async {
         let progress = (!on_terminal && !settings.mcp.is_empty()).then(|| {
             let skips = if is_typed { " (Ctrl-C skips)" } else { "" };
             Progress::start(&format!("connecting to MCP servers{skips}"))
         });
-        let connected = world::servers(settings, place, &*model, &skip).await;
+        let (mut begun, servers) = begun((settings, place), (assembly, shell), &skip).await;
         drop(progress);
-        offers = connected.offers.clone();
-        let mut told = connected.notices;
-        told.extend(toolset.missing(&*connected.offers));
-        let (prompts, notices) = world::prompts(&equipment.surroundings, connected.offers.clone());
-        told.extend(notices);
-        let mut begun = begun(
-            settings,
-            place,
-            (model, equipment, shell),
-            (toolset.source(connected.offers), prompts, told),
-            toolset.has_skills(),
-        );
+        offers = servers;
         begun.opening = opening;
-        let whereabouts = (place, reach.clone());
-        Runner::serve_watched(hooks, &mut begun.session, transcript, whereabouts, waits.clone());
-        begun.notices.extend(standby.serve(&mut begun.session, reach.clone()));
-        if let Some(recorded) = recorded {
-            let taken = takeover::go_on(&mut begun.session, recorded, place);
-            let compacted = taken.compacted.map(|(_, notice)| notice.to_string());
-            let [prompt, answer] = taken.end;
-            begun.earlier = Some(Earlier {
-                prompt,
-                answer,
-                told: [taken.told].into_iter().chain(compacted).collect(),
-                warnings: taken.elsewhere.into_iter().collect(),
-            });
-        }
-        if let Some(transcript) = transcript {
-            begun.session.kept_by(transcript.kept());
-        }
         begun
     };
     if !on_terminal {
@@ -265,55 +234,59 @@ fn status(lived: Lived, is_typed: bool) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Creates a session with all its equipment; server tools come after its own.
-fn begun(
-    settings: &Settings,
-    place: &Place,
-    (model, equipment, shell): (Box<dyn Model>, Equipment, Arc<dyn Tool>),
-    (offers, prompts, told): (Arc<dyn ToolSource>, Arc<dyn PromptSource>, Vec<String>),
-    skills: bool,
-) -> Begun {
-    let mut notices = startup::notices(settings, &*model);
-    notices.extend(equipment.notices.into_iter().chain(told));
+/// Starts a session with all its equipment; returns its servers, too.
+async fn begun(
+    (settings, place): (&Settings, &Place),
+    (assembly, shell): (Assembly<'_>, Arc<dyn Tool>),
+    skip: &Interrupt,
+) -> (Begun, Arc<Offers>) {
     let (gate, questions) = gate(settings, place);
-    let reach_of_tools = equipment.reach.clone();
-    let surroundings = Arc::clone(&equipment.surroundings);
-    let mut session = Session::new(
-        Parts {
-            model: model.into(),
-            tools: equipment.tools,
-            gate: Arc::new(gate.clone()),
-            world: Arc::clone(&surroundings),
-        },
-        startup::session_settings(settings, skills),
-    );
-    session.served_by(offers);
-    session.journalled_by(equipment.reach.journal());
+    let (tools, world) = (assembly.reach(), assembly.surroundings());
+    let Assembled {
+        mut session,
+        offers,
+        prompts,
+        notices,
+        taken,
+    } = assembly.assembled(Arc::new(gate.clone()), skip).await;
+    session.journalled_by(tools.journal());
     let page = Page::new(session.overhead());
     session.watched_by(Box::new(page.clone()));
     let exported_from = place.clone();
+    let permits = tools.clone();
     let reach = Reach {
-        connect: connection::connect(settings.clone(), equipment.reach),
+        connect: connection::connect(settings.clone(), tools),
         export: Arc::new(move |file: &str, session: &Session| export::export(file, &exported_from, session, &page)),
-        read_file: read_file(place.directory.clone(), Arc::clone(&surroundings)),
+        read_file: read_file(place.directory.clone(), Arc::clone(&world)),
         attach: attach(place.clone()),
         shell,
-        permit: Box::new(move |permission| reach_of_tools.permit(permission)),
+        permit: Box::new(move |permission| permits.permit(permission)),
         gate,
         questions,
-        world: Arc::clone(&surroundings),
+        world,
         prompts,
         models: known_models(settings),
         effort: settings.effort.value,
         co_author: settings.co_author.value.clone(),
     };
-    Begun {
+    let earlier = taken.map(|taken| {
+        let compacted = taken.compacted.map(|(_, notice)| notice.to_string());
+        let [prompt, answer] = taken.end;
+        Earlier {
+            prompt,
+            answer,
+            told: [taken.told].into_iter().chain(compacted).collect(),
+            warnings: taken.elsewhere.into_iter().collect(),
+        }
+    });
+    let begun = Begun {
         session,
         reach,
         notices,
-        earlier: None,
+        earlier,
         opening: None,
-    }
+    };
+    (begun, offers)
 }
 
 /// Creates the gate that asks the user about calls that the settings do not permit, and the receiver of its questions.
@@ -333,101 +306,30 @@ pub(super) fn gate(settings: &Settings, place: &Place) -> (Asking, UnboundedRece
     (gate, questions)
 }
 
-/// Runs `work` to its end, or returns the exit status of a signal that comes first.
-fn unless_signalled<T>(runtime: &Runtime, work: impl Future<Output = T>) -> Result<T, u8> {
+/// Runs `work` to its end, or returns the exit status of a signal that comes first: the session does not handle signals
+/// itself yet.
+fn unless_signalled<T>(runtime: &Runtime, work: impl Future<Output = T>) -> Result<Result<T, u8>, Failure> {
     runtime.block_on(async {
-        tokio::select! {
+        let mut ends = EndSignals::listen().map_err(|error| startup::not_run(&error))?;
+        Ok(tokio::select! {
             biased;
-            status = signalled() => Err(status),
+            kind = ends.next() => Err(status_of(kind)),
             done = work => Ok(done),
-        }
+        })
     })
 }
 
-/// Waits for a signal that arrives before the session handles signals itself, and returns the exit status. Without a
-/// handler, a signal has its default effect and ends the process.
-async fn signalled() -> u8 {
-    let signals = (
-        Heeded::of(SignalKind::interrupt()),
-        Heeded::of(SignalKind::terminate()),
-        Heeded::of(SignalKind::hangup()),
-    );
-    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) = signals else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => Exit::Interrupted as u8,
-        _ = terminate.recv() => TERMINATED,
-        _ = hang_up.recv() => HUNG_UP,
-    }
-}
-
-/// Returns help for a setup without key and server, in four lines; `None` if a model can be used.
+/// Returns help for a setup without a key; `None` if a model can be used.
 fn nobody_to_ask(settings: &Settings) -> Option<String> {
     let name = &settings.model.value;
     let vendor = model::without_key(settings)?;
-    let servers: Vec<String> = local::servers(&settings.local_ports.value)
-        .iter()
-        .take(NAMED)
-        .map(local::Server::command)
-        .collect();
-    let server = match servers.as_slice() {
-        [] => format!(
-            "Or start a local model server and name its model: codelet --model ollama/NAME (no server found on: {})",
-            usual_places(&settings.local_ports.value)
-        ),
-        [one] => format!("Or use the server that runs on this machine: {one}"),
-        more => format!("Or use a server that runs on this machine: {}", more.join(", or ")),
-    };
     Some(format!(
         "No API key for {name}.\n\
-         Set ${}{}; `codelet models` lists all models.\n\
-         {server}\n\
+         Set ${}, or choose a model of a provider whose key you have: `codelet models` lists all.\n\
+         For a model server on this machine: codelet --model ollama/NAME (--base-url URL for other servers)\n\
          Or watch a demo, which needs no key and no network: codelet demo\n",
         vendor.keys.join(" or $"),
-        other_keys(settings, vendor),
     ))
-}
-
-/// Lists other vendors that can be used: those with a key, else the names of their key variables.
-fn other_keys(settings: &Settings, missing: &Vendor) -> String {
-    // The models available in a cloud depend on the account.
-    let others = || vendor::vendors().filter(|other| !other.usual_model.is_empty() && other.keys != missing.keys);
-    let mut has: Vec<String> = Vec::new();
-    for other in others() {
-        let Some(Login { from, .. }) = model::key(settings, other) else {
-            continue;
-        };
-        let told = format!("{from} has a key: codelet --model {}/{}", other.name, other.usual_model);
-        // Some vendors have two APIs with the same key.
-        let is_told = has.iter().any(|before| before.starts_with(&format!("{from} ")));
-        if !is_told {
-            has.push(told);
-        }
-    }
-    if !has.is_empty() {
-        return format!(", or use another provider: {}", has.join(", or "));
-    }
-    let names: std::collections::BTreeSet<String> = others()
-        .filter_map(|other| other.keys.first())
-        .map(|key| format!("${key}"))
-        .collect();
-    let names: Vec<String> = names.into_iter().collect();
-    format!(
-        " (or another provider's key, such as {}, with --model PROVIDER/NAME)",
-        names.join(", ")
-    )
-}
-
-/// Lists the ports that were searched.
-fn usual_places(ports: &[u16]) -> String {
-    let told = ports
-        .iter()
-        .map(|port| match local::USUAL.iter().find(|(usual, ..)| usual == port) {
-            Some((_, whose, _)) => format!("{port} {whose}"),
-            None => port.to_string(),
-        });
-    told.collect::<Vec<_>>().join(", ")
 }
 
 /// Lists the models of vendors whose key is set.

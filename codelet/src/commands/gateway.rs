@@ -9,10 +9,12 @@ use crate::exit::{Exit, Failure, words};
 use crate::network;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean};
+use crate::startup;
 use codelet_context::tokens::Tokens;
 use codelet_gateway::edit::{Editor, Settings};
 use codelet_gateway::{Gateway, Ledger, Options, Provider, Totals, Upstream};
 use codelet_providers::catalogue;
+use codelet_terminal::signals::EndSignals;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -22,7 +24,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 
 /// The variable in which an agent's commands find their gateway.
 const VARIABLE: &str = "CODELET_GATEWAY";
@@ -55,13 +57,13 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         tokio::pin!(serving);
         tokio::select! {
             () = &mut serving => {}
-            _ = ends.any() => end.notify_one(),
+            _ = ends.next() => end.notify_one(),
         }
         let now = async {
             tokio::time::sleep(NOTICE).await;
             let words = "requests are still being answered; Ctrl-C again ends them";
             let _ = writeln!(std::io::stderr(), "{} {words}", look.ink(Ink::Dim, "codelet gateway:"));
-            ends.any().await;
+            ends.next().await;
         };
         tokio::select! {
             () = &mut serving => {}
@@ -151,7 +153,7 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
                 () = &mut serving => {}
                 status = &mut ended => return status.map_err(std::io::Error::other).and_then(|status| status),
                 // The terminal sends Ctrl-C to both processes; a signal sent to this process alone is forwarded.
-                kind = ends.any() => forward(id, kind),
+                kind = ends.next() => forward(id, kind),
             }
         }
     });
@@ -181,36 +183,15 @@ fn status_of(status: ExitStatus) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
-/// The signals that ask this process to end.
-struct Ends([(SignalKind, tokio::signal::unix::Signal); 3]);
-
-fn ends() -> Result<Ends, Failure> {
-    let one = |kind| {
-        signal(kind)
-            .map(|signal| (kind, signal))
-            .map_err(|error| Failure::Told(words(&error)))
-    };
-    Ok(Ends([
-        one(SignalKind::interrupt())?,
-        one(SignalKind::terminate())?,
-        one(SignalKind::hangup())?,
-    ]))
-}
-
-impl Ends {
-    async fn any(&mut self) -> SignalKind {
-        let [interrupt, terminate, hangup] = &mut self.0;
-        tokio::select! {
-            _ = interrupt.1.recv() => interrupt.0,
-            _ = terminate.1.recv() => terminate.0,
-            _ = hangup.1.recv() => hangup.0,
-        }
-    }
-}
-
 fn runtime() -> Result<Runtime, Failure> {
     let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    built.map_err(|error| Failure::Told(format!("cannot start: {}", words(&error))))
+    let built = built.map_err(|error| startup::not_run(&error))?;
+    startup::heed_children(&built);
+    Ok(built)
+}
+
+fn ends() -> Result<EndSignals, Failure> {
+    EndSignals::listen().map_err(|error| startup::not_run(&error))
 }
 
 fn sum_up(look: &Look, totals: &Totals) {

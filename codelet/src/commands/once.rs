@@ -1,9 +1,10 @@
 //! `codelet -p`: a single non-interactive prompt.
 
 use crate::args::{Chat, InputForm, OutputForm};
+use crate::assembled::{Assembled, Assembly};
 use crate::exit::{Exit, Failure};
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
-use crate::hooks::{self, runner::Runner};
+use crate::hooks;
 use crate::incoming::Incoming;
 use crate::paint::{Ink, Look, clean};
 use crate::pictures::Pictures;
@@ -13,14 +14,14 @@ use crate::schema::Schema;
 use crate::settings::Settings;
 use crate::toolset::Toolset;
 use crate::transcript::Transcript;
-use crate::{loading, pictures, piped, startup, takeover, worktree, world};
+use crate::{loading, pictures, piped, startup, worktree};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Profile;
 use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::prompts::{self, PromptSource};
 use codelet_agent::run::Ending;
-use codelet_agent::session::{Parts, Prompt, Session};
+use codelet_agent::session::{Prompt, Session};
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::Instant;
@@ -57,6 +58,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
     let mut settings = startup::settings(chat, &place)?;
     settings.notices.extend(told);
     settings.widen(&mut place, &chat.add_dir)?;
+    let (transcript, recorded) = startup::files(chat, &mut settings, &place)?;
     let hooks = hooks::of_session(&mut settings, &place, false)?;
     let schema = chat.schema.as_deref().map(Schema::read).transpose()?.map(Arc::new);
     let mut said = match chat.input {
@@ -84,43 +86,52 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
             models = startup::models(&settings, &mut waits) => models.map(Some),
         }
     })?;
-    let Some((model, standby)) = models else {
+    let Some(models) = models else {
         return Ok(Exit::Interrupted);
     };
-    let (transcript, recorded) = startup::files(chat, &mut settings, &place)?;
-    let mut equipment = world::equipment(&settings, &place, &*model);
-    let toolset = Toolset::of(chat);
-    equipment.tools = toolset.own(equipment.tools, &mut settings)?;
-    let servers = {
-        let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
-        runtime.block_on(world::servers(&settings, &place, &*model, &interrupt))
-    };
-    if interrupt.is_thrown() {
-        return Ok(Exit::Interrupted);
-    }
-    let mut notices = startup::notices(&settings, &*model);
-    notices.extend(said.as_mut().and_then(|said| said.of_input.take()));
-    let pictures = said.as_mut().map(|said| &mut said.pictures);
-    notices.extend(pictures.and_then(|pictures| pictures.unseen_by(model.profile())));
+    let mut assembly = Assembly::new(&settings, &place, models, Toolset::of(chat))?;
+    let profile = assembly.model().profile().clone();
+    assembly.hooks = hooks;
+    assembly.transcript = transcript.as_ref();
+    assembly.recorded = recorded;
     let rules = Rules {
         permission: settings.permission.value,
         allow: settings.allowed(),
         deny: settings.deny.value.clone(),
     };
-    let missing = toolset.missing(&*servers.offers);
-    let all = notices.into_iter().chain(equipment.notices).chain(servers.notices);
-    for notice in all.chain(missing) {
+    let connecting = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
+    let Assembled {
+        mut session,
+        offers,
+        prompts,
+        notices,
+        taken,
+    } = runtime.block_on(assembly.assembled(Arc::new(rules), &interrupt));
+    drop(connecting);
+    if let Some(schema) = &schema {
+        session.check_answers(schema.clone());
+    }
+    if interrupt.is_thrown() {
+        return Ok(Exit::Interrupted);
+    }
+    let of_input = said.as_mut().and_then(|said| said.of_input.take());
+    let unseen = said.as_mut().and_then(|said| said.pictures.unseen_by(&profile));
+    for notice in notices.into_iter().chain(of_input).chain(unseen) {
         front.on(Event::Notice(notice));
     }
-    let (prompts, notices) = world::prompts(&equipment.surroundings, servers.offers.clone());
-    for notice in notices {
-        front.on(Event::Notice(notice));
+    if let Some(taken) = taken {
+        for notice in [taken.told].into_iter().chain(taken.elsewhere) {
+            front.on(Event::Notice(notice));
+        }
+        if let Some((reason, notice)) = taken.compacted {
+            front.on(Event::Compacted { reason, notice });
+        }
     }
     let fetching = Fetching {
         source: &*prompts,
         settings: &settings,
         place: &place,
-        profile: model.profile().clone(),
+        profile,
         runtime: &runtime,
         interrupt: &interrupt,
     };
@@ -129,34 +140,6 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
         Err(_) if interrupt.is_thrown() => return Ok(Exit::Interrupted),
         said => said?,
     };
-    let parts = Parts {
-        model: model.into(),
-        tools: equipment.tools,
-        gate: Arc::new(rules),
-        world: equipment.surroundings,
-    };
-    let mut session = Session::new(parts, startup::session_settings(&settings, toolset.has_skills()));
-    let offers = servers.offers;
-    session.served_by(toolset.source(offers.clone()));
-    if let Some(notice) = standby.serve(&mut session, equipment.reach.clone()) {
-        front.on(Event::Notice(notice));
-    }
-    Runner::serve(hooks, &mut session, transcript.as_ref(), &place, equipment.reach);
-    if let Some(schema) = &schema {
-        session.check_answers(schema.clone());
-    }
-    if let Some(recorded) = recorded {
-        let taken = takeover::go_on(&mut session, recorded, &place);
-        for notice in [taken.told].into_iter().chain(taken.elsewhere) {
-            front.on(Event::Notice(notice));
-        }
-        if let Some((reason, notice)) = taken.compacted {
-            front.on(Event::Compacted { reason, notice });
-        }
-    }
-    if let Some(transcript) = &transcript {
-        session.kept_by(transcript.kept());
-    }
     let with_schema = |text: String| match &schema {
         Some(schema) => schema.asked_with(&text),
         None => text,
@@ -394,16 +377,16 @@ struct Fetching<'a> {
 impl Fetching<'_> {
     /// Returns the prompt of a command, which is shown before it is sent; `None` if the text is not a command.
     fn prompt(&self, text: &str, front: &mut dyn Front) -> Result<Option<Prompt>, Failure> {
-        if text.split_whitespace().next() == Some("/commit") {
-            // As a prompt, it would have the model commit changes that nobody has reviewed.
-            return Err(Failure::Told(
-                "/commit shows what would be committed and asks, which needs an interactive session: `codelet`, then /commit".to_owned(),
-            ));
-        }
         // Without such a server, it is ordinary text.
         let is_known = |(command, _): &(&str, &str)| self.settings.mcp.contains_key(prompts::server_of(command));
         let served = || prompts::command(text).filter(is_known);
         let Some((command, words)) = prompts::command_of_file(text, &self.source.prompts()).or_else(served) else {
+            if text.split_whitespace().next() == Some("/commit") {
+                // As a prompt, it would have the model commit changes that nobody has reviewed.
+                return Err(Failure::Told(
+                    "/commit shows what would be committed and asks, which needs an interactive session: `codelet`, then /commit".to_owned(),
+                ));
+            }
             return Ok(None);
         };
         let fetched = prompts::fetch(self.source, command, words, self.interrupt);

@@ -9,10 +9,10 @@ use crate::output::Output;
 use crate::paint::{Ink, Look, clean, lined_up};
 use crate::place::{Place, variable};
 use crate::secrets;
-use crate::settings::{self, From, NotifyBy, Places, Set, Settings};
+use crate::settings::{From, NotifyBy, Places, Set, Settings};
 use codelet_agent::session::SummaryBy;
 use codelet_context::policy::CompactAt;
-use codelet_network::{Named, NetworkError, TrustedBy};
+use codelet_network::Named;
 use codelet_providers::address;
 use codelet_terminal::render::Background;
 use std::path::PathBuf;
@@ -74,7 +74,6 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             url.as_deref().map_or("the vendor's".to_owned(), address::shown)
         }),
     ];
-    rows.extend(addresses(settings));
     rows.extend([
         row("effort", &settings.effort, or("the provider's default")),
         row("permission", &settings.permission, ToString::to_string),
@@ -138,12 +137,9 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         row("co_author", &settings.co_author, |author| {
             author.clone().unwrap_or("off".to_owned())
         }),
-        row("local_ports", &settings.local_ports, |ports| {
-            ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
-        }),
     ]);
     rows.push(row("hooks_from", &settings.hooks_from, |from| from.name().to_owned()));
-    rows.extend(network());
+    rows.extend(proxies());
     for vendor in codelet_providers::vendor::vendors() {
         let (value, from) = match model::let_in(settings, vendor) {
             Some(from) => ("set", from),
@@ -192,35 +188,9 @@ fn hooks(found: &FoundHooks, settings: &Settings, place: &Place) -> Vec<[String;
     rows.collect()
 }
 
-/// Returns the base URLs that variables set for a vendor's models, other than the one in use.
-fn addresses(settings: &Settings) -> Vec<[String; 3]> {
-    let mut rows: Vec<[String; 3]> = Vec::new();
-    for vendor in codelet_providers::vendor::vendors() {
-        let Some(found) = settings::address(vendor, &variable) else {
-            continue;
-        };
-        let from = found.from.to_string();
-        // Some vendors have two APIs at one base URL.
-        if found.from == settings.base_url.from || rows.iter().any(|[_, _, told]| *told == from) {
-            continue;
-        }
-        let url = clean(&address::shown(found.value.as_deref().unwrap_or_default()));
-        let is_of_model = settings
-            .vendor()
-            .is_some_and(|asked| asked.base_url_variable == vendor.base_url_variable);
-        let value = if is_of_model {
-            format!("{url} (not used, since base_url is set)")
-        } else {
-            url
-        };
-        rows.push([format!("base_url of {}", vendor.name), value, from]);
-    }
-    rows
-}
-
-/// Returns the proxies and certificates for connections.
-fn network() -> Vec<[String; 3]> {
-    let network = network::network(&variable);
+/// Returns the proxies for connections.
+fn proxies() -> [[String; 3]; 3] {
+    let proxies = network::proxies(&variable);
     let row = |name: &str, named: &Option<Named>, show: &dyn Fn(&Named) -> String| {
         let (value, from) = match named {
             Some(named) => (clean(&show(named)), format!("${}", named.name)),
@@ -228,23 +198,11 @@ fn network() -> Vec<[String; 3]> {
         };
         [name.to_owned(), value, from]
     };
-    let unusable = |error: NetworkError| format!("cannot be used: {error}");
+    let unusable = |error| format!("cannot be used: {error}");
     let proxy = |named: &Named| named.proxy().map_or_else(unusable, |proxy| proxy.shown());
-    let proxies = &network.proxies;
-    let certificates = match network.trust.count() {
-        Ok((count, TrustedBy::User)) => format!("{count} of your own"),
-        Ok((count, TrustedBy::System)) => format!("{count} of the system"),
-        Ok((count, TrustedBy::Program)) => format!("{count} built in"),
-        Err(error) => unusable(error),
-    };
-    let from = match network::certificate_variables(&variable).as_slice() {
-        [] => From::Default.to_string(),
-        names => format!("${}", names.join(" and $")),
-    };
-    vec![
+    [
         row("proxy for http", &proxies.http, &proxy),
         row("proxy for https", &proxies.https, &proxy),
         row("no proxy for", &proxies.direct, &|named| named.value.clone()),
-        ["certificates".to_owned(), clean(&certificates), from],
     ]
 }

@@ -43,10 +43,7 @@ impl<W: Write + Send> Stream<W> {
 
 impl<W: Write + Send> Listen for Stream<W> {
     fn on(&mut self, event: Event) {
-        // Matters only for a next prompt, and there is none.
-        if !matches!(event, Event::TakenBack(_)) {
-            self.print(&event_json(&event));
-        }
+        self.print(&event_json(&event));
         if self.trouble.is_some() {
             self.interrupt.throw();
         }

@@ -85,19 +85,9 @@ struct Inner {
 }
 
 impl Runner {
-    /// Registers these hooks with a session, if there are any. `transcript` is the session's transcript.
+    /// Registers these hooks with a session, if there are any. `transcript` is the session's transcript; `waits` holds the
+    /// hooks that the session waits for.
     pub fn serve(
-        hooks: Vec<Hook>,
-        session: &mut Session,
-        transcript: Option<&Transcript>,
-        place: &Place,
-        reach: Reach,
-    ) {
-        Runner::serve_watched(hooks, session, transcript, (place, reach), Waits::default());
-    }
-
-    /// The same; `waits` holds the hooks that the session waits for.
-    pub fn serve_watched(
         hooks: Vec<Hook>,
         session: &mut Session,
         transcript: Option<&Transcript>,

@@ -95,7 +95,6 @@ impl Settings {
         self.background.take(written.background.map(Some), from);
         self.notify.take(written.notify.map(Some), from);
         self.co_author.take(written.co_author, from);
-        self.local_ports.take(written.local_ports, from);
         self.hooks = written.hooks.or(self.hooks.take());
         self.hooks_from.take(written.hooks_from, from);
         self.keys.extend(written.keys);

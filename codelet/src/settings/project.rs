@@ -5,6 +5,7 @@ use super::written::SettingsFile;
 use super::{From, Settings};
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
+use codelet_context::economics::Preset;
 use std::path::Path;
 
 /// The settings that a project may make at all.
@@ -29,6 +30,8 @@ impl Settings {
         // A summary by the model costs an extra request each time.
         let asks_more = |by: &SummaryBy| (*by, self.summary.value) == (SummaryBy::Model, SummaryBy::Template);
         refuse(&mut written.summary, asks_more, "summary", &mut refused);
+        let costs_more = |policy: &Preset| price(*policy) > price(self.policy.value);
+        refuse(&mut written.policy, costs_more, "policy", &mut refused);
         let is_more = |most: &u32| *most > self.keep_alive.value;
         refuse(&mut written.keep_alive, is_more, "keep_alive", &mut refused);
         let is_longer = |seconds: &u64| *seconds > self.patience.value;
@@ -61,6 +64,16 @@ impl Settings {
             window: narrower(written.window, self.window.value),
             ..SettingsFile::default()
         }
+    }
+}
+
+/// Returns how policies compare in what their requests cost.
+fn price(policy: Preset) -> u8 {
+    match policy {
+        Preset::Thrifty => 0,
+        Preset::Balanced => 1,
+        Preset::Faithful => 2,
+        Preset::Off => 3,
     }
 }
 

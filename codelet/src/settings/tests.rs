@@ -115,7 +115,7 @@ fn a_project_s_model_is_one_of_the_vendor_that_the_user_would_ask_without_it() {
 fn a_project_loosens_nothing_at_all() {
     // A project's setting in each case, next to the user's own.
     let own = "model = \"ollama/small\"\nmax_steps = 5\nmax_cost = 0.5\nwindow = 8000\npatience = 9\nkeep_alive = 1\nnotify = \"off\"\nappend_system = \"Never push.\"\nidle_timeout = 7\npermission = \"read\"\ntranscripts = \"/home/ada/saved\"";
-    let project = "transcripts = \"/srv/of_project\"\nmodel = \"anthropic/large\"\nmax_steps = 6\nmax_cost = 0.6\nwindow = 9000\npatience = 10\nkeep_alive = 2\nnotify = \"osc9\"\nappend_system = \"Push.\"\nidle_timeout = 70\npermission = \"edit\"\neffort = \"max\"\nsummary = \"model\"\nallow = [\"*\"]\nadd_dirs = [\"/srv\"]\nprices = \"cards.json\"\nbase_url = \"http://evil\"\n[keys]\nollama = \"x\"\n[models.\"ollama/small\"]\nwindow = 9000\n[mcp.evil]\ncommand = \"evil\"";
+    let project = "transcripts = \"/srv/of_project\"\nmodel = \"anthropic/large\"\nmax_steps = 6\nmax_cost = 0.6\nwindow = 9000\npatience = 10\nkeep_alive = 2\nnotify = \"osc9\"\nappend_system = \"Push.\"\nidle_timeout = 70\npermission = \"edit\"\neffort = \"max\"\nsummary = \"model\"\npolicy = \"off\"\nallow = [\"*\"]\nadd_dirs = [\"/srv\"]\nprices = \"cards.json\"\nbase_url = \"http://evil\"\n[keys]\nollama = \"x\"\n[models.\"ollama/small\"]\nwindow = 9000\n[mcp.evil]\ncommand = \"evil\"";
     let folder = tempfile::tempdir().unwrap();
     let alone = within(folder.path(), own, "").unwrap();
     let mut both = within(folder.path(), own, project).unwrap();
@@ -133,6 +133,25 @@ fn a_project_loosens_nothing_at_all() {
         ("a/c", Some(7000))
     );
     assert!(!settings.window_is_bound);
+}
+
+#[test]
+fn a_project_chooses_a_policy_only_if_it_costs_no_more_than_the_users() {
+    for (own, project, holds) in [
+        ("", "thrifty", Preset::Thrifty),
+        ("", "off", Preset::Faithful),
+        ("thrifty", "balanced", Preset::Thrifty),
+        ("off", "faithful", Preset::Faithful),
+    ] {
+        let policy = |name: &str| match name {
+            "" => String::new(),
+            name => format!("policy = {name:?}"),
+        };
+        let settings = of(&policy(own), &policy(project)).unwrap();
+        assert_eq!(settings.policy.value, holds, "{own} {project}");
+        let is_refused = settings.notices.iter().any(|notice| notice.contains("ignored policy:"));
+        assert_eq!(is_refused, settings.policy.value.name() != project, "{own} {project}");
+    }
 }
 
 #[test]

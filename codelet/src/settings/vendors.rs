@@ -81,7 +81,7 @@ pub struct Login {
 }
 
 /// Returns the base URL that a variable sets for a vendor's models.
-pub fn address(vendor: &Vendor, variable: &LookUp<'_>) -> Option<Set<Option<String>>> {
+fn address(vendor: &Vendor, variable: &LookUp<'_>) -> Option<Set<Option<String>>> {
     let name = vendor.base_url_variable?;
     Some(Set {
         value: Some(variable(name)?),

@@ -80,7 +80,6 @@ pub(super) struct SettingsFile {
     pub notify: Option<NotifyBy>,
     #[serde(deserialize_with = "co_author")]
     pub co_author: Option<Option<String>>,
-    pub local_ports: Option<Vec<u16>>,
     pub hooks: Option<serde_json::Value>,
     #[serde(deserialize_with = "hooks_from")]
     pub hooks_from: Option<HooksFrom>,

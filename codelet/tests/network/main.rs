@@ -59,6 +59,15 @@ fn setting(bench: &Bench, name: &str, variables: &[(&str, &str)]) -> String {
     words.join(" ")
 }
 
+/// What `codelet doctor` says of the certificates.
+fn certificates(bench: &Bench, name: &str, value: &str) -> String {
+    let output = run(bench, &["doctor", "--offline", "--json"], &[(name, value)]);
+    let points: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let points = points.as_array().unwrap();
+    let point = points.iter().find(|point| point["check"] == "certificates").unwrap();
+    point["text"].as_str().unwrap().to_owned()
+}
+
 fn file(bench: &Bench, name: &str, text: &str) -> String {
     let path = bench.home.join(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -198,8 +207,7 @@ fn an_authority_of_the_users_own_is_trusted_from_a_bundle_or_a_folder() {
     let folders = format!("/missing:{}", folder.display());
     for (name, value, count) in [("SSL_CERT_FILE", &bundle, 2), ("SSL_CERT_DIR", &folders, 1)] {
         ended(&ask(&bench, &url, &[(name, value)]), 0);
-        let row = setting(&bench, "certificates", &[(name, value)]);
-        assert_eq!(row, format!("{count} of your own ${name}"));
+        assert!(certificates(&bench, name, value).starts_with(&format!("{count} trusted, from your settings")));
     }
     // Whoever names certificates trusts these and no others.
     let others = file(&bench, "other.pem", &other.pem());
@@ -236,11 +244,8 @@ fn a_bundle_that_cannot_be_used_is_told_with_its_variable_before_anything_is_ask
         ("SSL_CERT_DIR", &missing, "no such folder"),
     ] {
         refused(&ask(&bench, &url, &[(name, value)]), &[name, value, why]);
-        let row = setting(&bench, "certificates", &[(name, value)]);
-        assert!(
-            row.starts_with(&format!("cannot be used: {name}")) && row.contains(why),
-            "{row}"
-        );
+        let told = certificates(&bench, name, value);
+        assert!(told.starts_with(name) && told.contains(why), "{told}");
         // Nothing is encrypted here, so nobody needs them.
         ended(&ask(&bench, &server.url(), &[(name, value)]), 0);
     }
@@ -357,18 +362,9 @@ fn an_address_of_a_variable_is_for_its_vendor_alone_and_gives_way_to_files_and_o
     // None of them is for a third vendor.
     bench.settings("model = \"deepseek/deepseek-v4-pro\"");
     assert_eq!(setting(&bench, "base_url", &variables), "the vendor's default");
-    assert_eq!(
-        setting(&bench, "base_url of openai", &variables),
-        format!("{second} $OPENAI_BASE_URL")
-    );
     // A file goes before a variable, and the command line before both.
     bench.settings(&format!("model = \"anthropic/a\"\nbase_url = \"{second}\""));
     assert!(setting(&bench, "base_url", &variables).starts_with(&format!("{second} /")));
-    let row = setting(&bench, "base_url of anthropic", &variables);
-    assert_eq!(
-        row,
-        format!("{first} (not used, since base_url is set) $ANTHROPIC_BASE_URL")
-    );
     let before = anthropic.record().exchanges.len();
     ended(&run(&bench, &["--base-url", &first, "-p", "Hello?"], &variables), 0);
     assert_eq!(anthropic.record().exchanges.len(), before + 1);

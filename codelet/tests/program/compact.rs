@@ -606,7 +606,7 @@ fn fields_that_nobody_reads_weigh_what_they_take() {
 
 /// A reason that is cut says nothing; what is quoted of a message may be cut.
 #[test]
-fn on_eighty_columns_each_message_has_its_whole_reason_and_each_fold_what_became_of_it() {
+fn on_eighty_columns_each_message_has_a_line_with_its_whole_reason() {
     let args = "compact fixtures/long-session.json --budget 8000 --explain -o /dev/null";
     for columns in [66, 80] {
         let mut command = codelet(&args.split(' ').collect::<Vec<_>>());
@@ -615,21 +615,11 @@ fn on_eighty_columns_each_message_has_its_whole_reason_and_each_fold_what_became
         terminal.ends_in(" ms\r\n");
         assert_eq!(terminal.end(), 0);
         let text = terminal.text();
-        let rows = text
-            .lines()
-            .filter(|line| line.starts_with(['●', '◐', '◌', '○', '⋮', '+']));
+        let rows = text.lines().filter(|line| line.starts_with(['●', '◐', '◌', '○', '+']));
         let rows: Vec<&str> = rows.map(str::trim_end).collect();
-        assert!(rows.len() > 50, "{text}");
+        assert!(rows.len() > 190, "{text}");
         for row in &rows {
             assert!(!row.ends_with('…') && row.chars().count() <= columns.into(), "{row}");
-        }
-        let mixed: Vec<&&str> = rows.iter().filter(|row| row.starts_with('⋮')).collect();
-        assert!(!mixed.is_empty());
-        for row in mixed {
-            assert!(
-                row.contains(" messages") && row.contains('●') && row.contains('○'),
-                "{row}"
-            );
         }
     }
 }

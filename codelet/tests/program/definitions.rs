@@ -252,6 +252,17 @@ fn a_commit_file_of_the_users_own_takes_the_place_of_the_built_in_command_and_a_
                 "{sent}"
             );
         }
+        // The same without a session.
+        let server = self::server([Reply::text("One.")]);
+        let output = bench.ask(&server, Wire::Anthropic, &["-p", "/commit the parser"]);
+        ended(&output, if is_own { 0 } else { 2 });
+        assert_eq!(server.record().exchanges.len(), usize::from(is_own));
+        assert_eq!(
+            stderr(&output).contains("needs an interactive session"),
+            !is_own,
+            "{}",
+            stderr(&output)
+        );
     }
 }
 

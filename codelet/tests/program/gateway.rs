@@ -1,10 +1,11 @@
 //! `codelet run`: an agent behind a gateway of its own. The agent here is `codelet` itself, with a provider on loopback.
 
+use crate::common::pty::signal;
 use crate::common::{codelet, ended, folder, stderr, stdout};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 #[test]
 fn an_agent_runs_behind_the_gateway_and_what_it_came_to_is_told() {
@@ -50,6 +51,63 @@ fn the_status_and_the_arguments_are_the_agent_s_own() {
         "{said}"
     );
     assert_eq!(words[2], "--window");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_hangup_that_nohup_keeps_from_it_ends_neither_the_agent_nor_the_gateway() {
+    let work = folder("gateway_nohup");
+    let shielded = |args: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_codelet")]);
+        command.args(args).current_dir(&work).stdin(Stdio::null());
+        command
+    };
+    let script = "kill -HUP $PPID; kill -HUP $$; exit 7";
+    let output = shielded(&["run", "--", "sh", "-c", script]).output().unwrap();
+    ended(&output, 7);
+    let mut command = shielded(&["gateway", "--listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    let address = first.split("http://").nth(1).unwrap().split(". ").next().unwrap();
+    signal(child.id(), "-HUP");
+    for _ in 0..3 {
+        let mut client = TcpStream::connect(address).unwrap();
+        write!(
+            client,
+            "GET /codelet HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        BufReader::new(client).read_line(&mut answer).unwrap();
+        assert!(answer.contains(" 200 "), "{answer}");
+    }
+    signal(child.id(), "-TERM");
+    ended(&child.wait_with_output().unwrap(), 0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_agents_status_is_told_also_where_children_are_ignored() {
+    // A shell does not pass it on that it ignores them.
+    let script =
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])";
+    let mut command = Command::new("python3");
+    command.args([
+        "-c",
+        script,
+        env!("CARGO_BIN_EXE_codelet"),
+        "run",
+        "--",
+        "sh",
+        "-c",
+        "exit 7",
+    ]);
+    // Without Python nothing here can start it so.
+    if let Ok(output) = command.stdin(Stdio::null()).output() {
+        ended(&output, 7);
+    }
 }
 
 #[test]

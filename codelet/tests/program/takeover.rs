@@ -1,7 +1,7 @@
 //! Going on from a recorded conversation, and what a transcript holds however its session ended.
 
 use crate::common::agent::{Bench, WIRES, name};
-use crate::common::{ended, stderr};
+use crate::common::{ended, refused, stderr};
 use crate::made;
 use codelet_testkit::server::{Behaviour, Gate, Reply, Server, Wire, block_on};
 use serde_json::{Value, json};
@@ -276,4 +276,17 @@ fn a_recording_larger_than_the_window_is_compacted_before_it_is_sent() {
     assert_eq!(result["compactions"].as_array().unwrap().len(), 1, "{result}");
     assert!(result["compactions"][0]["after"].as_u64().unwrap() < 40_000, "{result}");
     assert_eq!(server.record().faults(), "");
+}
+
+#[test]
+fn a_conversation_that_is_not_there_is_told_before_any_server_is_asked() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}/v1", listener.local_addr().unwrap());
+    let bench = Bench::new();
+    let args = [
+        "--model", "llamacpp/some", "--base-url", &base, "-p", "Go on.", "--from", "gone.jsonl",
+    ];
+    refused(&bench.command(&args).output().unwrap(), &["gone.jsonl: no such file"]);
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err());
 }

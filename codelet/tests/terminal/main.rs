@@ -14,7 +14,6 @@ mod hooks;
 mod kept;
 mod keys;
 mod lines;
-mod local;
 mod meanwhile;
 mod notes;
 mod pauses;

@@ -5,6 +5,7 @@ use super::*;
 use codelet_agent::environment::Nowhere;
 use codelet_agent::model::Profile;
 use codelet_agent::scripted::Scripted;
+use codelet_agent::session::Parts;
 use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};

@@ -4,6 +4,7 @@ use super::*;
 use crate::common::mcp_table;
 use base64::Engine as _;
 use codelet_testkit::mcp::Manner;
+use std::path::Path;
 
 #[test]
 fn a_recorded_session_is_shown_and_goes_on() {
@@ -57,14 +58,28 @@ fn a_recorded_session_is_shown_and_goes_on() {
 #[test]
 fn sessions_of_this_machine_are_listed_and_opened_by_their_ids() {
     let bench = Bench::new();
-    let line = |kind: &str, content: &str| {
+    let line = |kind: &str, content: &str, folder: &Path| {
         let message = json!({"role": kind, "content": content});
-        json!({"type": kind, "cwd": bench.work, "sessionId": "1111aaaa", "uuid": kind, "message": message}).to_string()
+        json!({"type": kind, "cwd": folder, "sessionId": "1111aaaa", "uuid": kind, "message": message}).to_string()
     };
-    let text = [line("user", "Paint the shed."), line("assistant", "Which colour?")].join("\n");
+    let text = |folder| {
+        [
+            line("user", "Paint the shed.", folder),
+            line("assistant", "Which colour?", folder),
+        ]
+        .join("\n")
+    };
     let folder = bench.home.join(".claude/projects/-w");
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("1111aaaa.jsonl"), text).unwrap();
+    std::fs::write(folder.join("1111aaaa.jsonl"), text(&bench.work)).unwrap();
+    // However many newer ones there are elsewhere.
+    for number in 0..201 {
+        std::fs::write(
+            folder.join(format!("2222bbbb-{number}.jsonl")),
+            text(Path::new("/elsewhere")),
+        )
+        .unwrap();
+    }
     let server = Server::start(Wire::Anthropic, Behaviour::replies([]));
     let mut editor = Editor::introduced(&bench, &server, &[]);
     let listed = editor.ask("session/list", json!({"cwd": bench.work}));

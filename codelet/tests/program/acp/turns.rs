@@ -193,6 +193,30 @@ fn a_turn_that_is_cancelled_ends_at_once_and_nothing_follows() {
 }
 
 #[test]
+fn a_permission_that_is_chosen_during_a_turn_holds_from_then_on() {
+    let bench = Bench::new();
+    let gate = Gate::before_head();
+    let replies = [
+        Reply::call("Write", json!({"file_path": "a.txt", "content": "x"})).gated(&gate),
+        Reply::text("Not done."),
+    ];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let mut editor = Editor::introduced(&bench, &server, &["--permission", "edit"]);
+    let id = editor.open(&bench);
+    let asked = editor.say(&id, "Write it.");
+    block_on(gate.reached());
+    let choose = |value: &str| json!({"sessionId": id, "configId": "mode", "value": value});
+    assert_eq!(code(&editor.ask("session/set_config_option", choose("root"))), -32602);
+    let chosen = editor.ask("session/set_config_option", choose("plan"));
+    assert_eq!(chosen["result"]["configOptions"][0]["currentValue"], "plan");
+    assert_eq!(editor.updates("current_mode_update")[0]["currentModeId"], "plan");
+    gate.open();
+    assert_eq!(reason(&editor.answered(asked)), "end_turn");
+    assert!(!bench.work.join("a.txt").exists());
+    editor.leave();
+}
+
+#[test]
 fn texts_of_others_are_never_the_users_own_words() {
     let bench = Bench::new();
     let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Read.")]));
@@ -230,57 +254,34 @@ fn texts_of_others_are_never_the_users_own_words() {
 }
 
 #[test]
-fn a_compaction_is_shown_with_its_summary() {
-    for knows in [true, false] {
-        let bench = Bench::new();
-        let text: String = (0..400)
-            .map(|number| format!("line {number} of the long file\n"))
-            .collect();
-        bench.file("long.txt", &text);
-        let replies = [
-            Reply::call("Read", json!({"file_path": "long.txt"})),
-            Reply::text("I have read it: the marmalade is in line 7."),
-            Reply::text("Here."),
-            Reply::text("There."),
-        ];
-        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
-        let mut editor = Editor::start(&bench, &server, &[]);
-        let session = if knows { json!({"compaction": {}}) } else { json!({}) };
-        editor.ask(
-            "initialize",
-            json!({"protocolVersion": 1, "clientCapabilities": {"session": session}}),
-        );
-        let id = editor.open(&bench);
-        for words in ["Read the file.", "Are you there?", "And now?"] {
-            assert_eq!(editor.said(&id, words), "end_turn");
-        }
-        assert_eq!(editor.said(&id, "/compact the marmalade"), "end_turn");
-        let updates = editor.updates("compaction_update");
-        let calls = editor.updates("tool_call");
-        let call = calls
-            .iter()
-            .find(|call| call["title"].as_str().unwrap().contains("tokens"));
-        if knows {
-            assert_eq!(
-                (&updates[0]["status"], &updates[1]["status"]),
-                (&json!("in_progress"), &json!("completed"))
-            );
-            let chunks = editor.texts("compaction_summary_chunk");
-            assert!(chunks.contains(" tokens (") && chunks.contains("marmalade"), "{chunks}");
-            assert!(call.is_none());
-        } else {
-            assert!(updates.is_empty());
-            assert!(
-                call.unwrap()["content"][0]["content"]["text"]
-                    .as_str()
-                    .unwrap()
-                    .contains("marmalade")
-            );
-        }
-        assert_eq!(editor.said(&id, "/undo-compact"), "end_turn");
-        assert!(editor.texts("agent_message_chunk").contains("Compaction undone"));
-        editor.leave();
+fn a_compaction_is_shown_as_a_call_with_its_summary() {
+    let bench = Bench::new();
+    let text: String = (0..400)
+        .map(|number| format!("line {number} of the long file\n"))
+        .collect();
+    bench.file("long.txt", &text);
+    let replies = [
+        Reply::call("Read", json!({"file_path": "long.txt"})),
+        Reply::text("I have read it: the marmalade is in line 7."),
+        Reply::text("Here."),
+        Reply::text("There."),
+    ];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let mut editor = Editor::introduced(&bench, &server, &[]);
+    let id = editor.open(&bench);
+    for words in ["Read the file.", "Are you there?", "And now?"] {
+        assert_eq!(editor.said(&id, words), "end_turn");
     }
+    assert_eq!(editor.said(&id, "/compact the marmalade"), "end_turn");
+    let calls = editor.updates("tool_call");
+    let call = calls
+        .iter()
+        .find(|call| call["title"].as_str().unwrap().contains("tokens"));
+    let summary = call.unwrap()["content"][0]["content"]["text"].as_str().unwrap();
+    assert!(summary.contains("marmalade"), "{summary}");
+    assert_eq!(editor.said(&id, "/undo-compact"), "end_turn");
+    assert!(editor.texts("agent_message_chunk").contains("Compaction undone"));
+    editor.leave();
 }
 
 #[test]
@@ -304,7 +305,8 @@ fn a_full_window_is_compacted_within_a_turn() {
     let id = editor.open(&bench);
     assert_eq!(editor.said(&id, "Read it in pieces."), "end_turn");
     assert!(editor.texts("agent_message_chunk").ends_with("All read."));
-    let shown = editor.updates("compaction_update").len() + editor.updates("notice").len();
+    let is_compaction = |call: &&Value| call["toolCallId"].as_str().unwrap().starts_with("compaction-");
+    let shown = editor.updates("tool_call").into_iter().filter(is_compaction).count() + editor.updates("notice").len();
     assert!(shown > 0, "nothing is told of a compaction");
     for usage in editor.updates("usage_update") {
         assert!(

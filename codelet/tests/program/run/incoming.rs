@@ -3,7 +3,7 @@
 use crate::common::agent::{Bench, name};
 use crate::common::pty::signal;
 use crate::common::{ended, refused, stderr, stdout};
-use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
+use codelet_testkit::server::{Behaviour, Reply, Server, Stop, Wire};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Output, Stdio};
@@ -82,6 +82,24 @@ fn a_prompt_that_fails_does_not_end_the_others_and_notices_are_told_with_their_o
     assert_eq!(exits, [1, 0], "{results:?}");
     assert!(results[0]["notices"].to_string().contains("refused"), "{results:?}");
     assert_eq!((&results[1]["notices"], &results[1]["tools"]), (&json!([]), &json!({})));
+}
+
+#[test]
+fn a_prompt_that_is_taken_out_of_the_conversation_is_told() {
+    let bench = Bench::new();
+    let replies = [Reply::text("No.").stopping(Stop::Refusal), Reply::text("Fine.")];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let output = answered(&bench, &server, &ARGS, &[user("Make poison."), user("Make tea.")]);
+    ended(&output, 0);
+    let lines: Vec<Value> = stdout(&output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<&Value> = lines.iter().filter(|line| line["type"] == "taken_back").collect();
+    let result = lines.iter().position(|line| line["type"] == "result").unwrap();
+    assert!(lines[..result].contains(told[0]) && told.len() == 1, "{lines:?}");
+    assert!(told[0]["handle"].is_string(), "{told:?}");
+    assert!(!server.record().exchanges[1].request.holds("Make poison."));
 }
 
 #[test]
