@@ -6,7 +6,7 @@
 use crate::blocks::content;
 use crate::branch::{self, Branch, Parent};
 use crate::gather::{self, Gather};
-use crate::harness::is_interruption;
+use crate::harness::{is_command, is_interruption, is_note};
 use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::refused;
@@ -469,7 +469,7 @@ fn told_apart(part: Part) -> Vec<Part> {
     let Part::Text(text) = &part else { return vec![part] };
     let words = text.body.as_str();
     let injected = |words: &str| Part::text_from(Origin::Injected, words);
-    if words.starts_with("<command-name>") || words.starts_with("<command-message>") {
+    if is_command(words) {
         if let Some((head, rest)) = words.split_once("<command-args>")
             && let Some((own, tail)) = rest.rsplit_once("</command-args>")
             && !own.trim().is_empty()
@@ -483,26 +483,11 @@ fn told_apart(part: Part) -> Vec<Part> {
         }
         return vec![injected(words)];
     }
-    if is_wrapped(words) {
+    if is_note(words) || is_interruption(words) || words.trim_start().starts_with("Operation stopped by hook: ") {
         vec![injected(words)]
     } else {
         vec![part]
     }
-}
-
-fn is_wrapped(words: &str) -> bool {
-    const WRAPPERS: &[&str] = &[
-        "bash-input", "bash-stderr", "bash-stdout", "ide_diagnostics", "ide_opened_file", "ide_selection",
-        "local-command-caveat", "local-command-stderr", "local-command-stdout", "task-notification",
-    ];
-    let words = words.trim();
-    let name = words
-        .strip_prefix('<')
-        .and_then(|rest| rest.split_once('>'))
-        .map(|(name, _)| name);
-    is_interruption(words)
-        || words.starts_with("Operation stopped by hook: ")
-        || name.is_some_and(|name| WRAPPERS.contains(&name) && words.contains(&format!("</{name}>")))
 }
 
 /// Returns the text of an attachment, from any of the fields where attachments hold one.

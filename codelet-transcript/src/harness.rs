@@ -52,6 +52,12 @@ const TELLING: &[&str] = &[
     "resumption", "skill", "state", "status", "subagent", "summary", "system", "teammate", "tool", "tools", "update", "updates",
     "workspace",
 ];
+/// Tags of Claude Code's notes, each around a whole text.
+#[rustfmt::skip]
+const NOTES: [&str; 10] = [
+    "bash-input", "bash-stderr", "bash-stdout", "ide_diagnostics", "ide_opened_file", "ide_selection", "local-command-caveat",
+    "local-command-stderr", "local-command-stdout", "task-notification",
+];
 /// Texts that Claude Code writes in the user role when the user interrupts it. They match only a whole text, exactly.
 const INTERRUPTIONS: [&str; 2] = [
     "[Request interrupted by user]",
@@ -206,18 +212,21 @@ pub(crate) fn is_fragment(text: &str) -> bool {
 
 /// Returns whether it reports an event in a tag that nobody types.
 pub(crate) fn is_event(text: &str) -> bool {
-    is_fragment(text) && EVENTS.iter().any(|event| text.trim_start().starts_with(event)) || is_command(text)
+    is_fragment(text) && EVENTS.iter().any(|event| text.trim_start().starts_with(event))
 }
 
-/// Returns whether a text is only Claude Code's note of a command of its own that the user gave without further words, or
-/// of what such a command printed.
-pub(crate) fn is_command(text: &str) -> bool {
-    const NOTES: [&str; 3] = ["<command-name>", "<command-message>", "<local-command-"];
+/// Returns whether a text is only Claude Code's note: of a command of its own that the user gave without further words,
+/// of what such a command or one of the shell printed, of what is open in the editor, or of a task.
+pub(crate) fn is_note(text: &str) -> bool {
     let text = text.trim();
-    let argued = text.split_once("<command-args>").map(|(_, rest)| rest.trim_start());
-    NOTES.iter().any(|note| text.starts_with(note))
-        && text.ends_with('>')
-        && argued.is_none_or(|rest| rest.starts_with("</command-args>"))
+    let argued = || text.split_once("<command-args>").map(|(_, rest)| rest.trim_start());
+    let is_bare = || argued().is_none_or(|rest| rest.starts_with("</command-args>"));
+    is_command(text) && text.ends_with('>') && is_bare() || is_all(text, |name| NOTES.contains(&name))
+}
+
+/// Returns whether a text begins as Claude Code's note of a command, which may hold the user's words as its arguments.
+pub(crate) fn is_command(text: &str) -> bool {
+    text.starts_with("<command-name>") || text.starts_with("<command-message>")
 }
 
 /// Returns whether a text is only a harness's note that the user interrupted it.

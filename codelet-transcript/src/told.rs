@@ -10,7 +10,7 @@
 //! A text wrongly taken for a prompt costs space; a prompt taken for something else is lost. So in doubt a text is a
 //! prompt.
 
-use crate::harness::{complains, is_block, is_command, is_event, is_fragment, is_frame, is_interruption, is_opening};
+use crate::harness::{complains, is_block, is_event, is_fragment, is_frame, is_interruption, is_note, is_opening};
 use crate::observations::{self, inject, own_texts, texts};
 use crate::text_tool_calls::{self, is_action, words};
 use codelet_context::compact::{Frame, frame};
@@ -54,7 +54,7 @@ pub(crate) fn mark_behind(messages: &mut [Message], is_begun: bool) -> Vec<usize
     if let Some(behind) = is_begun.then_some(0).or(first) {
         mark_each(&mut messages[behind..], is_event);
     }
-    mark_each(messages, is_interruption);
+    mark_each(messages, |text| is_interruption(text) || is_note(text));
     if let Some(first) = prompt.filter(|_| !is_begun && !messages.iter().any(Message::is_prompt)) {
         // A session begins with someone's request, and no other text is left that could be it.
         texts(&mut messages[first]).for_each(|text| text.origin = Origin::Own);
@@ -68,7 +68,7 @@ pub(crate) fn mark_sentences(messages: &mut [Message]) {
         mark_complaints(messages);
     }
     // Agents write this in the user's name, even in files that store the origins of other texts.
-    mark_each(messages, |text| is_interruption(text) || is_command(text));
+    mark_each(messages, |text| is_interruption(text) || is_note(text));
 }
 
 /// Returns whether the file itself gives the origin of any text.

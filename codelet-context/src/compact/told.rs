@@ -4,6 +4,7 @@
 use super::{Work, fate, room};
 use crate::compact::draft::{self, Draft};
 use crate::evidence::anchor::Anchor;
+use crate::message::files;
 use crate::message::recall::Handle;
 use crate::message::refusal;
 use crate::message::tokens::{self, Tokens};
@@ -35,6 +36,8 @@ const TITLE_BYTES: (usize, usize) = (24, 80);
 /// record's room that they take at most.
 const FLAGGED: usize = 6;
 const FLAGGED_SHARE: usize = 16;
+/// A folder with fewer bytes is not abbreviated.
+const FOLDER: usize = 12;
 /// The user's comments on refused calls take at most one part of the record in this many.
 const COMMENTS_SHARE: usize = 8;
 /// A pinned text with more bytes, or with several lines, is shown as a block instead of a line.
@@ -108,12 +111,21 @@ impl<'a> Work<'a> {
             true => labels::RECORD_WITH_HANDLES,
             false => labels::RECORD,
         };
-        let room = all.saturating_sub(head.len() + heading.len() + behind.len());
-        let quoted = self.record(drafts, beside, room).tell(room);
+        let folder = self.folder();
+        let folder_line = match folder {
+            "" => String::new(),
+            folder => format!("{}{folder}\n", labels::FOLDER),
+        };
+        let room = all.saturating_sub(head.len() + heading.len() + folder_line.len() + behind.len());
+        let quoted = self.record(drafts, beside, folder, room).tell(room);
+        let is_abbreviated = quoted.record.iter().any(|passage| passage.text.contains("…/"));
         let mut passages = quoted.record.into_iter();
         let mut at = start.saturating_sub(1);
         if let Some(first) = passages.next() {
             head.push_str(heading);
+            if is_abbreviated {
+                head.push_str(&folder_line);
+            }
             head.push_str(&first.text);
             at = first.message as usize;
         }
@@ -136,8 +148,26 @@ impl<'a> Work<'a> {
         self.options.reading_back.is_none_or(|words| !words.is_empty())
     }
 
+    /// The folder that the record abbreviates in paths: that of an earlier record, which is quoted, or else the common
+    /// one of the files that calls name.
+    fn folder(&self) -> &'a str {
+        let history = self.history;
+        let records = history.ranking().blocks.iter().rev();
+        let mut records = records.filter(|block| block.speaker == Speaker::Record);
+        let earlier = records.find_map(|block| {
+            let mut lines = block.text.as_str().lines();
+            lines.find_map(|line| line.strip_prefix(labels::FOLDER))
+        });
+        let calls = history.messages().iter().flat_map(|message| message.calls());
+        let paths = calls.flat_map(|call| &call.action.paths).map(|path| &**path);
+        earlier.unwrap_or_else(|| match files::common_folder(paths) {
+            folder if folder.len() < FOLDER || quoting::quotable(folder).is_none_or(|shown| shown != folder) => "",
+            folder => folder,
+        })
+    }
+
     /// The record, of about `bytes`, of everything that the drafts do not show.
-    fn record(&self, drafts: &[Draft], beside: Vec<u32>, bytes: usize) -> Record<'_> {
+    fn record(&self, drafts: &[Draft], beside: Vec<u32>, folder: &'a str, bytes: usize) -> Record<'_> {
         let index = self.history.ranking();
         let is_note = |(block, number): (&Block, u32)| {
             let call = &index.blocks[block.call.unwrap_or(number) as usize];
@@ -241,6 +271,7 @@ impl<'a> Work<'a> {
             handles,
             title: (bytes / TITLE).clamp(TITLE_BYTES.0, TITLE_BYTES.1),
             marks: self.marks(),
+            folder,
             open,
             kept,
         }

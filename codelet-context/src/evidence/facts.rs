@@ -22,6 +22,8 @@ pub struct Facts {
     pub files: Vec<FileFact>,
     /// The last run of each kind of check, git status included, and a later one without a recorded result; oldest first.
     pub checks: Vec<CheckRun>,
+    /// The files of the last failed change, if no change has succeeded since, and no commit.
+    pub(crate) unchanged: Vec<Arc<str>>,
     /// True if a commit was made.
     pub(crate) has_commit: bool,
     /// The calls that the user refused and did not permit later, newest last.
@@ -39,8 +41,8 @@ pub struct FileFact {
     pub path: Arc<str>,
     /// True if a tool has changed it and it existed afterwards.
     pub is_changed: bool,
-    /// True if that happened since the last commit.
-    pub(crate) is_uncommitted: bool,
+    /// The number of changes to it since the last commit.
+    pub(crate) edits: usize,
 }
 
 /// A run of a check.
@@ -115,6 +117,7 @@ impl Facts {
             self.settle(call);
         }
         match action.kind {
+            ActionKind::Change if has_failed => self.unchanged.clone_from(&action.paths),
             _ if has_failed && action.kind != ActionKind::Command => {}
             ActionKind::Todo => {
                 let answer = result.texts().next().map_or("", |text| text.body.as_str());
@@ -136,7 +139,8 @@ impl Facts {
                     };
                     if check.kind == CheckKind::Commit && own.unwrap_or_else(is_made) {
                         self.has_commit = true;
-                        self.files.iter_mut().for_each(|file| file.is_uncommitted = false);
+                        self.unchanged.clear();
+                        self.files.iter_mut().for_each(|file| file.edits = 0);
                         // An earlier git status of the committed files no longer holds.
                         let holds = |run: &CheckRun| run.kind != CheckKind::Status || run.place == place;
                         self.checks.retain(holds);
@@ -172,11 +176,12 @@ impl Facts {
 
     /// Records that files were changed, and whether they exist afterwards.
     fn changed(&mut self, paths: &[Arc<str>], are_there: bool) {
+        self.unchanged.clear();
         self.checks.iter_mut().for_each(|check| check.changes_since += 1);
         for path in paths {
             self.touch(path, are_there);
             if let Some(file) = self.files.last_mut().filter(|_| !are_there) {
-                (file.is_changed, file.is_uncommitted) = (false, false);
+                (file.is_changed, file.edits) = (false, 0);
             }
         }
     }
@@ -188,7 +193,7 @@ impl Facts {
         self.files.push(FileFact {
             path: path.clone(),
             is_changed: is_changed || before.as_ref().is_some_and(|before| before.is_changed),
-            is_uncommitted: is_changed || before.is_some_and(|before| before.is_uncommitted),
+            edits: usize::from(is_changed) + before.map_or(0, |before| before.edits),
         });
     }
 

@@ -16,6 +16,21 @@ pub(crate) fn file(path: &str) -> u64 {
     }
 }
 
+/// The deepest folder that contains at least three quarters of the absolute paths, with its separator; empty if there is
+/// none below a root.
+pub(crate) fn common_folder<'a>(paths: impl Iterator<Item = &'a str>) -> &'a str {
+    let mut paths: Vec<&str> = paths.filter(|path| Path::of(path).is_absolute()).collect();
+    paths.sort_unstable();
+    // In order, the paths in a folder stand together, so a folder of more than half of them contains the middle one.
+    let Some(middle) = paths.get(paths.len() / 2) else {
+        return "";
+    };
+    let folders = middle.rmatch_indices(['/', '\\']).map(|(at, _)| &middle[..=at]);
+    let mut folders = folders.filter(|folder| file(folder) != 0);
+    let is_common = |folder: &&str| 4 * paths.iter().filter(|path| path.starts_with(folder)).count() >= 3 * paths.len();
+    folders.find(is_common).unwrap_or("")
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -77,6 +92,22 @@ mod tests {
             "~/src/a.rs /home/me/src/a.rs",
         ] {
             assert_eq!(meant(paths), paths);
+        }
+    }
+
+    #[test]
+    fn the_common_folder_is_that_of_most_absolute_paths() {
+        for (paths, folder) in [
+            ("/w/src/a.rs /w/src/b.rs", "/w/src/"),
+            ("/w/src/a.rs /w/tests/b.rs /w/src/c.rs src/d.rs", "/w/"),
+            ("/w/src/a.rs /w/src/b.rs /w/src/c.rs /tmp/log", "/w/src/"),
+            ("C:\\w\\a.rs C:\\w\\b.rs", "C:\\w\\"),
+            ("/w/a.rs /v/b.rs", ""),
+            ("/a.rs", ""),
+            ("src/a.rs", ""),
+            ("", ""),
+        ] {
+            assert_eq!(common_folder(paths.split(' ')), folder, "{paths}");
         }
     }
 

@@ -167,11 +167,11 @@ fn words_of(call: &ToolCall) -> String {
         }
         return line;
     }
-    let path = action.paths.first().map_or("", |path| &**path);
+    let is_path = |word: &str| action.paths.iter().any(|path| **path == *word);
     let is_short = matches!(action.kind, ActionKind::Read | ActionKind::Search | ActionKind::Other);
-    let mut words = String::from(path);
+    let mut words = action.paths.join(", ");
     let mut add = |word: &str| {
-        if word != path && !word.trim().is_empty() {
+        if !is_path(word) && !word.trim().is_empty() {
             if !words.is_empty() {
                 words.push(if is_short { ' ' } else { '\n' });
             }

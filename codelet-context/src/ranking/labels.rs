@@ -25,6 +25,8 @@ macro_rules! record {
 /// The line above a record, and the same if removed content can be read back.
 pub(crate) const RECORD: &str = record!("");
 pub(crate) const RECORD_WITH_HANDLES: &str = record!(" [handle of the whole]");
+/// Behind that line: the folder for which `…/` stands in the paths of calls.
+pub(crate) const FOLDER: &str = "In paths of calls, …/ is ";
 /// The line above the record of a turn whose prompt does not stand above it.
 pub(crate) const TURN: &str = "# Turn ";
 /// The speakers in a record.
@@ -44,13 +46,12 @@ pub(crate) const NOTES: &str = "# Notes\n";
 /// The line above the current state, and the one above the next steps.
 pub(crate) const STATE: &str = "# State\n";
 pub(crate) const NEXT: &str = "# Next\n";
-/// The prompt before the newest, the newest, the first and the last text on it in progress, and the answer.
+/// The prompt before the newest, the newest, the last text on it in progress, and the answer.
 pub(crate) const ASKED_EARLIER: &str = "Earlier prompt";
 pub(crate) const ASKED: &str = "Newest prompt";
 /// In place of the beginning of the newest prompt, if there is no room for more than scraps of it.
 pub(crate) const STANDS_ABOVE: &str = ", stands above.";
-pub(crate) const BEGAN: &str = "Said first: ";
-pub(crate) const SAID: &str = "Said last: ";
+pub(crate) const SAID: &str = "Said last";
 pub(crate) const ANSWERED: &str = "Answered: ";
 /// A sentence pinned by the user, and a call refused by the user, with the user's comment.
 pub(crate) const PINNED: &str = "Pinned: ";
@@ -68,10 +69,14 @@ pub(crate) const UNCOMMITTED: &str = "Files changed since the last commit: ";
 pub(crate) const COMMITTED: &str = "Files changed before the last commit: ";
 pub(crate) const ALL_COMMITTED: &str = "No edit since the last commit; files changed before it: ";
 
+/// The files of the last change if it failed: after others that succeeded, and after none.
+pub(crate) const FAILED_CHANGE: &str = "Last edit failed: ";
+pub(crate) const NO_CHANGE: &str = "No edit succeeded; the last one failed: ";
+
 /// The starts of such lines that begin without a sign; and of lines with which harnesses or recordings label speakers.
 #[rustfmt::skip]
-const BEGINNINGS: [&str; 39] = [
-    PINNED, REFUSED, "To do", CHANGED, UNCOMMITTED, COMMITTED, ALL_COMMITTED, ASKED_EARLIER, ASKED, "Last pull request:", BEGAN, SAID, ANSWERED, "Last commit:", "Last git status:",
+const BEGINNINGS: [&str; 41] = [
+    PINNED, REFUSED, "To do", "In paths of calls", FAILED_CHANGE, NO_CHANGE, CHANGED, UNCOMMITTED, COMMITTED, ALL_COMMITTED, ASKED_EARLIER, ASKED, "Last pull request:", SAID, ANSWERED, "Last commit:", "Last git status:",
     "Last push:", "Last test:", "Last build:", "Last lint:", "Goal:", "Decided:", "Changed:", "Next:", "Developer:", "Key outcomes",
     "Summary of the earlier part", "Summary, turn", "Quoted, shortened", "How things stand", "The session goes on", "Context compacted:", "Recall(",
     "Assistant:", "Harness:", "Human:", "System:", "Thinking:", "Tool:", "User:",
@@ -91,7 +96,7 @@ pub(crate) fn is_frame(line: &str) -> bool {
 
 /// Returns whether a line of an earlier summary says no more: it named a turn, or described what was next at that time.
 pub(crate) fn is_over(line: &str) -> bool {
-    [MORE, ASKED_EARLIER, ASKED, BEGAN, SAID, ANSWERED]
+    [MORE, FOLDER, ASKED_EARLIER, ASKED, SAID, ANSWERED]
         .iter()
         .any(|label| line.starts_with(label))
 }
@@ -137,7 +142,7 @@ mod tests {
         let labels = [
             SUMMARY, STANDS, NOTICE, RECORD, USER, ASSISTANT, THINKING, HARNESS, CALL, FAILED_CALL, OUTPUT,
             FAILED_OUTPUT, PINNED, REFUSED, TO_DO, UNDER_WAY, CHANGED, UNCOMMITTED, COMMITTED, ASKED_EARLIER, ASKED,
-            BEGAN, SAID, ANSWERED, MORE,
+            SAID, ANSWERED, MORE, FOLDER, FAILED_CHANGE, NO_CHANGE,
         ];
         for label in labels {
             assert!(poses(&format!("{label}1")), "{label}");

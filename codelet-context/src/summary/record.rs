@@ -7,18 +7,20 @@ use crate::history::History;
 use crate::message::cut;
 use crate::message::recall::Handle;
 use crate::message::tokens::{self, PART_TOKENS};
-use crate::message::{BlockText, Part};
+use crate::message::{ActionKind, BlockText, Part};
 use crate::ranking::excerpt;
 use crate::ranking::labels;
 use crate::ranking::quoting;
 use crate::ranking::{Block, Focus, Opened, Packing, RankingIndex, Speaker, Task, Weights};
 use crate::text::hash::QuickMap;
 use codelet_text::short;
+use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write;
 
 /// The maximum bytes of a call in the line above its results.
-const CALL: usize = 90;
+const CALL: usize = 120;
 /// The minimum number of omitted segments of an output whose handle is given.
 pub(crate) const HIDDEN: usize = 4;
 /// Room is considered full if at most one part in `SPARE` is left; it is refilled at most `REFILLS` times.
@@ -57,6 +59,8 @@ pub(crate) struct Record<'a> {
     pub asked: HashSet<u32>,
     /// For the other turns, the maximum bytes of the prompt in the line above it.
     pub title: usize,
+    /// The folder that is abbreviated in the paths of calls, with its separator; empty if there is none.
+    pub folder: &'a str,
     /// By turn: a remark of the engine after the turn number.
     pub marks: QuickMap<u32, String>,
 }
@@ -235,18 +239,34 @@ impl Record<'_> {
         let block = &self.index().blocks[number as usize];
         // Empty if no parameter has a letter or a digit.
         let first = block.segments.clone().next();
-        let words = first.map_or_else(String::new, |first| self.index().quoted(number, first).into_owned());
-        (self.calling(number) + &shortened(words, self.path(block)))
-            .trim_end()
-            .to_owned()
+        let mut words = first.map_or_else(String::new, |first| {
+            self.with_short_paths(number, self.index().quoted(number, first))
+                .into_owned()
+        });
+        if words.len() > CALL {
+            words.replace_range(words.floor_char_boundary(CALL - GAP.len()).., GAP);
+        }
+        (self.calling(number) + &words).trim_end().to_owned()
     }
 
-    /// The path of the file that a call is about.
-    fn path(&self, block: &Block) -> Option<&str> {
-        match &self.history.messages()[block.message as usize].parts[block.part as usize] {
-            Part::ToolCall(call) => call.action.paths.first().map(|path| &**path),
-            _ => None,
+    /// The first words of a call, in which the common folder of its paths is abbreviated. A command line is quoted as it
+    /// was run.
+    fn with_short_paths<'a>(&self, number: u32, words: Cow<'a, str>) -> Cow<'a, str> {
+        let block = &self.index().blocks[number as usize];
+        let part = &self.history.messages()[block.message as usize].parts[block.part as usize];
+        let folder = self.folder.trim_end_matches(['/', '\\']);
+        let Part::ToolCall(call) = part else { return words };
+        if folder.is_empty() || call.action.kind == ActionKind::Command {
+            return words;
         }
+        let values = call.parameters.as_map().values().filter_map(Value::as_str);
+        let values = values.chain(call.action.paths.iter().map(|path| &**path));
+        values.fold(words, |words, value| match value.strip_prefix(folder) {
+            Some(rest) if rest.is_empty() || rest.starts_with(['/', '\\']) => {
+                words.replace(value, &format!("{GAP}{rest}")).into()
+            }
+            _ => words,
+        })
     }
 
     /// Renders the segments, which ascend.
@@ -347,7 +367,10 @@ impl Record<'_> {
         let mut expected = block.segments.start;
         for &segment in segments {
             let mut lines = index.quoted_lines(number, segment).into_iter();
-            let text = lines.next().unwrap_or_default();
+            let mut text = lines.next().unwrap_or_default();
+            if block.speaker == Speaker::Call && segment == block.segments.start {
+                text = self.with_short_paths(number, text);
+            }
             let begins = out.ends_with('\n');
             if segment == expected && index.segments[segment as usize].joined && begins && segment != segments[0] {
                 out.pop();
@@ -376,22 +399,6 @@ impl Record<'_> {
     }
 }
 
-/// The words of a call, cut to its line. Of a path that they begin with, the end stays, which names the file.
-fn shortened(mut words: String, path: Option<&str>) -> String {
-    if let Some(path) = path.filter(|path| words.len() > CALL && words.starts_with(*path)) {
-        let name = path.rfind(['/', '\\']).unwrap_or(0);
-        let near = words.ceil_char_boundary((words.len() + GAP.len() - CALL).min(name));
-        let begins = words[near..=name].find(['/', '\\']).map_or(0, |at| near + at);
-        if begins > GAP.len() {
-            words.replace_range(..begins, GAP);
-        }
-    }
-    if words.len() > CALL {
-        words.replace_range(words.floor_char_boundary(CALL - GAP.len()).., GAP);
-    }
-    words
-}
-
 /// The label of each speaker's text.
 fn prefix(speaker: Speaker) -> &'static str {
     match speaker {
@@ -400,28 +407,5 @@ fn prefix(speaker: Speaker) -> &'static str {
         Speaker::Thinking => labels::THINKING,
         Speaker::Harness => labels::HARNESS,
         Speaker::Record | Speaker::Call | Speaker::Tool => "",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_long_path_the_name_of_the_file_is_shown() {
-        let path = "/home/somebody/projects/of-the-mill/packages/presses/source/walnut/belts/consolidator.test.ts";
-        let end = "…/projects/of-the-mill/packages/presses/source/walnut/belts/consolidator.test.ts";
-        assert_eq!(shortened(path.to_owned(), Some(path)), end);
-        let read = shortened(format!("{path} offset=10 limit=20"), Some(path));
-        assert_eq!(
-            read,
-            "…/packages/presses/source/walnut/belts/consolidator.test.ts offset=10 limit=20"
-        );
-        assert_eq!(shortened("/a/b.rs".to_owned(), Some("/a/b.rs")), "/a/b.rs");
-        // A name that does not fit, and what is no path.
-        let name = format!("/a/{}.ts", "é".repeat(60));
-        assert!(shortened(name.clone(), Some(&name)).starts_with("/a/éé"));
-        let line = "cargo test ".repeat(20);
-        assert!(shortened(line, None).ends_with(GAP));
     }
 }

@@ -2,7 +2,8 @@
 //! quoted or recorded; nothing is inferred.
 
 use crate::evidence::check::{self, CheckKind};
-use crate::evidence::facts::{CheckRun, Facts, FileFact};
+use crate::evidence::facts::{CheckRun, Facts};
+use crate::message::files;
 use crate::message::harness;
 use crate::message::todo::TodoState;
 use crate::message::{Message, Part, Role};
@@ -23,7 +24,7 @@ const REQUEST: usize = 80;
 /// The maximum and minimum bytes of a line under `Next`, and those of its end and its omission marker.
 const WORDS: usize = 300;
 const FEWEST: usize = 50;
-/// The maximum bytes of the line with what was said first.
+/// The maximum bytes of the line with the prompt before the newest.
 const BEGINNING: usize = 120;
 /// Of a prompt that is longer than `WORDS`, one part in this many is shown, or its first `LONG_PROMPT` bytes: it stands
 /// whole above.
@@ -104,31 +105,24 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
     page.text + &files.text
 }
 
-/// The next steps, in at most this many bytes: the newest prompt and the last reply to it, which have the same room;
-/// between them what was said first, which shows whether the prompt was answered; and before them the prompt before, which
-/// the newest may only have interrupted. Empty if there is too little room.
+/// The next steps, in at most this many bytes: the newest prompt and the last text of the model since, which have the same
+/// room; and before them the prompt before, which the newest may only have interrupted. Empty if there is too little room.
 pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let Some(asked) = messages.iter().rposition(|message| message.is_prompt()) else {
         return String::new();
     };
     let prompt = said(&messages[asked], Part::is_own_words);
-    // What was said before further steps may be done by now.
-    let behind = messages[asked + 1..].iter();
-    let replies = behind.filter(|message| message.role == Role::Assistant);
-    let since = replies.clone().count();
-    let mut replies = replies.map(|reply| said(reply, |_| true));
-    let words = replies.next_back().filter(|words| !words.is_empty());
-    let began = replies
-        .find(|words| !words.is_empty())
-        .filter(|_| bytes >= 3 * BEGINNING);
+    let since = steps(&messages[asked..]);
     let is_open = messages
         .last()
         .is_none_or(|last| last.role != Role::Assistant || last.calls().next().is_some());
-    let lines = 1 + usize::from(words.is_some());
+    let replies = messages.iter().enumerate().skip(asked + 1).rev();
+    let mut replies = replies.filter(|(_, message)| message.role == Role::Assistant);
+    let last = replies.find_map(|(at, reply)| Some((at, said(reply, |_| true))).filter(|(_, words)| !words.is_empty()));
+    let lines = 1 + usize::from(last.is_some());
     let before = messages[..asked].iter().rposition(|message| message.is_prompt());
     let before = before.filter(|_| is_open && bytes >= 4 * BEGINNING);
-    let lesser = usize::from(began.is_some()) + usize::from(before.is_some());
-    let rest = bytes - lesser * BEGINNING;
+    let rest = bytes - before.map_or(0, |_| BEGINNING);
     let most = WORDS.min(rest / lines).saturating_sub(AROUND);
     // With so little room, the prompt itself is near.
     if most < FEWEST {
@@ -136,19 +130,16 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     }
     let mut page = Page::of(bytes);
     // "Asked last" reads as an order to begin, "in progress" is false for a remark that is settled.
-    let asked_at = |label: &str, since: usize| {
+    let aged = |label: &str, since: usize| {
         let ago = ago(since).filter(|_| is_open).map(|ago| format!(", {ago}"));
         format!("{label}{}: ", ago.unwrap_or_default())
     };
     if let Some(before) = before {
-        let replies = messages[before..]
-            .iter()
-            .filter(|message| message.role == Role::Assistant);
-        let label = asked_at(labels::ASKED_EARLIER, replies.count());
+        let label = aged(labels::ASKED_EARLIER, steps(&messages[before..]));
         let prompt = said(&messages[before], Part::is_own_words);
         page.line(&label, &start_of(&prompt, BEGINNING - label.len() - 1), usize::MAX);
     }
-    let label = asked_at(labels::ASKED, since);
+    let label = aged(labels::ASKED, since);
     let most_of_prompt = match prompt.len() > WORDS {
         true => (most / LONG).max(LONG_PROMPT).min(most),
         false => most,
@@ -158,18 +149,23 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
         true => page.line(label.trim_end_matches(": "), labels::STANDS_ABOVE, usize::MAX),
         false => page.line(&label, &start_of(&prompt, most_of_prompt), usize::MAX),
     };
-    if let Some(words) = began {
-        page.line(
-            labels::BEGAN,
-            &start_of(&words, BEGINNING - labels::BEGAN.len() - 1),
-            usize::MAX,
-        );
-    }
-    if let Some(words) = words {
-        let label = if is_open { labels::SAID } else { labels::ANSWERED };
-        page.line(label, &end_of(&words, most - label.len()), usize::MAX);
+    if let Some((at, words)) = last {
+        // Further steps may have done by now what was said before them.
+        let label = match is_open {
+            true => aged(labels::SAID, steps(&messages[at + 1..])),
+            false => labels::ANSWERED.to_owned(),
+        };
+        page.line(&label, &end_of(&words, most - label.len()), usize::MAX);
     }
     page.text
+}
+
+/// The number of replies among these messages.
+fn steps(messages: &[Arc<Message>]) -> usize {
+    messages
+        .iter()
+        .filter(|message| message.role == Role::Assistant)
+        .count()
 }
 
 /// The text of the accepted parts of a message on one line, without lines that begin with a tag, as a harness puts them
@@ -230,7 +226,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         (Some(false), true) => "failed",
         (Some(true), false) => "exit status 0 of the whole command line",
         (Some(false), false) => "the whole command line failed",
-        (None, _) => "exit status not recorded",
+        (None, _) => "",
     };
     let since = match check.changes_since {
         0 => None,
@@ -239,15 +235,16 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     };
     let is_status = check.kind == CheckKind::Status;
     let ago = ago(index.steps_since(check.place.0 as u32));
-    let run = command.map_or_else(|| status.to_owned(), |command| format!("{command} → {status}"));
+    let run = match command {
+        Some(command) if status.is_empty() => command,
+        Some(command) => format!("{command} → {status}"),
+        None => status.to_owned(),
+    };
     // Of git, its own lines tell.
     let is_doubtful = check.may_not_have_run && check.kind.judges() && check.is_recorded;
     let doubt = is_doubtful.then(|| "may not have run".to_owned());
-    let line = [Some(run), doubt, since, ago]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(", ");
+    let told = [Some(run), doubt, since, ago].into_iter().flatten();
+    let line = told.filter(|told| !told.is_empty()).collect::<Vec<_>>().join(", ");
     if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), &line, usize::MAX) {
         return;
     }
@@ -299,7 +296,8 @@ fn ago(steps: usize) -> Option<String> {
     }
 }
 
-/// Lists the files changed by tools, newest first: those since the last commit, then the others.
+/// Lists the files changed by tools, newest first: those since the last commit, then the others; and those of the last
+/// change if it failed.
 fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
     let label = if facts.has_commit {
         labels::UNCOMMITTED
@@ -307,33 +305,53 @@ fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
         labels::CHANGED
     };
     let changed = || facts.files.iter().rev().filter(|file| file.is_changed);
-    list(page, label, changed().filter(|file| file.is_uncommitted), most);
-    let label = match changed().any(|file| file.is_uncommitted) {
-        true => labels::COMMITTED,
-        false => labels::ALL_COMMITTED,
+    let files = |is_committed: bool| {
+        let files = changed().filter(move |file| is_committed == (file.edits == 0));
+        files.map(|file| (&*file.path, file.edits))
     };
-    list(page, label, changed().filter(|file| !file.is_uncommitted), most / 2);
+    list(page, label, files(false), most);
+    let label = match files(false).next() {
+        Some(_) => labels::COMMITTED,
+        None => labels::ALL_COMMITTED,
+    };
+    list(page, label, files(true), most / 2);
+    let label = match changed().next() {
+        Some(_) => labels::FAILED_CHANGE,
+        None => labels::NO_CHANGE,
+    };
+    list(page, label, facts.unchanged.iter().map(|path| (&**path, 0)), most);
 }
 
-/// Writes a line of files, as many as fit: their common folder once, and the number of omitted ones.
-fn list<'a>(page: &mut Page, label: &str, files: impl Iterator<Item = &'a FileFact>, most: usize) {
-    let paths = files.filter_map(|file| quoting::quotable(&file.path));
-    let paths: Vec<_> = paths.filter(|path| !path.contains('\n')).collect();
-    let folder = folder_of(&paths);
+/// Writes a line of files, as many as fit, with the number of edits of those with several: the folder of most of them once,
+/// if there are several, and the number of omitted ones.
+fn list<'a>(page: &mut Page, label: &str, files: impl Iterator<Item = (&'a str, usize)>, most: usize) {
+    let paths = files.filter_map(|(path, edits)| Some((quoting::quotable(path)?, edits)));
+    let paths: Vec<_> = paths.filter(|(path, _)| !path.contains('\n')).collect();
+    let folder = match &paths[..] {
+        [_] => "",
+        paths => files::common_folder(paths.iter().map(|(path, _)| &**path)),
+    };
     let mut list = match folder {
         "" => String::new(),
         folder => format!("in {folder} "),
     };
+    // Those in the folder first, and then the others, whole.
+    let (within, others): (Vec<_>, Vec<_>) = paths.iter().partition(|(path, _)| path.starts_with(folder));
+    let within = within.into_iter().map(|(path, edits)| (&path[folder.len()..], edits));
+    let others = others.into_iter().map(|(path, edits)| (&**path, edits));
     let mut listed = 0;
-    for path in &paths {
-        let path = &path[folder.len()..];
-        if listed > 0 && list.len() + path.len() + 2 > most {
+    for (path, edits) in within.chain(others) {
+        let name = match edits {
+            0 | 1 => path.to_owned(),
+            edits => format!("{path} ({edits} edits)"),
+        };
+        if listed > 0 && list.len() + name.len() + 2 > most {
             break;
         }
         if listed > 0 {
             list.push_str(", ");
         }
-        list.push_str(path);
+        list.push_str(&name);
         listed += 1;
     }
     if listed > 0 {
@@ -343,21 +361,6 @@ fn list<'a>(page: &mut Page, label: &str, files: impl Iterator<Item = &'a FileFa
         }
         page.line(label, &list, usize::MAX);
     }
-}
-
-/// The common folder of these paths, with its trailing slash; empty if there is none.
-fn folder_of<'a>(paths: &'a [Cow<'_, str>]) -> &'a str {
-    let [first, rest @ ..] = paths else { return "" };
-    let shared = rest.iter().map(|path| {
-        let same = first.bytes().zip(path.bytes()).take_while(|(a, b)| a == b);
-        same.count()
-    });
-    let shared = shared.min().unwrap_or(0);
-    // Texts may start to differ inside a character; a slash is always a whole character.
-    first.as_bytes()[..shared]
-        .iter()
-        .rposition(|&byte| byte == b'/')
-        .map_or("", |slash| &first[..=slash])
 }
 
 /// Lines of limited total length.

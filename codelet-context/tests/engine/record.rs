@@ -231,7 +231,7 @@ fn a_commit_of_which_neither_a_status_nor_git_tells_leaves_files_uncommitted() {
     };
     let failed = state("[parser] 3 warnings\nerror: the hook has failed");
     assert!(
-        failed.contains("Last commit: exit status not recorded, 10 steps ago\n  | error: the hook has failed"),
+        failed.contains("Last commit: 10 steps ago\n  | error: the hook has failed"),
         "{failed}"
     );
     assert!(failed.contains("Files changed so far: /w/pool.rs"), "{failed}");
@@ -397,9 +397,9 @@ fn what_comes_next_is_the_newest_prompt_and_the_last_words() {
         "# Next\nNewest prompt: Yes, go on\nAnswered: Shall I also move the lexer?"
     );
     let open = next(&talk().says("Now the lexer.").runs("ls", "lexer.rs").summary(12_000));
-    // Further steps may have done by now what was said before them; what was said first shows that it was answered.
+    // Further steps may have done by now what was said before them.
     let expected = "# Next\nEarlier prompt, 22 steps ago: Move the parser into a crate of its own, with its tests, and keep the old paths as…\n\
-                    Newest prompt, 12 steps ago: Yes, go on\nSaid first: Now the lexer.";
+                    Newest prompt, 12 steps ago: Yes, go on\nSaid last, 1 step ago: Now the lexer.";
     assert_eq!(open, expected);
 }
 
@@ -424,6 +424,79 @@ fn a_prompt_that_begins_like_a_tag_is_told_and_lines_of_a_harness_before_it_are_
             .filter_map(|line| line.strip_prefix("Newest prompt, 10 steps ago: "));
         assert_eq!(prompts.collect::<Vec<_>>(), [told], "{next}");
     }
+}
+
+/// A conversation in which files in one folder were read and changed.
+fn works_in_a_folder() -> Talk {
+    let folder = "/home/somebody/projects/of-the-mill";
+    let talk = Talk::default().asks("Where does the walnut press keep its belt?");
+    let talk = ["press", "belt", "wheel", "saw"].iter().fold(talk, |talk, name| {
+        let path = format!("{folder}/src/{name}.rs");
+        let output = format!("The {name} of walnut number 4711 keeps a belt of leather.\nfn {name}() {{}}");
+        let action = Action::on(ActionKind::Read, [path.as_str()]);
+        talk.calls("Read", &json!({"file_path": path}), action, |result| {
+            result.output = vec![Part::text(output.as_str())];
+        })
+    });
+    let belt = format!("{folder}/src/belt.rs");
+    let talk = talk.edits(&belt, "let a = 1;", "let a = 2;");
+    talk.edits(&belt, "let a = 2;", "let a = 3;")
+        .edits(&format!("{folder}/src/wheel.rs"), "let b = 1;", "let b = 2;")
+        .says("The walnut press keeps its belt of leather in number 4711.")
+        .asks("And the saw?")
+        .works()
+}
+
+#[test]
+fn the_folder_of_most_files_is_written_once() {
+    let summary = works_in_a_folder().summary(4_000);
+    assert!(
+        summary.contains("\nIn paths of calls, …/ is /home/somebody/projects/of-the-mill/src/\n"),
+        "{summary}"
+    );
+    let reads = summary.lines().filter(|line| line.starts_with("> Read "));
+    let reads: Vec<&str> = reads.collect();
+    assert!(
+        !reads.is_empty() && reads.iter().all(|read| read.starts_with("> Read …/")),
+        "{summary}"
+    );
+    assert!(
+        summary.contains("in /home/somebody/projects/of-the-mill/src/ wheel.rs, belt.rs (2 edits)"),
+        "{summary}"
+    );
+    assert_eq!(summary.matches("/home/somebody").count(), 2, "{summary}");
+}
+
+#[test]
+fn the_files_of_an_edit_that_failed_are_told_until_one_succeeds() {
+    let patch =
+        "*** Begin Patch\n*** Update File: /w/pool.rs\n-a\n+b\n*** Update File: /w/lock.rs\n-c\n+d\n*** End Patch";
+    let fails = |talk: Talk| {
+        talk.calls(
+            "apply_patch",
+            &json!({"patch": patch}),
+            Action::patch(patch),
+            |result| {
+                (result.success, result.output) = (Some(false), vec![Part::text("no such lines")]);
+            },
+        )
+    };
+    let state = |talk: Talk| from(&talk.works().summary(3_000), "# State").join("\n");
+    let talk = || fails(Talk::default().asks("Mend the pool."));
+    let told = state(talk());
+    assert!(
+        told.contains("No edit succeeded; the last one failed: in /w/ pool.rs, lock.rs"),
+        "{told}"
+    );
+    let told = state(talk().edits("/w/pool.rs", "a", "b"));
+    assert!(!told.contains("failed"), "{told}");
+    let told = state(fails(talk().edits("/w/saw.rs", "a", "b")));
+    assert!(
+        told.contains("Files changed so far: /w/saw.rs\nLast edit failed: in /w/ pool.rs, lock.rs"),
+        "{told}"
+    );
+    let told = state(talk().runs("git commit -am x", "[main 3f2a9c1] x"));
+    assert!(!told.contains("edit"), "{told}");
 }
 
 #[test]
