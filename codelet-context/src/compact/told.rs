@@ -8,14 +8,15 @@ use crate::message::files;
 use crate::message::recall::Handle;
 use crate::message::refusal;
 use crate::message::tokens::{self, Tokens};
-use crate::message::{ActionKind, Part, cut};
+use crate::message::{ActionKind, Part, ToolCall, cut};
 use crate::ranking::labels;
 use crate::ranking::quoting;
-use crate::ranking::{Block, CallKind, Focus, Speaker, Weights};
+use crate::ranking::{Block, CallKind, Focus, Speaker, Task, Weights, choose};
 use crate::summary::record::{HIDDEN, Record};
 use crate::summary::state;
 use crate::text::body::Body;
 use crate::text::hash::QuickMap;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Half this many bytes are too few for a summary next to folded prompts.
@@ -40,11 +41,13 @@ const FLAGGED_SHARE: usize = 16;
 const FOLDER: usize = 12;
 /// The user's comments on refused calls take at most one part of the record in this many.
 const COMMENTS_SHARE: usize = 8;
+/// What the last edits of uncommitted files wrote takes at most one part of the record in this many.
+const EDITS_SHARE: usize = 24;
 /// A pinned text with more bytes, or with several lines, is shown as a block instead of a line.
 const SENTENCE: usize = 300;
 /// The bytes reserved for the line that counts notes without room.
 const OLDER: usize = 40;
-/// The approximate bytes around a pinned text.
+/// The approximate bytes around a pinned text, and around the lines of an edit.
 const HEADER: usize = 40;
 
 /// The parts of a summary.
@@ -236,9 +239,13 @@ impl<'a> Work<'a> {
                 required.extend(lines);
             }
         }
-        required.sort_unstable();
         shown.extend(&required);
         shown.sort_unstable();
+        let edits = self.last_edits(&open, &shown, bytes / EDITS_SHARE);
+        shown.extend(&edits);
+        shown.sort_unstable();
+        required.extend(edits);
+        required.sort_unstable();
         let handles = index
             .blocks
             .iter()
@@ -286,6 +293,45 @@ impl<'a> Work<'a> {
         let texts = result.texts().map(|text| &text.body).chain(&result.error);
         let kept = texts.filter_map(|body| Some((body.len(), self.archive.handle_of(body)?)));
         kept.max_by_key(|(length, _)| *length).map(|(_, handle)| handle)
+    }
+
+    /// The lines of the last edit of each uncommitted file that are worth most: they tell how the work stands.
+    fn last_edits(&self, open: &[bool], shown: &[u32], bytes: usize) -> Vec<u32> {
+        let files = self.history.facts().files.iter().filter(|file| file.edits > 0);
+        let mut files: HashSet<&str> = files.map(|file| &*file.path).collect();
+        let mut last = vec![false; open.len()];
+        for (number, call) in self.accepted_changes().rev() {
+            let paths = call.action.changed().iter();
+            let is_last = paths.filter(|path| files.remove(&***path)).count() > 0;
+            last[number as usize] = is_last && open[number as usize];
+        }
+        if !last.contains(&true) {
+            return Vec::new();
+        }
+        let task = Task {
+            index: self.history.ranking(),
+            weights: self.options.weights.unwrap_or(Weights::built_in()),
+            open: &last,
+            shown,
+            beside: &[],
+            frame: &|_, _| HEADER,
+            focus: None,
+        };
+        choose(&task, bytes)
+    }
+
+    /// The calls that changed files, by their blocks, as far as their statuses are recorded.
+    fn accepted_changes(&self) -> impl DoubleEndedIterator<Item = (u32, &'a ToolCall)> {
+        let history = self.history;
+        let blocks = history.ranking().blocks.iter().enumerate();
+        blocks.filter_map(|(number, block)| {
+            match &history.messages()[block.message as usize].parts[block.part as usize] {
+                Part::ToolCall(call) if !block.call_failed && !call.action.changed().is_empty() => {
+                    Some((number as u32, call))
+                }
+                _ => None,
+            }
+        })
     }
 
     /// The achievements of each turn in the record.
