@@ -164,38 +164,7 @@ pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError>
 /// # Errors
 /// As for [`read`].
 pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
-    record_whole(bytes, format).or_else(|error| {
-        let (mut recording, lost) = as_far_as_it_goes(bytes, format, record_whole).ok_or(error)?;
-        let share = Share {
-            all: bytes.len(),
-            missed: lost,
-        };
-        share.check(recording.document.format)?;
-        recording.document.warnings.insert(0, Warning::BrokenOff { lost });
-        Ok(recording)
-    })
-}
-
-/// Reads the part of a truncated file before the truncation, and returns the number of bytes lost; `None` if the file
-/// is not truncated, or nothing can be read.
-fn as_far_as_it_goes(
-    bytes: &[u8],
-    format: Option<Format>,
-    read: impl Fn(&[u8], Option<Format>) -> Result<Recording, ReadError>,
-) -> Option<(Recording, usize)> {
-    let (mended, lost) = broken_off::closed(bytes)?;
-    Some((read(&mended, format).ok()?, lost))
-}
-
-fn record_whole(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
-    match format {
-        Some(format) => {
-            let recording = record_as(bytes, format).map_err(|error| asked::blame(bytes, format, error))?;
-            asked::check(bytes, format, &recording.document)?;
-            Ok(recording)
-        }
-        None => record_as(bytes, detect(bytes).ok_or_else(|| source::unknown(bytes))?),
-    }
+    record_part(bytes, format, false)
 }
 
 /// Reads a conversation like [`record`], however little of it is understood: its warnings say how much is missing.
@@ -203,34 +172,43 @@ fn record_whole(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadE
 /// # Errors
 /// If nothing in it can be read.
 pub fn record_anyway(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
-    record_all(bytes, format).or_else(|error| {
-        let (mut recording, lost) = as_far_as_it_goes(bytes, format, record_all).ok_or(error)?;
+    record_part(bytes, format, true)
+}
+
+/// Reads a file, or the part of a truncated one before the truncation; `anyway` is whether any part of it is enough.
+fn record_part(bytes: &[u8], format: Option<Format>, anyway: bool) -> Result<Recording, ReadError> {
+    record_whole(bytes, format, anyway).or_else(|error| {
+        let (mended, lost) = broken_off::closed(bytes).ok_or_else(|| error.clone())?;
+        let mut recording = record_whole(&mended, format, anyway).map_err(|_| error)?;
+        if !anyway {
+            let all = bytes.len();
+            Share { all, missed: lost }.check(recording.document.format)?;
+        }
         recording.document.warnings.insert(0, Warning::BrokenOff { lost });
         Ok(recording)
     })
 }
 
-fn record_all(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
+fn record_whole(bytes: &[u8], asked: Option<Format>, anyway: bool) -> Result<Recording, ReadError> {
     let found = || detect(bytes).ok_or_else(|| source::unknown(bytes));
-    let format = format.map_or_else(found, Ok)?;
-    let recording = read_as(bytes, format)?;
-    unread::check_any(bytes, format, &recording.document)?;
+    let format = asked.map_or_else(found, Ok)?;
+    if anyway {
+        let recording = read_form(bytes, format)?;
+        unread::check_any(bytes, format, &recording.document)?;
+        return Ok(recording);
+    }
+    let recording = record_as(bytes, format);
+    if asked.is_none() {
+        return recording;
+    }
+    let recording = recording.map_err(|error| asked::blame(bytes, format, error))?;
+    asked::check(bytes, format, &recording.document)?;
     Ok(recording)
 }
 
 fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
-    let recording = read_as(bytes, format)?;
+    let recording = read_form(bytes, format)?;
     unread::check(bytes, format, &recording.document)?;
-    Ok(recording)
-}
-
-fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
-    let mut recording = read_form(bytes, format)?;
-    if matches!(format, Format::Codex | Format::Responses) {
-        program::follow(&mut recording.document.messages);
-    }
-    refused::tell(&mut recording.document.messages, format);
-    success::tell(&mut recording.document.messages, format);
     Ok(recording)
 }
 
@@ -243,6 +221,11 @@ fn read_form(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     if format.is_request() && told::mark(&mut document.messages) {
         document.warnings.push(Warning::Compacted);
     }
+    if matches!(format, Format::Codex | Format::Responses) {
+        program::follow(&mut document.messages);
+    }
+    refused::tell(&mut document.messages, format);
+    success::tell(&mut document.messages, format);
     Ok(recording)
 }
 
