@@ -77,7 +77,6 @@ mod gather;
 mod gemini;
 mod gemini_cli;
 mod gemini_stream;
-mod glued;
 mod goose;
 mod harness;
 pub mod ids;
