@@ -26,8 +26,6 @@ use std::time::Duration;
 
 /// Pages of a list at most; a server may announce further pages forever.
 const PAGES: usize = 200;
-/// Entries of a list that are examined.
-const LOOKED_AT: usize = 20_000;
 /// Total size of a list's pages, in bytes.
 const LISTED: usize = 32 * 1024 * 1024;
 /// Time to wait for the error output of a server that has exited.
@@ -353,7 +351,7 @@ impl Connection {
             }
             size += entries.iter().map(|entry| entry.to_string().len()).sum::<usize>();
             all.extend(entries);
-            if is_known || all.len() >= LOOKED_AT || size > LISTED {
+            if is_known || size > LISTED {
                 break;
             }
             cursor = Some(next);

@@ -175,7 +175,7 @@ impl LeftOut {
         }
         if self.over > 0 {
             notices.push(format!(
-                "{} of its tools are left out, the limit is {kept}; choose the ones you want under `tools`",
+                "{} of its tools are left out, only {kept} fit; choose the ones you want under `tools`",
                 self.over
             ));
         }
@@ -190,7 +190,7 @@ impl LeftOut {
 }
 
 /// The first few names, on one line.
-pub(crate) fn names(names: &[String]) -> String {
+fn names(names: &[String]) -> String {
     let mut shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > NAMED {
         shown.push_str(" and more");
@@ -374,7 +374,7 @@ mod tests {
         assert!(
             notices
                 .iter()
-                .any(|notice| notice.contains("9936 of its tools are left out, the limit is 64")),
+                .any(|notice| notice.contains("9936 of its tools are left out, only 64 fit")),
             "{notices:?}"
         );
     }

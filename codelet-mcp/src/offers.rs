@@ -1,10 +1,9 @@
 //! The tools and prompts of a session's servers, and their updates when a server announces that a list has changed.
 
 use crate::connection::{Kind, List, defined};
-use crate::define::{Defined, names};
+use crate::define::Defined;
 use crate::prompts::{self, RemotePrompt};
 use crate::remote::Remote;
-use crate::text::one_line;
 use crate::tool::RemoteTool;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::prompts::{PromptSource, PromptSpec, PromptText, Values};
@@ -36,18 +35,6 @@ pub(crate) struct Offer {
 struct Listed<T> {
     entries: Vec<T>,
     changes: usize,
-}
-
-/// An entry of a list.
-trait Entry: PartialEq {
-    /// The kind of list.
-    const KIND: Kind;
-
-    /// The server's own name for it.
-    fn own(&self) -> &str;
-
-    /// Its name, for a person.
-    fn shown(&self) -> String;
 }
 
 impl Offers {
@@ -151,30 +138,6 @@ impl PromptSource for Offers {
     }
 }
 
-impl Entry for Defined {
-    const KIND: Kind = Kind::Tools;
-
-    fn own(&self) -> &str {
-        &self.tool
-    }
-
-    fn shown(&self) -> String {
-        one_line(&self.tool, 40)
-    }
-}
-
-impl Entry for RemotePrompt {
-    const KIND: Kind = Kind::Prompts;
-
-    fn own(&self) -> &str {
-        &self.own
-    }
-
-    fn shown(&self) -> String {
-        format!("/{}", self.spec.command)
-    }
-}
-
 impl Offer {
     pub(crate) fn new(remote: Arc<Remote>, defined: Vec<Defined>, prompts: Vec<RemotePrompt>) -> Self {
         Offer {
@@ -198,30 +161,30 @@ impl Offer {
         match kind {
             Kind::Tools => {
                 let (defined, notices) = defined(server, list);
-                let told = self.defined.take(defined, notices)?;
+                let told = self.defined.take(kind, defined, notices)?;
                 self.tools = tools(&self.remote, &self.defined.entries);
                 Some(told)
             }
             Kind::Prompts => {
                 let (prompts, notices) = prompts::all(&server.name, list, secrets);
-                self.prompts.take(prompts, notices)
+                self.prompts.take(kind, prompts, notices)
             }
         }
     }
 }
 
-impl<T: Entry> Listed<T> {
+impl<T: PartialEq> Listed<T> {
     fn new(entries: Vec<T>) -> Self {
         Listed { entries, changes: 0 }
     }
 
-    /// Takes a new list with its notices. Returns these with what has changed; `None` if the list is the same.
-    fn take(&mut self, entries: Vec<T>, notices: Vec<String>) -> Option<Vec<String>> {
-        let kind = T::KIND.name();
-        let mut told = vec![format!(
-            "its {kind} have changed ({})",
-            difference(&self.entries, &entries)?
-        )];
+    /// Takes a new list with its notices. Returns these with one of the change; `None` if the list is the same.
+    fn take(&mut self, kind: Kind, entries: Vec<T>, notices: Vec<String>) -> Option<Vec<String>> {
+        if self.entries == entries {
+            return None;
+        }
+        let kind = kind.name();
+        let mut told = vec![format!("its {kind} have changed ({} now)", entries.len())];
         told.extend(notices);
         self.changes += 1;
         if self.changes == MOST_CHANGES {
@@ -254,22 +217,4 @@ fn bounded(offers: &[Offer]) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
         tools.extend(offer.tools.iter().take(room).cloned());
     }
     (tools, notices)
-}
-
-/// Describes the changes between two lists for a person; `None` if there are none.
-fn difference<T: Entry>(before: &[T], after: &[T]) -> Option<String> {
-    let has = |list: &[T], entry: &T| list.iter().any(|other| other.own() == entry.own());
-    let new = after.iter().filter(|entry| !has(before, entry));
-    let gone = before.iter().filter(|entry| !has(after, entry));
-    let others = after
-        .iter()
-        .filter(|entry| has(before, entry) && !before.contains(entry));
-    let shown = [
-        ("new", new.map(T::shown).collect::<Vec<_>>()),
-        ("gone", gone.map(T::shown).collect()),
-        ("different", others.map(T::shown).collect()),
-    ];
-    let parts = shown.iter().filter(|(_, shown)| !shown.is_empty());
-    let parts: Vec<String> = parts.map(|(what, shown)| format!("{what}: {}", names(shown))).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
 }

@@ -176,7 +176,6 @@ pub async fn connect_telling(
         profile,
         settings: Arc::new(settings),
         line,
-        habits: Arc::default(),
         kept: Arc::default(),
         sent: Arc::default(),
     }))

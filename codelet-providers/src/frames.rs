@@ -40,40 +40,13 @@ pub(crate) trait Frames: Send {
     /// Returns the usage reported so far.
     fn billed(&self) -> Billed;
 
-    /// Returns the part that is missing, for a server that neither ends its stream nor closes the connection.
-    fn missing(&self) -> Missing {
-        Missing::End
-    }
-
-    /// Returns the amount of content so far (text, thinking and calls) in a wire-specific measure that only grows.
-    fn content(&self) -> usize {
-        0
+    /// Returns the stop reason so far; always `None` on a wire whose servers all send the final event.
+    fn stop(&self) -> Option<&Stop> {
+        None
     }
 
     /// Returns the whole reply; `None` while its end is missing.
     fn finish(&mut self) -> Option<Whole>;
-}
-
-/// The missing part of a reply.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Missing {
-    /// The end.
-    End,
-    /// The usage; the stop reason is known.
-    Counts,
-    /// Only the final event.
-    Nothing,
-}
-
-impl Missing {
-    /// Returns the missing part of an answer, given whether its stop reason and the usage after it are known.
-    fn of(is_stopped: bool, is_counted: bool) -> Self {
-        match (is_stopped, is_counted) {
-            (false, _) => Missing::End,
-            (true, false) => Missing::Counts,
-            (true, true) => Missing::Nothing,
-        }
-    }
 }
 
 /// A reply in the vendor's own format.
@@ -106,11 +79,6 @@ pub(crate) fn parse(frame: &str) -> Result<Value, Trouble> {
 /// Returns a string field that is not empty.
 pub(crate) fn str<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str().filter(|text| !text.is_empty())
-}
-
-/// Returns the total length of these string fields.
-pub(crate) fn lengths(value: &Value, names: [&str; 3]) -> usize {
-    names.iter().filter_map(|name| str(value, name)).map(str::len).sum()
 }
 
 /// Returns the stop reason, if there is one; a value that is not a string is returned as JSON.
@@ -158,11 +126,6 @@ pub(crate) fn parameters(text: &str) -> Option<Map<String, Value>> {
 /// Returns whether an answer was cut off before its last call had parameters: it is unknown whether none were intended.
 pub(crate) fn is_cut_before(parameters: &str, stop: &Stop) -> bool {
     matches!(stop, Stop::OutputLimit | Stop::WindowFull) && matches!(parameters.trim(), "" | "null")
-}
-
-/// Returns the amount of an answer: a refused or truncated one counts even without text.
-pub(crate) fn answered(grown: usize, stop: Option<&Stop>) -> usize {
-    grown.max(usize::from(stop.is_some_and(|stop| *stop != Stop::Finished)))
 }
 
 /// Emits the usage when it changes.

@@ -103,24 +103,10 @@ impl Connection {
                 true => wants_login(proxy),
                 false => format!("could not connect to {place} through the proxy {proxy} ({why})"),
             },
-            error if error.is_connect() && is_unresolved(error) => {
-                let host = self.url.host_str().unwrap_or("?");
-                format!("could not resolve host {host}: check its name and the network")
-            }
-            error if error.is_connect() && error.is_timeout() => {
-                format!(
-                    "connecting to {place} timed out after {} s: check host, port and proxy",
-                    self.limits.connect.as_secs()
-                )
-            }
-            error if error.is_connect() && is_unheard(error) => {
-                format!("connection refused by {place}: check host and port, and that the server is running")
-            }
-            error if error.is_connect() => {
-                format!("could not connect to {place} ({why}): check host and port, and that the server is running")
-            }
-            error if had_begun && is_closed(error) => format!("{place} closed the connection before the answer ended"),
-            _ if had_begun => format!("the connection to {place} was lost ({why})"),
+            error if error.is_connect() => format!(
+                "could not connect to {place} ({why}): check host and port, the network, and that the server is running"
+            ),
+            _ if had_begun => format!("the connection to {place} was lost before the answer ended ({why})"),
             _ => format!("the request to {place} failed ({why})"),
         };
         ModelError::Cut { said, had_begun }
@@ -214,22 +200,4 @@ fn certificate(error: &reqwest::Error) -> Option<&CertificateError> {
 /// as a recreated authority.
 fn is_of_a_stranger(why: &CertificateError) -> bool {
     matches!(why, CertificateError::UnknownIssuer | CertificateError::BadSignature)
-}
-
-fn is_unresolved(error: &reqwest::Error) -> bool {
-    causes(error).any(|cause| cause.to_string().starts_with("dns error"))
-}
-
-fn is_unheard(error: &reqwest::Error) -> bool {
-    has_kind(error, std::io::ErrorKind::ConnectionRefused)
-}
-
-fn is_closed(error: &reqwest::Error) -> bool {
-    has_kind(error, std::io::ErrorKind::UnexpectedEof)
-}
-
-fn has_kind(error: &reqwest::Error, kind: std::io::ErrorKind) -> bool {
-    causes(error)
-        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
-        .any(|cause| cause.kind() == kind)
 }

@@ -6,15 +6,15 @@ use crate::frames::{Frames, Trouble, Whole, anthropic, chat, gemini, responses};
 
 use crate::line::{Line, Stream, StreamItem};
 use crate::scrubber::{Kept, Scrubber};
-use crate::sent_steps::SentSteps;
 use crate::settings::Settings;
-use crate::stream_end::{Habits, StreamEnds};
+use crate::stream_end::StreamEnd;
 use crate::suspects;
 use crate::wire::Wire;
 use bytes::Bytes;
 use codelet_agent::effort::{CacheAfter, Effort};
 use codelet_agent::model::{Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop};
 use codelet_context::tokens::{Tokens, estimate_bytes};
+use codelet_transcript::Encoded;
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use std::collections::VecDeque;
@@ -26,12 +26,10 @@ pub(crate) struct Provider {
     pub profile: Profile,
     pub settings: Arc<Settings>,
     pub line: Line,
-    /// Observations about the ends of its answers so far.
-    pub habits: Arc<Habits>,
     /// Content that is sent back differently from how it is stored.
     pub kept: Arc<Kept>,
-    /// The steps of its last requests.
-    pub sent: Arc<Mutex<SentSteps>>,
+    /// The long texts of its last requests.
+    pub sent: Arc<Mutex<Encoded>>,
 }
 
 impl Model for Provider {
@@ -70,7 +68,6 @@ impl Model for Provider {
                 profile: self.profile.clone(),
                 settings: Arc::new(self.settings.with_effort(effort)),
                 line: self.line.clone(),
-                habits: self.habits.clone(),
                 kept: self.kept.clone(),
                 sent: self.sent.clone(),
             }) as Box<dyn Model>
@@ -92,7 +89,7 @@ impl Model for Provider {
             scrubber: Scrubber::new(self.line.connection.key.as_ref()),
             kept: self.kept.clone(),
             sent: self.sent.clone(),
-            ends: StreamEnds::new(self.habits.clone(), self.line.connection.limits.idle),
+            stream_end: StreamEnd::default(),
             had_begun: false,
             is_over: false,
         };
@@ -113,6 +110,11 @@ pub(crate) fn new(wire: Wire) -> Box<dyn Frames> {
     }
 }
 
+/// Returns whether the deltas add to an answer.
+pub(crate) fn adds(deltas: &[Delta]) -> bool {
+    deltas.iter().any(|delta| !matches!(delta, Delta::Billed(_)))
+}
+
 /// A request and its reply in progress.
 struct Exchange {
     settings: Arc<Settings>,
@@ -124,9 +126,9 @@ struct Exchange {
     ready: VecDeque<Result<Delta, ModelError>>,
     scrubber: Scrubber,
     kept: Arc<Kept>,
-    sent: Arc<Mutex<SentSteps>>,
+    sent: Arc<Mutex<Encoded>>,
     /// The deadline for further frames.
-    ends: StreamEnds,
+    stream_end: StreamEnd,
     /// True once part of the answer has arrived.
     had_begun: bool,
     is_over: bool,
@@ -169,24 +171,22 @@ impl Exchange {
             }
             return Ok(());
         };
-        let frame = match stream.next(self.had_begun, self.ends.at()).await {
+        let frame = match stream.next(self.had_begun, self.stream_end.at).await {
             Ok(StreamItem::Frame(frame)) => frame,
             Ok(StreamItem::Life) => {
                 self.ready.push_back(Ok(Delta::Alive));
                 return Ok(());
             }
-            Ok(StreamItem::End) => {
-                self.ends.over(Instant::now());
-                return self.end(None);
-            }
+            Ok(StreamItem::End) => return self.end(None),
             Err(error) => return self.end(Some(error)),
         };
         let is_last = stream.is_over();
         let mut deltas = Vec::new();
         let taken = self.frames.take(&frame, &mut deltas);
-        let (missing, content) = (self.frames.missing(), self.frames.content());
-        self.ends.settle(missing, content, Instant::now());
-        self.had_begun |= deltas.iter().any(|delta| !matches!(delta, Delta::Billed(_)));
+        let is_more = adds(&deltas);
+        self.had_begun |= is_more;
+        self.stream_end
+            .settle(self.had_begun, is_more, self.frames.stop(), Instant::now());
         self.scrubber.take(&mut deltas);
         if deltas.is_empty() {
             deltas.push(Delta::Alive);

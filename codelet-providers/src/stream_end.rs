@@ -1,99 +1,30 @@
 //! Detection of the end of an answer if the server neither ends the stream nor closes the connection.
 
-use crate::frames::Missing;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use codelet_agent::model::Stop;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The wait for further frames after a stop reason: longer than any ordinary pause between two frames, since many
-/// gateways send the reason before the end of the answer, and some in every frame.
-const REST: Duration = Duration::from_secs(12);
-/// The same for a provider known to leave its streams open.
-const KNOWN: Duration = Duration::from_secs(1);
-
-/// Observations about the ends of one provider's answers.
-#[derive(Default)]
-pub(crate) struct Habits {
-    /// True if an answer was complete and its stream was left open.
-    stays_open: AtomicBool,
-    /// The same for an answer without usage.
-    leaves_counts_out: AtomicBool,
-    /// True if an answer continued after a stop reason.
-    goes_on: AtomicBool,
-}
-
-impl Habits {
-    fn wait(&self, missing: Missing) -> Option<Duration> {
-        let has = |habit: &AtomicBool| habit.load(Ordering::Relaxed);
-        let is_known = match missing {
-            Missing::End => return None,
-            Missing::Counts => has(&self.leaves_counts_out),
-            Missing::Nothing => has(&self.stays_open) || has(&self.leaves_counts_out),
-        };
-        Some(if is_known && !has(&self.goes_on) { KNOWN } else { REST })
-    }
-}
+/// The wait for further frames after a stop reason: many servers send it before the usage, and some before the end of
+/// the text.
+const REST: Duration = Duration::from_secs(5);
 
 /// The deadline for further frames of one answer.
-pub(crate) struct StreamEnds {
-    habits: Arc<Habits>,
-    /// The general limit on silence.
-    most: Duration,
-    /// The missing part when the wait was decided, and its deadline.
-    settled: Option<(Missing, Instant)>,
-    /// The amount of content when a stop reason had arrived.
-    stopped_at: Option<usize>,
-    /// True if the answer continued after a stop reason, so further ones are ignored.
+#[derive(Default)]
+pub(crate) struct StreamEnd {
+    /// The deadline, if nothing else arrives.
+    pub(crate) at: Option<Instant>,
+    /// True if the answer continued after a stop reason, so it may pause again.
     goes_on: bool,
 }
 
-impl StreamEnds {
-    pub(crate) fn new(habits: Arc<Habits>, most: Duration) -> Self {
-        StreamEnds {
-            habits,
-            most,
-            settled: None,
-            stopped_at: None,
-            goes_on: false,
-        }
-    }
-
-    /// Returns the deadline, if nothing else arrives.
-    pub(crate) fn at(&self) -> Option<Instant> {
-        self.settled.map(|(_, at)| at)
-    }
-
-    /// Decides the wait for the rest, from what is missing after a frame and the amount of content so far.
-    pub(crate) fn settle(&mut self, missing: Missing, content: usize, now: Instant) {
-        if self.goes_on || missing == Missing::End {
-            return;
-        }
-        if self.stopped_at.is_some_and(|before| content > before) {
-            self.goes_on = true;
-            self.settled = None;
-            self.habits.goes_on.store(true, Ordering::Relaxed);
-            return;
-        }
-        self.stopped_at = Some(content);
-        // Some servers send a reason before any content.
-        if content == 0 {
-            return;
-        }
-        let Some(wait) = self.habits.wait(missing) else { return };
-        if self.settled.is_none_or(|(before, _)| before != missing) {
-            let at = now + wait.min(self.most);
-            self.settled = Some((missing, self.at().map_or(at, |before| before.min(at))));
-        }
-    }
-
-    /// Records the end of the stream. If the deadline ended it, the next answer need not wait as long.
-    pub(crate) fn over(&self, now: Instant) {
-        match self.settled {
-            Some((Missing::Counts, at)) if now >= at => self.habits.leaves_counts_out.store(true, Ordering::Relaxed),
-            Some((_, at)) if now >= at => self.habits.stays_open.store(true, Ordering::Relaxed),
-            _ => {}
-        }
+impl StreamEnd {
+    /// Decides the wait after a frame. `has_begun` is whether anything of the answer has arrived, `is_more` whether this
+    /// frame added to it, `stop` the stop reason so far.
+    pub(crate) fn settle(&mut self, has_begun: bool, is_more: bool, stop: Option<&Stop>, now: Instant) {
+        self.goes_on |= is_more && self.at.is_some();
+        // Some servers send a reason before any content. An answer that was refused or cut off may have none.
+        let is_answer = stop.is_some_and(|stop| has_begun || *stop != Stop::Finished);
+        self.at = (is_answer && !self.goes_on).then(|| now + REST);
     }
 }
 
@@ -101,7 +32,7 @@ impl StreamEnds {
 mod tests {
     use super::*;
     use crate::frames::Frames;
-    use crate::provider::new;
+    use crate::provider::{adds, new};
     use crate::wire::Wire;
     use proptest::prelude::*;
     use serde_json::{Value, json};
@@ -115,23 +46,23 @@ mod tests {
         output: u64,
     }
 
-    fn play(wire: Wire, habits: &Arc<Habits>, frames: &[(u64, Value)]) -> Played {
+    fn play(wire: Wire, frames: &[(u64, Value)]) -> Played {
         let began = Instant::now();
-        let mut ends = StreamEnds::new(habits.clone(), Duration::from_secs(300));
+        let mut end = StreamEnd::default();
         let mut reader: Box<dyn Frames> = new(wire);
-        let mut deltas = Vec::new();
+        let mut has_begun = false;
         for (at, frame) in frames {
             let now = began + Duration::from_millis(*at);
-            if ends.at().is_some_and(|ends| ends <= now) {
+            if end.at.is_some_and(|end| end <= now) {
                 break;
             }
+            let mut deltas = Vec::new();
             reader.take(&frame.to_string(), &mut deltas).unwrap();
-            ends.settle(reader.missing(), reader.content(), now);
+            let is_more = adds(&deltas);
+            has_begun |= is_more;
+            end.settle(has_begun, is_more, reader.stop(), now);
         }
-        if let Some(at) = ends.at() {
-            ends.over(at);
-        }
-        let took = ends.at().map(|at| (at - began).as_millis() as u64);
+        let took = end.at.map(|at| (at - began).as_millis() as u64);
         let output = reader.billed().usage.output;
         let whole = reader.finish().unwrap().list.remove(0).to_string();
         Played {
@@ -165,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_reason_to_stop_in_every_chunk_cuts_nothing_off() {
-        for gap in [300, 2_000, 11_000] {
+        for gap in [300, 2_000, 4_900] {
             let texts = ["One ", "two ", "three ", "four."];
             let at = |number: usize| number as u64 * gap;
             let of_gemini = |(number, text): (usize, &&str)| {
@@ -179,7 +110,7 @@ mod tests {
             let of_gemini: Vec<_> = texts.iter().enumerate().map(of_gemini).collect();
             let of_chat: Vec<_> = texts.iter().enumerate().map(of_chat).collect();
             for (wire, frames) in [(Wire::Gemini, of_gemini), (Wire::Chat, of_chat)] {
-                let played = play(wire, &Arc::default(), &frames);
+                let played = play(wire, &frames);
                 assert!(
                     played.said.contains("One two three four."),
                     "{wire:?} {gap}: {}",
@@ -197,11 +128,7 @@ mod tests {
             (1_000, gemini(json!([{"text": "two "}]), STOP, Some(2))),
             (60_000, gemini(json!([{"text": "three."}]), STOP, Some(3))),
         ];
-        assert!(
-            play(Wire::Gemini, &Arc::default(), &frames)
-                .said
-                .contains("One two three.")
-        );
+        assert!(play(Wire::Gemini, &frames).said.contains("One two three."));
     }
 
     #[test]
@@ -247,7 +174,7 @@ mod tests {
             (Wire::Chat, of_chat),
             (Wire::Anthropic, of_anthropic),
         ] {
-            let played = play(wire, &Arc::default(), &frames);
+            let played = play(wire, &frames);
             assert_eq!((played.calls, played.output), (1, 9), "{wire:?}: {}", played.said);
             assert!(
                 played.said.contains("Let me look.") && played.said.contains("path"),
@@ -264,9 +191,9 @@ mod tests {
         let frames = [
             (0, chat(begun, Some("tool_calls"), None)),
             (4_000, chat(piece("{\"path\""), Some("tool_calls"), None)),
-            (18_000, chat(piece(":\"a.rs\"}"), Some("tool_calls"), None)),
+            (8_000, chat(piece(":\"a.rs\"}"), Some("tool_calls"), None)),
         ];
-        assert!(play(Wire::Chat, &Arc::default(), &frames).said.contains("a.rs"));
+        assert!(play(Wire::Chat, &frames).said.contains("a.rs"));
     }
 
     #[test]
@@ -282,7 +209,7 @@ mod tests {
             (60_000, chat(json!({"content": "At last."}), Some("stop"), Some(4))),
         ];
         for (wire, frames) in [(Wire::Gemini, of_gemini), (Wire::Chat, of_chat)] {
-            let played = play(wire, &Arc::default(), &frames);
+            let played = play(wire, &frames);
             assert!(played.said.contains("At last."), "{wire:?}: {}", played.said);
             assert_eq!(played.output, 4, "{wire:?}");
         }
@@ -290,7 +217,7 @@ mod tests {
 
     #[test]
     fn counts_that_come_seconds_after_the_reason_are_taken() {
-        for late in [1_600, 5_000, 11_900] {
+        for late in [1_600, 4_900] {
             let of_chat = vec![
                 (0, chat(json!({"content": "Done."}), None, None)),
                 (10, chat(json!({}), Some("stop"), None)),
@@ -304,37 +231,17 @@ mod tests {
                 (late, gemini(json!([]), None, Some(7))),
             ];
             for (wire, frames) in [(Wire::Chat, of_chat), (Wire::Gemini, of_gemini)] {
-                assert_eq!(play(wire, &Arc::default(), &frames).output, 7, "{wire:?} {late}");
+                assert_eq!(play(wire, &frames).output, 7, "{wire:?} {late}");
             }
         }
     }
 
     #[test]
-    fn a_provider_that_leaves_its_streams_open_costs_twelve_seconds_once() {
-        let counted = [(0, chat(json!({"content": "Done."}), Some("stop"), Some(2)))];
-        let uncounted = [(0, chat(json!({"content": "Done."}), Some("stop"), None))];
-        let habits = Arc::default();
-        assert_eq!(play(Wire::Chat, &habits, &counted).took, Some(12_000));
-        assert_eq!(play(Wire::Chat, &habits, &counted).took, Some(1_000));
-        // Its usage may still arrive late.
-        assert_eq!(play(Wire::Chat, &habits, &uncounted).took, Some(12_000));
-        assert_eq!(play(Wire::Chat, &habits, &uncounted).took, Some(1_000));
-        // Another provider has its own record.
-        assert_eq!(play(Wire::Chat, &Arc::default(), &counted).took, Some(12_000));
-    }
-
-    #[test]
-    fn a_provider_whose_answer_went_on_once_is_given_its_time_from_then_on() {
-        let whole = [(0, gemini(json!([{"text": "Done."}]), STOP, Some(2)))];
-        let goes_on = [
-            (0, gemini(json!([{"text": "One "}]), STOP, Some(1))),
-            (500, gemini(json!([{"text": "two."}]), STOP, Some(2))),
-        ];
-        let habits = Arc::default();
-        assert_eq!(play(Wire::Gemini, &habits, &whole).took, Some(12_000));
-        assert_eq!(play(Wire::Gemini, &habits, &goes_on).took, None);
-        assert_eq!(play(Wire::Gemini, &habits, &whole).took, Some(12_000));
-        assert_eq!(play(Wire::Gemini, &habits, &whole).took, Some(12_000));
+    fn an_answer_whose_stream_stays_open_is_over_after_five_seconds_of_silence() {
+        for output in [Some(2), None] {
+            let frames = [(0, chat(json!({"content": "Done."}), Some("stop"), output))];
+            assert_eq!(play(Wire::Chat, &frames).took, Some(5_000));
+        }
     }
 
     #[test]
@@ -346,29 +253,14 @@ mod tests {
             (Wire::Chat, chat(json!({}), Some("content_filter"), Some(0))),
             (Wire::Chat, chat(json!({}), Some("length"), Some(9))),
         ] {
-            let played = play(wire, &Arc::default(), &[(0, frame)]);
-            assert_eq!(played.took, Some(12_000), "{wire:?}");
+            let played = play(wire, &[(0, frame)]);
+            assert_eq!(played.took, Some(5_000), "{wire:?}");
         }
-    }
-
-    #[test]
-    fn a_frame_without_anything_new_neither_lengthens_the_wait_nor_ends_it() {
-        let frames = [
-            (0, chat(json!({"reasoning_content": "hm"}), None, None)),
-            (0, chat(json!({"content": "Done."}), Some("stop"), Some(2))),
-            (5_000, chat(json!({"content": ""}), Some("stop"), Some(2))),
-            (
-                10_000,
-                json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 3}}),
-            ),
-        ];
-        let played = play(Wire::Chat, &Arc::default(), &frames);
-        assert_eq!((played.took, played.output), (Some(12_000), 3));
     }
 
     proptest! {
         #[test]
-        fn no_text_is_lost_wherever_the_reasons_stand(pieces in proptest::collection::vec((0..11_000u64, any::<bool>(), any::<bool>(), 0..3usize), 1..12)) {
+        fn no_text_is_lost_wherever_the_reasons_stand(pieces in proptest::collection::vec((0..4_900u64, any::<bool>(), any::<bool>(), 0..3usize), 1..12)) {
             for wire in [Wire::Chat, Wire::Gemini] {
                 let (mut at, mut expected) = (0, String::new());
                 let frames: Vec<(u64, Value)> = pieces.iter().map(|(gap, has_reason, has_counts, length)| {
@@ -386,7 +278,7 @@ mod tests {
                 let is_spread = pieces.iter().any(|(.., length)| *length == 0);
                 let has_end = pieces.iter().any(|(_, has_reason, ..)| *has_reason);
                 if has_end && !is_spread {
-                    let said = play(wire, &Arc::default(), &frames).said;
+                    let said = play(wire, &frames).said;
                     prop_assert!(said.contains(&format!("\"{expected}\"")), "{said}");
                 }
             }

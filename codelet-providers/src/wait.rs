@@ -6,7 +6,7 @@
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
-use time::format_description::well_known::{Rfc2822, Rfc3339};
+use time::format_description::well_known::Rfc2822;
 
 /// The maximum delay (136 years); longer ones are reduced to it.
 const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
@@ -37,8 +37,7 @@ pub(crate) fn asked(headers: Option<&Received>, body: &Value, said: &str) -> Opt
     let wait = headers
         .and_then(after)
         .or_else(|| retry_info(body))
-        .or_else(|| in_words(said))
-        .or_else(|| headers.and_then(reset))?;
+        .or_else(|| in_words(said))?;
     Some(wait.min(LONGEST))
 }
 
@@ -60,16 +59,16 @@ fn after(headers: &Received) -> Option<Duration> {
     let text = headers.header("retry-after")?.trim();
     match text.parse::<f64>() {
         Ok(number) => seconds(number),
-        Err(_) => until(http_date(text)? as f64, headers),
+        Err(_) => until(http_date(text)?, headers),
     }
 }
 
 /// Returns the delay until a point in time in seconds since 1970, starting at the reply's own `date`, or else its time
 /// of arrival. The vendor's clock takes precedence, since it determined that point.
-fn until(moment: f64, headers: &Received) -> Option<Duration> {
+fn until(moment: i64, headers: &Received) -> Option<Duration> {
     let told = headers.header("date").and_then(|text| http_date(text.trim()));
     let now = told.or_else(|| headers.arrived())?;
-    seconds((moment - now as f64).max(0.0))
+    seconds((moment - now).max(0) as f64)
 }
 
 /// Parses `google.rpc.RetryInfo` in an error's details: `"retryDelay": "17s"`.
@@ -99,38 +98,6 @@ fn in_words(said: &str) -> Option<Duration> {
         unit if unit.starts_with("sec") => seconds(number),
         _ => None,
     }
-}
-
-/// Returns the latest reset of the exhausted limits.
-fn reset(headers: &Received) -> Option<Duration> {
-    let is_used_up = |name: &str| headers.header(name).is_none_or(|left| left.trim() == "0");
-    let openai = ["requests", "tokens"].into_iter().filter_map(|what| {
-        is_used_up(&format!("x-ratelimit-remaining-{what}")).then_some(())?;
-        moment(headers.header(&format!("x-ratelimit-reset-{what}"))?, headers)
-    });
-    let anthropic = ["requests", "tokens", "input-tokens", "output-tokens"]
-        .into_iter()
-        .filter_map(|what| {
-            is_used_up(&format!("anthropic-ratelimit-{what}-remaining")).then_some(())?;
-            moment(headers.header(&format!("anthropic-ratelimit-{what}-reset"))?, headers)
-        });
-    let plain = headers
-        .header("x-ratelimit-reset")
-        .and_then(|text| moment(text, headers));
-    openai.chain(anthropic).chain(plain).max()
-}
-
-/// Parses a delay (`1s`, `6m0s`, `0.5`) or a point in time (RFC 3339, seconds or milliseconds since 1970).
-fn moment(text: &str, headers: &Received) -> Option<Duration> {
-    let text = text.trim();
-    if let Ok(number) = text.parse::<f64>() {
-        return match number {
-            number if number >= 1e11 => until(number / 1_000.0, headers),
-            number if number >= 1e9 => until(number, headers),
-            number => seconds(number),
-        };
-    }
-    go_duration(text).or_else(|| until(rfc3339(text)? as f64, headers))
 }
 
 /// Parses `1h2m3.5s`, `120ms`.
@@ -166,11 +133,6 @@ fn http_date(text: &str) -> Option<i64> {
     Some(OffsetDateTime::parse(text, &Rfc2822).ok()?.unix_timestamp())
 }
 
-/// Parses `2026-11-22T02:32:42Z`, with or without a fraction, into seconds since 1970.
-fn rfc3339(text: &str) -> Option<i64> {
-    Some(OffsetDateTime::parse(text, &Rfc3339).ok()?.unix_timestamp())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,27 +166,6 @@ mod tests {
             (vec![("retry-after-ms", "1500"), ("retry-after", "9")], 1.5),
             (vec![("retry-after", "Sun, 22 Nov 2026 02:33:12 GMT"), DATE], 30.0),
             (vec![("retry-after", "Sun, 22 Nov 2026 02:30:00 GMT"), DATE], 0.0),
-            (
-                vec![
-                    ("x-ratelimit-reset-requests", "6m0s"),
-                    ("x-ratelimit-remaining-requests", "0"),
-                ],
-                360.0,
-            ),
-            (
-                vec![
-                    ("x-ratelimit-reset-tokens", "120ms"),
-                    ("x-ratelimit-remaining-tokens", "0"),
-                    ("x-ratelimit-reset-requests", "1h"),
-                    ("x-ratelimit-remaining-requests", "7"),
-                ],
-                0.12,
-            ),
-            (
-                vec![("anthropic-ratelimit-tokens-reset", "2026-11-22T02:33:00Z"), DATE],
-                18.0,
-            ),
-            (vec![("x-ratelimit-reset", "1795314772000"), DATE], 10.0),
         ] {
             assert_eq!(wait(&headers, none(), ""), Some(expected), "{headers:?}");
         }
@@ -261,7 +202,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,40}", words in "(try again in |retry in )?[0-9.hms, µé]{0,12}") {
-            for name in ["retry-after", "retry-after-ms", "x-ratelimit-reset", "x-ratelimit-reset-tokens", "anthropic-ratelimit-tokens-reset"] {
+            for name in ["retry-after", "retry-after-ms"] {
                 let _ = wait(&[(name, &*text), DATE], json!({"details": [{"retryDelay": text.clone()}]}), &words);
             }
         }

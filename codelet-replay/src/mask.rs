@@ -1,7 +1,6 @@
 //! Policies that rewrite what was sent by a simple rule: most replace old results with a marker.
 
 use crate::editor::{Editor, Full, Moment, Unedited};
-use crate::session::Session;
 use codelet_context::conversation::Report;
 use codelet_context::message::{Message, Part, ToolResult};
 use codelet_context::strategy;
@@ -24,14 +23,8 @@ pub enum Rule {
     Nothing,
     /// All but this number of the newest, at every request.
     Last(usize),
-    /// All but `keep` when the request has more than `trigger` tokens and that removes `least` or more.
-    Beyond {
-        trigger: Tokens,
-        keep: usize,
-        least: Tokens,
-    },
-    /// Those before the newest `protected` tokens of results, when they come to more than `least`.
-    Behind { protected: Tokens, least: Tokens },
+    /// All but `keep` when the request has more than `trigger` tokens.
+    Beyond { trigger: Tokens, keep: usize },
     /// No results; all strategies run before every request, over the rest of the last one and everything since.
     Strategies,
 }
@@ -40,21 +33,15 @@ pub enum Rule {
 struct Whole {
     message: usize,
     part: usize,
-    tokens: Tokens,
 }
 
 /// Edits by a rule, and compacts when full.
 pub struct Mask<'a> {
-    session: &'a Session,
     full: Full<'a>,
     rule: Rule,
     view: View,
-    /// The results that are shown whole and larger than a marker, oldest first, and their tokens.
+    /// The results that are shown whole and larger than a marker, oldest first.
     whole: VecDeque<Whole>,
-    tokens: Tokens,
-    /// The number of the oldest of them that are not protected, and their tokens: it only grows until they are masked,
-    /// so that no request examines all of them.
-    behind: (usize, Tokens),
     /// The number of messages after the strategies ran the last time.
     last: usize,
     /// The number of messages in the last request, as long as no edit followed it.
@@ -62,15 +49,12 @@ pub struct Mask<'a> {
 }
 
 impl<'a> Mask<'a> {
-    pub fn new(session: &'a Session, unedited: &'a Unedited<'a>, rule: Rule) -> Self {
+    pub fn new(unedited: &'a Unedited<'a>, rule: Rule) -> Self {
         Mask {
-            session,
             full: Full::new(unedited),
             rule,
             view: View::default(),
             whole: VecDeque::new(),
-            tokens: 0,
-            behind: (0, 0),
             last: 0,
             same: 0,
         }
@@ -82,13 +66,7 @@ impl<'a> Mask<'a> {
             for (part, of) in message.parts.iter().enumerate() {
                 let Part::ToolResult(result) = of else { continue };
                 if estimate_part(of) > estimate_part(&Part::ToolResult(masked(result))) {
-                    let tokens = self.session.weigh(of);
-                    self.tokens += tokens;
-                    self.whole.push_back(Whole {
-                        message: at,
-                        part,
-                        tokens,
-                    });
+                    self.whole.push_back(Whole { message: at, part });
                 }
             }
         }
@@ -112,30 +90,11 @@ impl<'a> Mask<'a> {
     }
 
     /// Returns the number of the oldest results that the rule would mask now.
-    fn due(&mut self, moment: &Moment) -> usize {
+    fn due(&self, moment: &Moment) -> usize {
         match self.rule {
             Rule::Nothing | Rule::Strategies => 0,
-            Rule::Last(keep) => self.whole.len().saturating_sub(keep),
-            Rule::Beyond { trigger, keep, least } => {
-                let due = self.whole.len().saturating_sub(keep);
-                let kept: Tokens = self.whole.iter().skip(due).map(|result| result.tokens).sum();
-                if moment.tokens > trigger && self.tokens - kept >= least {
-                    due
-                } else {
-                    0
-                }
-            }
-            Rule::Behind { protected, least } => {
-                let (mut due, mut removed) = self.behind;
-                while let Some(result) = self.whole.get(due)
-                    && self.tokens - removed - result.tokens >= protected
-                {
-                    removed += result.tokens;
-                    due += 1;
-                }
-                self.behind = (due, removed);
-                if removed > least { due } else { 0 }
-            }
+            Rule::Beyond { trigger, .. } if moment.tokens <= trigger => 0,
+            Rule::Last(keep) | Rule::Beyond { keep, .. } => self.whole.len().saturating_sub(keep),
         }
     }
 }
@@ -165,11 +124,7 @@ impl Editor for Mask<'_> {
             return self.run_strategies();
         }
         let due = self.due(moment);
-        if due > 0 {
-            self.behind = (0, 0);
-        }
         for result in self.whole.drain(..due) {
-            self.tokens -= result.tokens;
             self.same = self.same.min(result.message);
             let message = self.view.edit(result.message);
             if let Some(Part::ToolResult(of)) = message.parts.get_mut(result.part) {
@@ -186,7 +141,7 @@ impl Editor for Mask<'_> {
         let view = view.to_vec();
         self.view.messages.clear();
         self.whole.clear();
-        (self.tokens, self.behind, self.last, self.same) = (0, (0, 0), 0, 0);
+        (self.last, self.same) = (0, 0);
         view.iter().for_each(|message| self.show(message));
         true
     }

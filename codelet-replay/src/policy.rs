@@ -20,10 +20,6 @@ pub enum Policy {
     MaskTen,
     /// Beyond 100,000 tokens, all results but the last three are cleared.
     Clear,
-    /// The same, but only if that removes 20,000 tokens or more.
-    ClearAtLeast,
-    /// Results older than the newest 40,000 tokens of results are cleared if they come to more than 20,000.
-    Protect,
     /// The engine's own preset of that name, run by the engine.
     Preset(Preset),
 }
@@ -35,8 +31,6 @@ impl Policy {
         Policy::Seven,
         Policy::MaskTen,
         Policy::Clear,
-        Policy::ClearAtLeast,
-        Policy::Protect,
         Policy::Preset(Preset::Faithful),
         Policy::Preset(Preset::Balanced),
         Policy::Preset(Preset::Thrifty),
@@ -53,8 +47,6 @@ impl Policy {
             Policy::Seven => "seven",
             Policy::MaskTen => "mask-10",
             Policy::Clear => "clear-100k",
-            Policy::ClearAtLeast => "clear-100k-20k",
-            Policy::Protect => "protect-40k",
             Policy::Preset(preset) => preset.name(),
         }
     }
@@ -100,8 +92,6 @@ impl Policy {
             Policy::Seven => "apply all seven strategies before every request",
             Policy::MaskTen => "mask all tool outputs but the last ten",
             Policy::Clear => "above 100k tokens, clear all tool outputs but the last three",
-            Policy::ClearAtLeast => "the same, if that removes at least 20k tokens",
-            Policy::Protect => "clear tool outputs before the newest 40k tokens once they exceed 20k",
             Policy::Preset(preset) => preset.explained(),
         }
     }
@@ -120,19 +110,9 @@ impl Policy {
             Policy::Clear => Rule::Beyond {
                 trigger: 100_000,
                 keep: 3,
-                least: 0,
-            },
-            Policy::ClearAtLeast => Rule::Beyond {
-                trigger: 100_000,
-                keep: 3,
-                least: 20_000,
-            },
-            Policy::Protect => Rule::Behind {
-                protected: 40_000,
-                least: 20_000,
             },
         };
-        Box::new(Mask::new(session, unedited, rule))
+        Box::new(Mask::new(unedited, rule))
     }
 }
 

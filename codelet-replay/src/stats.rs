@@ -19,12 +19,12 @@ pub(crate) fn ratio_interval(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     if pairs.len() < 2 {
         return None;
     }
-    let mut state = SEED;
+    let mut random = fastrand::Rng::with_seed(SEED);
     let ratios: Vec<f64> = (0..DRAWS)
         .filter_map(|_| {
             let (mut above, mut below) = (0.0, 0.0);
             for _ in pairs {
-                let (a, b) = pairs[draw(&mut state, pairs.len())];
+                let (a, b) = pairs[random.usize(..pairs.len())];
                 above += a;
                 below += b;
             }
@@ -32,15 +32,6 @@ pub(crate) fn ratio_interval(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
         })
         .collect();
     Some((quantile(&ratios, 0.025)?, quantile(&ratios, 0.975)?))
-}
-
-/// Returns the next number below `count` of a SplitMix64 sequence.
-fn draw(state: &mut u64, count: usize) -> usize {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut x = *state;
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((x ^ (x >> 31)) % count.max(1) as u64) as usize
 }
 
 #[cfg(test)]

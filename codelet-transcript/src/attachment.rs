@@ -5,7 +5,7 @@
 
 mod convert;
 
-pub(crate) use convert::{Place, convert, marker, screen};
+pub(crate) use convert::{Place, at, convert, marker, screen};
 
 use crate::vendor;
 use codelet_context::message::{IMAGE_TOKENS, Nature, Opaque, Part};

@@ -289,17 +289,7 @@ impl<'a> Converter<'a> {
 
     fn kept_picture(&mut self, image: &Image) -> Part {
         self.leave_out("image");
-        let at: String = image
-            .data
-            .as_str()
-            .chars()
-            .filter(|c| !c.is_control())
-            .take(200)
-            .collect();
-        Part::text(format!(
-            "[image at {}, left out: only its own vendor can read it]",
-            at.replace(['[', ']'], "_")
-        ))
+        attachment::marker("image", attachment::at(image.data.as_str()), self.to)
     }
 
     /// Returns whether the target provider produced this thinking and can verify it.

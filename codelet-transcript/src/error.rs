@@ -62,14 +62,6 @@ pub enum ReadError {
     /// There are entries, but none of them has content in the format that the file seems to have.
     #[error("this looks like {0}, but nothing in it can be read")]
     NothingRead(Format),
-    /// More entries could not be read than there are messages.
-    #[error("this looks like {format}, but most of its content cannot be read ({unread} entries)")]
-    MostUnread {
-        /// The format that the file seems to have.
-        format: Format,
-        /// Entries, or messages, that could not be read.
-        unread: usize,
-    },
     /// Less than nine tenths of the content was understood, by bytes.
     #[error("this looks like {format}, but {missed} of {all} bytes of its content could not be read")]
     TooLittle {
@@ -79,12 +71,6 @@ pub enum ReadError {
         missed: usize,
         /// Bytes of all content.
         all: usize,
-    },
-    /// The messages have a known format that is not supported.
-    #[error("the messages have the format of {of}, which is not supported")]
-    Foreign {
-        /// The name of the format.
-        of: &'static str,
     },
     /// The format is for people and cannot be read.
     #[error("{0} can be written, but not read")]
@@ -122,9 +108,7 @@ impl ReadError {
             | ReadError::OtherForm { .. }
             | ReadError::NothingFound(_)
             | ReadError::NothingRead(_)
-            | ReadError::MostUnread { .. }
             | ReadError::TooLittle { .. }
-            | ReadError::Foreign { .. }
             | ReadError::NotReadable(_) => true,
             ReadError::Empty { .. }
             | ReadError::Binary { .. }
@@ -141,17 +125,12 @@ mod tests {
     #[test]
     fn errors_of_the_form_name_no_option_of_any_program() {
         let form = Format::Codex;
-        let (found, of) = (Format::Pi, "somebody");
+        let found = Format::Pi;
         let errors = [
             ReadError::UnknownFormat,
             ReadError::OtherForm { asked: form, found },
             ReadError::NothingFound(form),
             ReadError::NothingRead(form),
-            ReadError::MostUnread {
-                format: form,
-                unread: 9,
-            },
-            ReadError::Foreign { of },
             ReadError::NotReadable(Format::Shape),
         ];
         for error in &errors {

@@ -5,10 +5,10 @@
 
 /// Tags of the blocks that harnesses put next to the user's text.
 #[rustfmt::skip]
-const BLOCKS: [&str; 14] = [
+const BLOCKS: [&str; 16] = [
     "system-reminder", "system_reminder", "environment_details", "environment_context", "environment_info", "workspace_info",
     "session_context", "user_info", "user_instructions", "project_layout", "git_status", "reminderInstructions",
-    "editorContext", "open_and_recently_viewed_files",
+    "editorContext", "open_and_recently_viewed_files", "skills_instructions", "apps_instructions",
 ];
 /// Messages that Codex adds in the user role: their beginnings and ends. Codex itself recognizes them by these.
 const FRAGMENTS: [(&str, &str); 13] = [
@@ -30,27 +30,6 @@ const FRAGMENTS: [(&str, &str); 13] = [
 /// The fragments that nobody types: they report events.
 const EVENTS: [&str; 4] = [
     "<skill>", "<user_shell_command>", "<turn_aborted>", "<subagent_notification>",
-];
-/// Tags in which harnesses put the user's text between blocks of their own.
-const WORDS: [&str; 8] = [
-    "user_query", "userRequest", "user_request", "user_message", "user_input", "user_prompt", "task", "feedback",
-];
-/// Words in the names of tags in which people put their request.
-#[rustfmt::skip]
-const REQUESTS: &[&str] = &[
-    "acceptance", "behavior", "behaviour", "bug", "criteria", "criterion", "defect", "description", "epic", "feature", "goal",
-    "goals", "issue", "objective", "objectives", "pr", "problem", "proposal", "question", "questions", "reproduce",
-    "reproduction", "request", "requirement", "requirements", "scenario", "spec", "specification", "statement", "story", "task",
-    "ticket",
-];
-/// Words in the names of tags that hold information, whatever other words are in the name.
-#[rustfmt::skip]
-const TELLING: &[&str] = &[
-    "agent", "agents", "available", "background", "bash", "command", "completed", "context", "environment", "error", "event",
-    "events", "file", "files", "git", "history", "hook", "hooks", "id", "ids", "info", "information", "list", "log", "memory",
-    "message", "metadata", "mode", "notification", "notifications", "output", "progress", "reminder", "result", "results",
-    "resumption", "skill", "state", "status", "subagent", "summary", "system", "teammate", "tool", "tools", "update", "updates",
-    "workspace",
 ];
 /// Tags of Claude Code's notes, each around a whole text.
 #[rustfmt::skip]
@@ -108,24 +87,6 @@ const OPENINGS: [&str; 5] = [
     "Here are some READ ONLY files, provided for your reference",
     "Here are some files that I have added to the chat",
 ];
-
-/// Returns whether a tag holds the user's text between blocks of a harness.
-fn holds_words(name: &str) -> bool {
-    const SAID: [&str; 7] = ["input", "message", "prompt", "query", "question", "request", "text"];
-    let lower = name.to_ascii_lowercase();
-    let parts = || lower.split(['_', '-']);
-    WORDS.contains(&name) || parts().any(|part| part == "user") && parts().any(|part| SAID.contains(&part))
-}
-
-/// Returns whether a tag's name marks its content as a request, as providers recommend: `<bug_report>`. Tags that
-/// report on a task are not requests.
-fn holds_a_request(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    let parts = || lower.split(['_', '-']);
-    let is_asked = lower == "instructions" || parts().any(|part| REQUESTS.contains(&part));
-    let is_known = || BLOCKS.contains(&name) || FRAGMENTS.iter().any(|(head, _)| head.trim_matches(['<', '>']) == name);
-    is_asked && !is_known() && !parts().any(|part| TELLING.contains(&part))
-}
 
 /// Returns whether a text consists only of blocks that harnesses put next to the user's text.
 pub(crate) fn is_block(text: &str) -> bool {
@@ -188,16 +149,6 @@ fn element<'a>(behind: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
         at += tag + 1;
     }
     Some((&behind[..end], &behind[end + close.len()..]))
-}
-
-/// Returns whether a text is what harnesses put in front of the first prompt: tagged blocks whose names mark no
-/// request, or a message that Codex adds. People begin this way too, so it counts only if a prompt directly follows it.
-pub(crate) fn is_frame(text: &str) -> bool {
-    is_fragment(text)
-        || is_all(text, |name| {
-            let is_joint = name.contains(['_', '-']) && !name.contains(':');
-            (is_joint || BLOCKS.contains(&name)) && !holds_words(name) && !holds_a_request(name)
-        })
 }
 
 /// Returns whether a message in the user role is context that Codex adds, by its beginning and end.
@@ -267,39 +218,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[test]
-    fn what_stands_before_a_prompt_in_a_frame_names_no_request() {
-        for text in [
-            "<permissions instructions>\nAll is allowed.\n</permissions instructions>",
-            "<collaboration_mode># Default\nuntil another `<collaboration_mode>...</collaboration_mode>` is sent; go on\n</collaboration_mode>",
-            "<apps_instructions>\n## Apps\n</apps_instructions>\n<skills_instructions>\nx\n</skills_instructions>",
-            "# AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nuse tabs\n</INSTRUCTIONS>",
-            "<repo_map version=\"2\">\na.rs\n</repo_map>",
-        ] {
-            assert!(is_frame(text), "{text}");
-        }
-        for text in [
-            "<bug_report>\nit crashes\n</bug_report>",
-            "<user_query>mend it</user_query>",
-            "<open_files>a</open_files> mend it <open_files>b</open_files>",
-            "<div>\nwhy is this not shown?\n</div>",
-            "<open_files>",
-            "mend it",
-        ] {
-            assert!(!is_frame(text), "{text}");
-        }
-    }
-
     /// A scan of the rest of the text for each tag would take minutes here.
     #[test]
     fn a_text_of_nothing_but_tags_is_read_in_time_in_proportion_to_its_bytes() {
         for tags in [
-            "<a-b>", "</a-b>", "<a-b ", "<a-b>x</a-b>", "<a-b><a-b></a-b>", "<a-b><a-b><c></a-b></c>",
-            "<a-b></a-b><a-b><a-b></a-b>", "<a-b c=\"<\">", "<<<<<<<<",
+            "<t>", "</t>", "<t ", "<t>x</t>", "<t><t></t>", "<t><t><c></t></c>", "<t></t><t><t></t>", "<t c=\"<\">",
+            "<<<<<<<<",
         ] {
-            let text = tags.repeat(1_000_000 / tags.len());
+            let tags = tags.replace('t', "git_status");
+            // The end is no block.
+            let text = format!("{} x", tags.repeat(1_000_000 / tags.len()));
             assert!(!is_block(&text) && !is_fragment(&text), "{tags}");
-            is_frame(&text);
         }
     }
 
@@ -318,7 +247,6 @@ mod tests {
         fn no_text_is_too_odd(text in "(</?[a-z_]{1,4}( a=b)?>|[<>/é\n]|Your |last |\\PC){0,20}") {
             is_block(&text);
             is_fragment(&text);
-            is_frame(&text);
         }
 
     }

@@ -77,7 +77,6 @@ mod gather;
 mod gemini;
 mod gemini_cli;
 mod gemini_stream;
-mod glued;
 mod goose;
 mod harness;
 pub mod ids;
@@ -144,9 +143,7 @@ pub use marked::mark_last_block;
 pub use recording::{Billed, Recorded, Recording};
 
 use bytes::Bytes;
-use codelet_context::message::Message;
 use node::Node;
-use serde_json::{Map, Value};
 use share::Share;
 use std::borrow::Cow;
 
@@ -164,38 +161,7 @@ pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError>
 /// # Errors
 /// As for [`read`].
 pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
-    record_whole(bytes, format).or_else(|error| {
-        let (mut recording, lost) = as_far_as_it_goes(bytes, format, record_whole).ok_or(error)?;
-        let share = Share {
-            all: bytes.len(),
-            missed: lost,
-        };
-        share.check(recording.document.format)?;
-        recording.document.warnings.insert(0, Warning::BrokenOff { lost });
-        Ok(recording)
-    })
-}
-
-/// Reads the part of a truncated file before the truncation, and returns the number of bytes lost; `None` if the file
-/// is not truncated, or nothing can be read.
-fn as_far_as_it_goes(
-    bytes: &[u8],
-    format: Option<Format>,
-    read: impl Fn(&[u8], Option<Format>) -> Result<Recording, ReadError>,
-) -> Option<(Recording, usize)> {
-    let (mended, lost) = broken_off::closed(bytes)?;
-    Some((read(&mended, format).ok()?, lost))
-}
-
-fn record_whole(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
-    match format {
-        Some(format) => {
-            let recording = record_as(bytes, format).map_err(|error| asked::blame(bytes, format, error))?;
-            asked::check(bytes, format, &recording.document)?;
-            Ok(recording)
-        }
-        None => record_as(bytes, detect(bytes).ok_or_else(|| source::unknown(bytes))?),
-    }
+    record_part(bytes, format, false)
 }
 
 /// Reads a conversation like [`record`], however little of it is understood: its warnings say how much is missing.
@@ -203,34 +169,43 @@ fn record_whole(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadE
 /// # Errors
 /// If nothing in it can be read.
 pub fn record_anyway(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
-    record_all(bytes, format).or_else(|error| {
-        let (mut recording, lost) = as_far_as_it_goes(bytes, format, record_all).ok_or(error)?;
+    record_part(bytes, format, true)
+}
+
+/// Reads a file, or the part of a truncated one before the truncation; `anyway` is whether any part of it is enough.
+fn record_part(bytes: &[u8], format: Option<Format>, anyway: bool) -> Result<Recording, ReadError> {
+    record_whole(bytes, format, anyway).or_else(|error| {
+        let (mended, lost) = broken_off::closed(bytes).ok_or_else(|| error.clone())?;
+        let mut recording = record_whole(&mended, format, anyway).map_err(|_| error)?;
+        if !anyway {
+            let all = bytes.len();
+            Share { all, missed: lost }.check(recording.document.format)?;
+        }
         recording.document.warnings.insert(0, Warning::BrokenOff { lost });
         Ok(recording)
     })
 }
 
-fn record_all(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
+fn record_whole(bytes: &[u8], asked: Option<Format>, anyway: bool) -> Result<Recording, ReadError> {
     let found = || detect(bytes).ok_or_else(|| source::unknown(bytes));
-    let format = format.map_or_else(found, Ok)?;
-    let recording = read_as(bytes, format)?;
-    unread::check_any(bytes, format, &recording.document)?;
+    let format = asked.map_or_else(found, Ok)?;
+    if anyway {
+        let recording = read_form(bytes, format)?;
+        unread::check_any(bytes, format, &recording.document)?;
+        return Ok(recording);
+    }
+    let recording = record_as(bytes, format);
+    if asked.is_none() {
+        return recording;
+    }
+    let recording = recording.map_err(|error| asked::blame(bytes, format, error))?;
+    asked::check(bytes, format, &recording.document)?;
     Ok(recording)
 }
 
 fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
-    let recording = read_as(bytes, format)?;
+    let recording = read_form(bytes, format)?;
     unread::check(bytes, format, &recording.document)?;
-    Ok(recording)
-}
-
-fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
-    let mut recording = read_form(bytes, format)?;
-    if matches!(format, Format::Codex | Format::Responses) {
-        program::follow(&mut recording.document.messages);
-    }
-    refused::tell(&mut recording.document.messages, format);
-    success::tell(&mut recording.document.messages, format);
     Ok(recording)
 }
 
@@ -243,6 +218,11 @@ fn read_form(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     if format.is_request() && told::mark(&mut document.messages) {
         document.warnings.push(Warning::Compacted);
     }
+    if matches!(format, Format::Codex | Format::Responses) {
+        program::follow(&mut document.messages);
+    }
+    refused::tell(&mut document.messages, format);
+    success::tell(&mut document.messages, format);
     Ok(recording)
 }
 
@@ -290,32 +270,15 @@ pub fn write_all(document: &Document, format: Format) -> Result<Written, WriteEr
     })
 }
 
-/// Writes a request in its own format like [`write()`], in slices that concatenate to its text. Its list of messages goes
-/// on with `more`, from [`write_more`]. Slices of long texts are encoded once and kept in `encoded`, which is to
-/// [begin](Encoded::begin) before each request, for the next request that holds them.
+/// Writes a request in its own format like [`write()`], in slices that concatenate to its text. Slices of long texts are
+/// encoded once and kept in `encoded`, which is to [begin](Encoded::begin) before each request, for the next request that
+/// holds them.
 ///
 /// # Errors
 /// If the document's format is read-only.
-pub fn write_slices(document: &Document, more: &[Bytes], encoded: &mut Encoded) -> Result<Vec<Bytes>, WriteError> {
+pub fn write_slices(document: &Document, encoded: &mut Encoded) -> Result<Vec<Bytes>, WriteError> {
     let document = in_words(document);
-    let list = vendor::list_of(document.format);
-    encode(&document, document.format, |node| node.to_slices(list, more, encoded))
-}
-
-/// Writes messages that continue the list of a request, for [`write_slices`]. What precedes them has to end with another
-/// role, and to hold neither calls nor results of theirs: then the request is the same as if it were written at once.
-///
-/// # Errors
-/// If the format is read-only.
-pub fn write_more(messages: Vec<Message>, format: Format, encoded: &mut Encoded) -> Result<Vec<Bytes>, WriteError> {
-    let document = Document {
-        format,
-        messages,
-        envelope: Map::from_iter([(extra::LIST.to_owned(), Value::Bool(true))]),
-        warnings: Vec::new(),
-    };
-    let document = in_words(&document);
-    encode(&document, format, |node| node.to_more(encoded))
+    encode(&document, document.format, |node| node.to_slices(encoded))
 }
 
 /// Returns the document with calls that were parsed from text turned back into text.

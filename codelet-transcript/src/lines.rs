@@ -1,6 +1,5 @@
 //! JSON Lines as agents write them, possibly with a byte order mark, CRLF, a truncated end or invalid UTF-8.
 
-use crate::glued;
 use crate::notes::Notes;
 use crate::source::{self, Misfit, Source};
 use crate::take::Fields;
@@ -29,10 +28,6 @@ pub(crate) struct Lines<'a> {
     bytes: &'a [u8],
     at: usize,
     line: usize,
-    /// Entries still to be returned from a line that holds several entries, or fragments of some: the last one first.
-    waiting: Vec<Entry>,
-    /// The beginnings of this file's whole lines; computed once a line is broken.
-    beginnings: Option<Vec<&'a [u8]>>,
     broken: Broken,
     /// The error in the first line, until there is an entry.
     problem: Option<ReadError>,
@@ -46,7 +41,7 @@ struct Broken {
     /// The first of them, counted from 1.
     first: usize,
     count: usize,
-    /// Bytes in them from which no entry was read.
+    /// Their bytes.
     lost: usize,
 }
 
@@ -66,8 +61,6 @@ impl<'a> Lines<'a> {
             bytes,
             at,
             line: 0,
-            waiting: Vec::new(),
-            beginnings: None,
             broken: Broken::default(),
             problem: None,
             has_entry: false,
@@ -75,16 +68,12 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// Returns the next entry, or `None` at the end. A line that is not an entry is skipped and counted; from a line
-    /// that holds several entries, or a fragment followed by a whole one, each whole entry is read.
+    /// Returns the next entry, or `None` at the end. A line that is not exactly one entry is skipped and counted.
     ///
     /// # Errors
     /// If no line is an entry, the error of the first line.
     pub(crate) fn next(&mut self) -> Result<Option<Entry>, ReadError> {
         loop {
-            if let Some(entry) = self.waiting.pop() {
-                return Ok(Some(self.given(entry)));
-            }
             if self.at >= self.bytes.len() {
                 // For a file without any entry, the error of its first line is the most useful.
                 return self.problem.take().map_or(Ok(None), Err);
@@ -136,38 +125,22 @@ impl<'a> Lines<'a> {
                 (broken_json(self.line, line, start, &problem, ENTRY), breaks_off)
             }
         };
-        self.waiting = self.parts(&text, breaks_off);
-        self.waiting.reverse();
-        if breaks_off && is_last && self.waiting.is_empty() {
+        if breaks_off && is_last {
             self.notes.warn_once(Warning::CutLastLine { line: self.line });
             return None;
         }
         if !self.has_entry {
             self.problem.get_or_insert(problem);
         }
-        self.note_broken(line.len());
-        self.waiting.pop()
-    }
-
-    /// Counts a line of `bytes` bytes that is not exactly one entry. The lost part may have had content.
-    fn note_broken(&mut self, bytes: usize) {
-        let read: usize = self.waiting.iter().map(|entry| entry.bytes).sum();
-        let lost = bytes.saturating_sub(read);
+        // It may have had content.
+        let lost = line.len();
         self.notes.lost(lost);
         if self.broken.count == 0 {
             self.broken.first = self.line;
         }
         self.broken.count += 1;
         self.broken.lost += lost;
-    }
-
-    /// Returns the whole entries within a malformed line.
-    fn parts(&mut self, text: &str, breaks_off: bool) -> Vec<Entry> {
-        let bytes = self.bytes;
-        let beginnings = self.beginnings.get_or_insert_with(|| glued::beginnings(bytes));
-        let line = self.line;
-        let parts = glued::parts(text, beginnings, breaks_off).into_iter();
-        parts.map(|(fields, bytes)| Entry { line, fields, bytes }).collect()
+        None
     }
 
     /// Records an entry of a kind unknown to this version; each kind is reported once.
@@ -308,14 +281,12 @@ mod tests {
     }
 
     #[test]
-    fn whole_entries_within_a_broken_line_are_read() {
-        let glued = b"{\"a\":1}{\"a\":2}\n\0\0{\"a\":3}\0\n{\"a\":\"cut{\"a\":4}\n{\"a\":5";
-        let (seen, warnings) = read(glued).unwrap();
-        let entries: Vec<&str> = seen.iter().map(|(_, entry)| entry.as_str()).collect();
-        assert_eq!(entries, [r#"{"a":1}"#, r#"{"a":2}"#, r#"{"a":3}"#, r#"{"a":4}"#]);
+    fn a_line_of_two_entries_or_of_one_that_was_never_finished_is_passed_over() {
+        let (seen, warnings) = read(b"{\"a\":1}{\"a\":2}\n\0\0{\"a\":3}\0\n{\"a\":\"cut{\"a\":4}\n{\"a\":5").unwrap();
+        assert_eq!(seen, [(2, r#"{"a":3}"#.into())]);
         let cut = Warning::CutLastLine { line: 4 };
-        let missed = Warning::Missed { missed: 9, all: 9 };
-        assert_eq!(warnings, [cut, broken(1, 2, 9), missed]);
+        let missed = Warning::Missed { missed: 30, all: 30 };
+        assert_eq!(warnings, [cut, broken(1, 2, 30), missed]);
     }
 
     #[test]

@@ -90,10 +90,15 @@ impl QwenSession {
     fn finish(self, on: Vec<bool>) -> Gather {
         let mut gather = Gather::default();
         let mut calls = Calls::default();
+        let mut last = Role::User;
         for ((.., said), _) in self.nodes.into_iter().zip(on).filter(|(_, on)| *on) {
             let QwenContent::Message(role, mut parts) = said else {
                 continue;
             };
+            if role == Role::Assistant && last != role {
+                calls.answered = calls.made;
+            }
+            last = role;
             parts.iter_mut().for_each(|part| calls.name(part));
             if role == Role::Assistant {
                 gather.message(role, parts);
@@ -117,7 +122,8 @@ fn takes_nothing_back(fields: &Fields) -> bool {
     take::str(fields, "subtype") == "rewind" && take::number(fields, &["systemPayload", "truncatedCount"]) == Some(0)
 }
 
-/// Assigns ids to calls without one, and to their results, which follow in the same order.
+/// Assigns ids to calls without one, and to their results, which follow in the same order. A call that has no result
+/// when the next reply begins was interrupted.
 #[derive(Default)]
 struct Calls {
     made: usize,
@@ -286,6 +292,34 @@ mod tests {
             -
             user (injected): A task has ended.
             assistant: Done."#,
+        );
+    }
+
+    #[test]
+    fn a_result_without_an_id_belongs_to_the_newest_reply_even_if_an_earlier_call_was_interrupted() {
+        let call = |path: &str| format!(r#"{{"functionCall":{{"name":"read","args":{{"path":"{path}"}}}}}}"#);
+        let answer =
+            |text: &str| format!(r#"{{"functionResponse":{{"name":"read","response":{{"output":"{text}"}}}}}}"#);
+        let file = [
+            says(1, 0, "user", r#"{"text":"go"}"#),
+            says(2, 1, "assistant", &call("a.rs")),
+            says(3, 2, "user", r#"{"text":"no, b.rs and c.rs"}"#),
+            says(4, 3, "assistant", &call("b.rs")),
+            says(5, 4, "assistant", &call("c.rs")),
+            says(6, 5, "tool_result", &answer("fn b() {}")),
+            says(7, 6, "tool_result", &answer("fn c() {}")),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"user: go
+            call call_1: read {"path":"a.rs"}
+            user: no, b.rs and c.rs
+            call call_2: read {"path":"b.rs"}
+            -
+            call call_3: read {"path":"c.rs"}
+            result call_2 unknown: fn b() {}
+            result call_3 unknown: fn c() {}"#,
         );
     }
 

@@ -37,10 +37,17 @@ fn read(bytes: &[u8]) -> Result<Recording, ReadError> {
     }
     let mut open: VecDeque<String> = VecDeque::new();
     let mut made = 0;
+    let mut calls_before = false;
     for name in LISTS {
         for mut turn in take::objects(&mut file, name) {
             let by = take::string(&mut turn, "from").unwrap_or_default();
             let text = take::string(&mut turn, "value").unwrap_or_default();
+            let is_call = matches!(by.as_str(), "function_call" | "tool_call");
+            // Calls that have no observation when the next ones are made were interrupted.
+            if is_call && !calls_before {
+                open.clear();
+            }
+            calls_before = is_call;
             match by.as_str() {
                 "system" => gather.system(text),
                 "human" | "user" => gather.message(Role::User, gather::text(Origin::Own, text)),
@@ -93,6 +100,26 @@ fn calls(text: &str) -> Option<Vec<(String, Fields)>> {
 mod tests {
     use super::*;
     use crate::sketch::check;
+
+    #[test]
+    fn an_observation_belongs_to_the_newest_call_even_if_an_earlier_one_has_none() {
+        let file = r#"{"conversations":[
+            {"from":"function_call","value":"{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}"},
+            {"from":"human","value":"No, b."},
+            {"from":"function_call","value":"{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}"},
+            {"from":"observation","value":"fn b() {}"},
+            {"from":"observation","value":"told"}]}"#;
+        check(
+            read,
+            file,
+            r#"call call_1: read {"path":"a"}
+            user: No, b.
+            call call_2: read {"path":"b"}
+            result call_2 unknown: fn b() {}
+            -
+            user (injected): told"#,
+        );
+    }
 
     #[test]
     fn turns_are_messages_and_a_function_call_is_a_call_with_its_observation() {

@@ -10,14 +10,12 @@
 //! A text wrongly taken for a prompt costs space; a prompt taken for something else is lost. So in doubt a text is a
 //! prompt.
 
-use crate::harness::{complains, is_block, is_event, is_fragment, is_frame, is_interruption, is_note, is_opening};
+use crate::harness::{complains, is_block, is_event, is_fragment, is_interruption, is_note, is_opening};
 use crate::observations::{self, inject, own_texts, texts};
-use crate::text_tool_calls::{self, is_action, words};
+use crate::text_tool_calls;
 use codelet_context::compact::{Frame, frame};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 
-/// The maximum length of a reply that is a mere acknowledgement, in bytes.
-const ACKNOWLEDGEMENT: usize = 200;
 /// Marks texts of a harness in the user role. Returns whether the conversation was compacted before.
 pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     if says_what_is_what(messages) {
@@ -161,52 +159,27 @@ fn mark_blocks(messages: &mut [Message]) {
     }
 }
 
-/// Marks openings of a harness before the first action. A text that got a reply is the user's, unless the reply merely
-/// acknowledges a known opening. Marks nothing unless some user text remains, so that a prompt is left.
+/// Marks the texts of a harness before the first prompt: known blocks, and openings, which may have a reply of their own.
+/// Blocks that are answered without another text behind them are the prompt.
 fn mark_openings(messages: &mut [Message]) {
-    let own = |(at, message): (usize, &'_ Message)| {
-        let parts = message.parts.iter().enumerate().filter(|_| message.role == Role::User);
-        parts
-            .filter(|(_, part)| is_own(part))
-            .map(|(place, _)| (at, place))
-            .collect::<Vec<_>>()
+    let opens = |message: &Message| {
+        let mut texts = message.parts.iter().filter(|part| is_own(part));
+        texts.any(|part| matches!(part, Part::Text(text) if is_opening(text.body.as_str())))
     };
-    let (mut found, mut waiting) = (Vec::new(), Vec::new());
-    'head: for (at, message) in messages.iter().enumerate() {
-        if message.role == Role::Assistant && (!waiting.is_empty() || !is_acknowledgement(message)) {
-            break;
-        }
-        for (at, place) in own((at, message)) {
-            let Part::Text(text) = &message.parts[place] else {
-                continue;
-            };
-            let text = text.body.as_str().trim();
-            let is_opening = is_opening(text) && messages.get(at + 1).is_some_and(is_acknowledgement);
-            if is_opening || !is_frame(text) {
-                found.append(&mut waiting);
-            }
-            match is_opening {
-                true => found.push((at, place)),
-                false if is_frame(text) => waiting.push((at, place)),
-                false => break 'head,
-            }
-        }
+    let answers = |at: &usize| {
+        let before = at.checked_sub(1).map(|before| &messages[before]);
+        messages[*at].role == Role::Assistant && !before.is_some_and(opens)
+    };
+    let end = (0..messages.len()).find(answers).unwrap_or(messages.len());
+    let users = messages[..end].iter_mut().filter(|message| message.role == Role::User);
+    let own: Vec<&mut Text> = users.flat_map(own_texts).collect();
+    let is_it = |text: &str| is_block(text) || is_fragment(text) || is_opening(text);
+    let mut head = own.iter().take_while(|text| is_it(text.body.as_str())).count();
+    if head == own.len() {
+        let opening = own.iter().rposition(|text| is_opening(text.body.as_str()));
+        head = opening.map_or(0, |last| last + 1);
     }
-    if messages.iter().enumerate().flat_map(own).count() > found.len() {
-        for (at, place) in found {
-            if let Part::Text(text) = &mut messages[at].parts[place] {
-                inject(text);
-            }
-        }
-    }
-}
-
-/// Returns whether a reply makes no call and says little.
-fn is_acknowledgement(message: &Message) -> bool {
-    message.role == Role::Assistant
-        && message.calls().next().is_none()
-        && words(message).len() <= ACKNOWLEDGEMENT
-        && !is_action(message)
+    own.into_iter().take(head).for_each(inject);
 }
 
 /// Marks complaints of harnesses about replies that they cannot parse.

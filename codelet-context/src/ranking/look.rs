@@ -139,11 +139,6 @@ impl Signs {
         Signs { kinds, code }
     }
 
-    /// Returns whether the text has a digit.
-    pub fn has_digit(self) -> bool {
-        self.has(Signs::DIGIT)
-    }
-
     /// Returns whether the text may have more to be left out of a quotation than blanks.
     pub fn may_be_mended(self) -> bool {
         self.has(Signs::STAR | Signs::ODD)

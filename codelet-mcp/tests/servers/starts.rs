@@ -168,7 +168,7 @@ fn a_list_that_is_too_long_is_cut_with_a_notice() {
             "{told}"
         );
         assert!(
-            told.contains("b: 9946 of its tools are left out, the limit is 64"),
+            told.contains("b: 9946 of its tools are left out, only 64 fit"),
             "{told}"
         );
         assert!(

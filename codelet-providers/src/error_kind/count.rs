@@ -197,7 +197,6 @@ mod tests {
             "Range of input length should be [1, 8192]",
             "Your input exceeds the context window of this model.",
             "Prompt exceeds max length",
-            "Input token count exceeds the limit of 128,000.",
             "invalid params, context window exceeds limit (2013)",
         ] {
             assert_eq!(counted(message(said)), None, "{said}");

@@ -1,8 +1,8 @@
 //! Anthropic's events: blocks that start, grow and stop.
 
 use super::{
-    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, is_cut_before, lengths, note, parameters,
-    parse, reason, reason_in, str,
+    Deltas, Frames, Trouble, UsageReporter, Whole, append, is_cut_before, note, parameters, parse, reason, reason_in,
+    str,
 };
 use crate::usage;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -14,8 +14,6 @@ pub(crate) struct Anthropic {
     usage: usage::AnthropicUsage,
     told: UsageReporter,
     stop: Option<Stop>,
-    /// The amount of content so far, in bytes and calls.
-    grown: usize,
 }
 
 struct Block {
@@ -30,10 +28,8 @@ impl Anthropic {
         let Some(Value::Object(fields)) = event.get("content_block") else {
             return;
         };
-        self.grown += lengths(&event["content_block"], ["text", "thinking", "data"]);
         match (str_of(fields, "type"), str_of(fields, "name")) {
             (Some("tool_use"), Some(tool)) => {
-                self.grown += 1;
                 deltas.push(Delta::Call { tool: tool.to_owned() });
             }
             (Some("text"), _) => say(Delta::Text, str_of(fields, "text"), deltas),
@@ -63,7 +59,6 @@ impl Anthropic {
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
             return;
         };
-        self.grown += lengths(delta, ["text", "thinking", "partial_json"]);
         match kind {
             "text_delta" => {
                 let more = str(delta, "text");
@@ -134,16 +129,8 @@ impl Frames for Anthropic {
         self.usage.billed()
     }
 
-    fn missing(&self) -> Missing {
-        // The usage arrives with the stop reason.
-        match self.stop {
-            None => Missing::End,
-            Some(_) => Missing::Nothing,
-        }
-    }
-
-    fn content(&self) -> usize {
-        answered(self.grown, self.stop.as_ref())
+    fn stop(&self) -> Option<&Stop> {
+        self.stop.as_ref()
     }
 
     fn finish(&mut self) -> Option<Whole> {

@@ -2,8 +2,8 @@
 
 use super::tagged::Tagged;
 use super::{
-    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, declined, is_cut_before, lengths, note,
-    parameters, parse, reason, reason_in, str,
+    Deltas, Frames, Trouble, UsageReporter, Whole, append, declined, is_cut_before, note, parameters, parse, reason,
+    reason_in, str,
 };
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -27,10 +27,6 @@ pub(crate) struct Chat {
     told: UsageReporter,
     stop: Option<Stop>,
     is_done: bool,
-    /// True if the usage arrived with the stop reason or after it.
-    is_counted: bool,
-    /// The amount of content so far, in bytes and calls.
-    grown: usize,
 }
 
 #[derive(Default)]
@@ -77,7 +73,6 @@ impl Chat {
                 // Some servers send the same under both names.
                 let (own, thinking) = self.thinking.get_or_insert_with(|| (name, String::new()));
                 if *own == name {
-                    self.grown += more.len();
                     thinking.push_str(more);
                     deltas.push(Delta::Thinking(more.to_owned()));
                 }
@@ -101,7 +96,6 @@ impl Chat {
             _ => {}
         }
         if let Some(more) = str(delta, "refusal") {
-            self.grown += more.len();
             self.refusal.push_str(more);
             deltas.push(Delta::Text(more.to_owned()));
         }
@@ -111,7 +105,6 @@ impl Chat {
     }
 
     fn say(&mut self, more: &str, deltas: &mut Deltas) {
-        self.grown += more.len();
         let (thinking, text) = self.tagged.take(more);
         if !thinking.is_empty() {
             deltas.push(Delta::Thinking(thinking));
@@ -129,7 +122,6 @@ impl Chat {
     /// Merges pieces of the same kind at the same index.
     fn detail(&mut self, detail: &Value) {
         let Value::Object(piece) = detail else { return };
-        self.grown += lengths(detail, ["text", "summary", "data"]);
         let key = |value: &Value| (value.get("index").cloned(), value.get("type").cloned());
         let open = self
             .details
@@ -166,7 +158,6 @@ impl Chat {
             id.is_empty() || call.id.is_empty() || id == call.id
         });
         let at = known.unwrap_or_else(|| {
-            self.grown += 1;
             self.calls.push(Call {
                 index,
                 ..Call::default()
@@ -183,7 +174,6 @@ impl Chat {
         }
         match function.get("arguments") {
             Some(Value::String(more)) => {
-                self.grown += more.len();
                 call.arguments.push_str(more);
             }
             Some(whole @ Value::Object(_)) => call.arguments = whole.to_string(),
@@ -284,8 +274,6 @@ impl Frames for Chat {
         if let Some(usage) = usage {
             self.usage.chat(usage);
             self.told.tell(self.usage.billed(), deltas);
-            // Some servers report usage in every chunk.
-            self.is_counted |= self.stop.is_some();
         }
         Ok(false)
     }
@@ -294,12 +282,8 @@ impl Frames for Chat {
         self.usage.billed()
     }
 
-    fn missing(&self) -> Missing {
-        Missing::of(self.stop.is_some(), self.is_counted)
-    }
-
-    fn content(&self) -> usize {
-        answered(self.grown, self.stop.as_ref())
+    fn stop(&self) -> Option<&Stop> {
+        self.stop.as_ref()
     }
 
     fn finish(&mut self) -> Option<Whole> {

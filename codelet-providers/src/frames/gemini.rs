@@ -1,8 +1,7 @@
 //! Gemini's chunks: parts of one content. No event ends the reply; a finish reason does.
 
 use super::{
-    Deltas, Frames, Missing, Trouble, UsageReporter, Whole, answered, append, broken_off, declined, note, parse,
-    reason, reason_in, str,
+    Deltas, Frames, Trouble, UsageReporter, Whole, append, broken_off, declined, note, parse, reason, reason_in, str,
 };
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -16,10 +15,6 @@ pub(crate) struct Gemini {
     usage: Inclusive,
     told: UsageReporter,
     stop: Option<Stop>,
-    /// True if the usage arrived with the stop reason or after it.
-    is_counted: bool,
-    /// The amount of content so far, in bytes and parts that are not text.
-    grown: usize,
 }
 
 impl Gemini {
@@ -37,10 +32,6 @@ impl Gemini {
     fn part(&mut self, part: &Value, deltas: &mut Deltas) {
         let Value::Object(fields) = part else { return };
         let is_thought = fields.get("thought") == Some(&Value::Bool(true));
-        self.grown += match fields.get("text") {
-            Some(text) => text.as_str().unwrap_or_default().len(),
-            None => 1,
-        };
         if let Some(text) = str(part, "text") {
             let kind = if is_thought { Delta::Thinking } else { Delta::Text };
             deltas.push(kind(text.to_owned()));
@@ -98,7 +89,6 @@ impl Frames for Gemini {
         if let Some(candidate) = inner.get("candidates").and_then(|candidates| candidates.get(0)) {
             self.candidate(candidate, deltas)?;
         }
-        self.is_counted |= usage.is_some() && self.stop.is_some();
         Ok(false)
     }
 
@@ -106,12 +96,8 @@ impl Frames for Gemini {
         self.usage.billed()
     }
 
-    fn missing(&self) -> Missing {
-        Missing::of(self.stop.is_some(), self.is_counted)
-    }
-
-    fn content(&self) -> usize {
-        answered(self.grown, self.stop.as_ref())
+    fn stop(&self) -> Option<&Stop> {
+        self.stop.as_ref()
     }
 
     fn finish(&mut self) -> Option<Whole> {

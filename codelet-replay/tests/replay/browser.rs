@@ -193,7 +193,7 @@ fn write_page(folder: &Path, name: &str) {
     let policies = [
         Policy::Never,
         Policy::MaskTen,
-        Policy::ClearAtLeast,
+        Policy::Clear,
         Policy::Preset(Preset::Thrifty),
     ];
     let session = session(name, 90, |step| {

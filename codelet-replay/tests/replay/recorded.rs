@@ -208,7 +208,7 @@ fn a_run_ends_at_a_request_that_no_window_holds_and_has_no_share() {
 #[test]
 fn every_column_of_a_chart_is_in_a_table_with_its_peak_and_every_policy_has_its_figures_as_a_file() {
     let session = crate::common::session("columns", 500, |step| format!("src/{step}.rs"));
-    let policies = [Policy::Never, Policy::MaskTen, Policy::Protect];
+    let policies = [Policy::Never, Policy::MaskTen, Policy::Clear];
     let report = crate::common::report_of(&session, 200_000, &policies);
     let html = page(&report);
     let (tags, text) = read(&html);

@@ -162,13 +162,16 @@ pub(crate) fn convert(opaque: &Opaque, from: Format, to: Format, place: Place) -
     }
     let about = match file.held {
         Storage::Base64(data) => format!(", {} bytes", short::grouped(data.len() / 4 * 3)),
-        Storage::Address(at) | Storage::Kept(at) => {
-            let at: String = at.chars().filter(|c| !c.is_control()).take(ADDRESS).collect();
-            format!(" at {}", at.replace(['[', ']'], "_"))
-        }
+        Storage::Address(address) | Storage::Kept(address) => at(address),
         Storage::Text(_) | Storage::Blocks(..) => String::new(),
     };
     Err(marker(&opaque.label(), about, to))
+}
+
+/// Returns the words of a marker for the place of a file.
+pub(crate) fn at(address: &str) -> String {
+    let shown: String = address.chars().filter(|c| !c.is_control()).take(ADDRESS).collect();
+    format!(" at {}", shown.replace(['[', ']'], "_"))
 }
 
 /// Returns the marker that replaces a block that the other provider cannot represent.

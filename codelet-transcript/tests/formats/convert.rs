@@ -214,7 +214,7 @@ fn check_document(document: &Document) {
             // What was written is read as what it is, and says the same again.
             let again = match read(text.as_bytes(), Some(to)) {
                 // Nobody but an assistant thinks: a file of such messages is one of another form.
-                Err(ReadError::MostUnread { .. }) if document.messages.iter().any(thinks_alone) => {
+                Err(ReadError::TooLittle { .. }) if document.messages.iter().any(thinks_alone) => {
                     continue;
                 }
                 again => again.unwrap(),

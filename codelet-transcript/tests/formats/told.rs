@@ -296,16 +296,15 @@ fn what_a_harness_opens_a_conversation_with_is_no_prompt() {
 }
 
 #[test]
-fn frames_before_the_first_prompt_are_no_prompts_by_whatever_name_they_go() {
+fn known_frames_before_the_first_prompt_are_no_prompts() {
     let frames = [
         "<permissions instructions>\nAll commands are allowed.\n</permissions instructions>",
         "<collaboration_mode># Default\nuntil a different `<collaboration_mode>...</collaboration_mode>` is sent\n</collaboration_mode>",
-        "<repo-map lines=\"3\">\na.rs\n</repo-map>\n<open_tabs>\na.rs\n</open_tabs>",
         "# AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>",
     ];
     let each: Vec<Value> = frames.iter().map(|text| user(*text)).collect();
     let talk = [&each[..], &[user("Mend the parser."), model("Done.")]].concat();
-    assert_eq!(prompts(&talk), [4]);
+    assert_eq!(prompts(&talk), [3]);
     let blocks = |last: &str| -> Value {
         let texts = frames.iter().chain([&last]);
         texts.map(|text| json!({"type": "text", "text": text})).collect()
@@ -370,8 +369,6 @@ fn a_block_that_was_answered_stays_a_prompt() {
         assert_eq!(prompts(&[&head[..], &[user("Mend it."), model("Done.")]].concat()), [3]);
         assert_eq!(prompts(&[&[user(info)], &head[..], &[user("Mend it.")]].concat()), [4]);
         assert_eq!(prompts(&head), [2]);
-        // What was done at once is no acknowledgement.
-        assert_eq!(prompts(&[head[0].clone(), model(BASH), user("Stop.")])[0], 0);
     }
 }
 
@@ -427,9 +424,6 @@ fn a_users_first_words_stay_a_prompt_however_short_the_reply_is() {
         ];
         assert_eq!(prompts(&talk), [0, 2], "{text}");
     }
-    let setting_up = format!("This is the Gemini CLI. We are setting up the context for our chat.\n{TREE}");
-    let answered = model(&"That is a question, and this is a long answer to it. ".repeat(10));
-    assert_eq!(prompts(&[user(setting_up), answered, user("Go on.")]), [0, 2]);
 }
 
 #[test]

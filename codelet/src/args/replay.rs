@@ -17,8 +17,6 @@ Policies (all compact when a request would not fit in the context window):
   seven           apply all seven strategies before every request
   mask-10         mask all tool outputs but the last ten
   clear-100k      above 100k tokens, clear all tool outputs but the last three
-  clear-100k-20k  the same, if that removes at least 20k tokens
-  protect-40k     clear tool outputs before the newest 40k tokens once they exceed 20k
   faithful, balanced, thrifty, off
                   as --policy of a session; off runs only if named
 

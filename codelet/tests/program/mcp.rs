@@ -221,7 +221,7 @@ fn a_tool_that_comes_while_a_session_lives_is_told_and_called_with_the_next_prom
         session.say("exit");
         assert_eq!(session.end(), 0);
         let shown = session.text().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(shown.contains("(new: late; different: echo)"), "{shown}");
+        assert!(shown.contains("its tools have changed (4 now)"), "{shown}");
         let record = server.record();
         let has_late = record.exchanges.iter().map(|exchange| {
             let tools = exchange.request.json()["tools"].as_array().unwrap();
