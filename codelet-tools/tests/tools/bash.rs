@@ -50,7 +50,7 @@ fn output_comes_in_the_order_in_which_it_was_printed() {
     );
     assert_eq!(
         trial.failed("Bash", json!({"command": "printf x; kill -9 $$"})),
-        "x\n[ended by signal 9]\n"
+        "x\n[ended by signal 9]\n[where it ended is not known; the next command begins in .]\n"
     );
     trial.fails("Bash", json!({"command": "no-such-program"}), "[exit 127]");
     trial.fails("Bash", json!({"command": "if then"}), "syntax error");
