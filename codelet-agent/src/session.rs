@@ -27,7 +27,7 @@ use crate::tool::hooks::Hooks;
 use crate::tool::skills::Skill;
 use crate::tool::tasks::Seat;
 pub use crate::tool::tasks::Tasks;
-use crate::tool::{Tool, ToolSource};
+use crate::tool::{Aim, Tool, ToolSource};
 use codelet_context::conversation::{Conversation, Earlier};
 use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::{Message, Origin, Part, Role, Text, ToolResult};
@@ -141,8 +141,8 @@ pub struct Session {
     pub(crate) taken_over: Option<String>,
     /// Records the file changes made by tools.
     pub(crate) journal: Option<Arc<dyn Journal>>,
-    /// True if a call was denied since the last prompt, and no call that does more than read has succeeded since.
-    pub(crate) is_held_up: bool,
+    /// What was denied since the last prompt, if nothing has made up for it.
+    pub(crate) held_up: Option<Aim>,
     /// True if a call of the last step asked for a compaction and it was granted.
     pub(crate) wishes_compaction: bool,
     /// The number of commands that were permitted and started.
@@ -227,7 +227,7 @@ impl Session {
             prompts: Vec::new(),
             taken_over: None,
             journal: None,
-            is_held_up: false,
+            held_up: None,
             wishes_compaction: false,
             commands: AtomicUsize::new(0),
             asked_again: AtomicUsize::new(0),
@@ -286,9 +286,10 @@ impl Session {
         &self.unfinished
     }
 
-    /// Returns whether the last thing that the last prompt's run tried to do, beyond reading, was denied.
+    /// Returns whether something was denied to the last prompt's run, and nothing of its kind was done later: a look is
+    /// made up for by anything else, a command or change only by another one.
     pub fn is_held_up(&self) -> bool {
-        self.is_held_up
+        self.held_up.is_some()
     }
 
     /// Returns the model.

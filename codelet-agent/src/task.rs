@@ -195,7 +195,7 @@ impl Task {
             _ => Output::failure(answer),
         };
         output.transcript = Some(transcript);
-        output.is_held_up = session.is_held_up();
+        output.held_up = session.held_up;
         output.notices = told;
         output
     }

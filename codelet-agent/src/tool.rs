@@ -14,7 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::model::{Model, ToolSpec};
 use crate::permission::Gate;
 use crate::permission::narrowed::Narrowed;
-pub use crate::permission::need::{Lack, Looking, Need, Owner};
+pub use crate::permission::need::{Aim, Lack, Looking, Need, Owner};
 use crate::run::settings::Settings;
 use crate::tool::event::{Event, Progress};
 use crate::tool::hooks::Hooks;

@@ -5,8 +5,6 @@
 //! own children do not inherit it.
 
 use rustix::process::{Pid, Signal};
-#[cfg(not(target_os = "linux"))]
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::Duration;
@@ -166,11 +164,6 @@ impl ProcessTree {
         ProcessTree { leader }
     }
 
-    /// Not available on this system.
-    pub fn directory(&self) -> Option<PathBuf> {
-        None
-    }
-
     /// Checking the group is cheap, so there is no shortcut.
     pub(crate) fn is_gone(&self) -> bool {
         false
@@ -217,7 +210,6 @@ mod linux {
     use rustix::io::Errno;
     use rustix::process::{self, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
     use std::collections::{HashMap, HashSet};
-    use std::path::PathBuf;
     use std::sync::{Mutex, PoisonError};
     use std::time::Duration;
 
@@ -238,11 +230,6 @@ mod linux {
                 since: process.map_or(0, |process| process.started),
                 adopts: adoption.is_some(),
             }
-        }
-
-        /// The leader's current working directory.
-        pub fn directory(&self) -> Option<PathBuf> {
-            std::fs::read_link(format!("/proc/{}/cwd", self.leader.as_raw_nonzero())).ok()
         }
 
         /// Returns whether certainly no member is left, which is cheaper than listing them (that reads every process of

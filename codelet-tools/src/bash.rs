@@ -118,7 +118,16 @@ impl Bash {
         let context = &self.context;
         let (directory, held) = self.stand(is_shut_in)?;
         let numbers = Numbers::free()?;
-        let (note, pipe) = CwdPipe::begin(command).map_err(|error| files::reason(&error))?;
+        let only_looks = sandbox.as_ref().is_some_and(Sandbox::only_looks);
+        // `exec` would be named in the message that a program is not installed.
+        let is_installed = || {
+            command
+                .split_whitespace()
+                .next()
+                .is_some_and(|name| self.found(name).is_some())
+        };
+        let replaces = only_looks && is_one_program(command) && is_installed();
+        let (note, pipe) = CwdPipe::begin(replaces).map_err(|error| files::reason(&error))?;
         let mut handed = vec![handed::hand(pipe, numbers.note)];
         // The trap notes the final directory however the command ends, unless the command sets its own EXIT trap or
         // `exec`s another program. Shells other than bash can use such a high descriptor number only through its name.
@@ -131,15 +140,7 @@ impl Bash {
             true => format!("{{ {NOTING_STATUSES}{note_where}; }} >&{} 2>/dev/null", numbers.note),
             false => format!("{note_where} > {}", handed::name(numbers.note)),
         };
-        let only_looks = sandbox.as_ref().is_some_and(Sandbox::only_looks);
-        // `exec` would be named in the message that a program is not installed.
-        let is_installed = || {
-            command
-                .split_whitespace()
-                .next()
-                .is_some_and(|name| self.found(name).is_some())
-        };
-        let mut line = match only_looks && is_one_program(command) && is_installed() {
+        let mut line = match replaces {
             true => format!("exec {command}"),
             false => format!("trap {} EXIT; {command}", word(&noting)),
         };
@@ -308,7 +309,10 @@ fn is_one_program(line: &str) -> bool {
 
 /// Returns whether this is a shell builtin, regardless of `PATH`.
 fn is_word_of_the_shell(name: &str) -> bool {
-    matches!(name, "echo" | "printf" | "true" | "false" | ":" | "pwd" | "test" | "[")
+    matches!(
+        name,
+        "command" | "echo" | "printf" | "true" | "false" | ":" | "pwd" | "test" | "["
+    )
 }
 
 impl Drop for Bash {
@@ -563,7 +567,7 @@ fn ran(
             return None;
         }
     };
-    let stands = note.read(ended.seen_in.as_deref(), &[&from, context.paths.directory()]);
+    let stands = note.read(&[&from, context.paths.directory()]);
     let moved = ending::moved(context, &stands, &from);
     let pipe = match ended.end {
         End::Exited(_) => stands.pipe,

@@ -28,7 +28,7 @@ pub(crate) const NOTING_STATUSES: &str = "printf '%s ' \"${PIPESTATUS[@]}\"; ";
 /// least as much as this one ([`Shell`]).
 pub(crate) struct CwdPipe {
     pipe: PipeReader,
-    may_move: bool,
+    stays: bool,
 }
 
 /// The result of a note.
@@ -42,32 +42,31 @@ pub(crate) struct Stands {
 }
 
 impl CwdPipe {
-    /// Creates the note for a command that has not run yet, and the end of the pipe for its shell.
+    /// Creates the note for a command that has not run yet, and the end of the pipe for its shell. `stays` says that it
+    /// notes nothing and changes no directory.
     ///
     /// # Errors
     /// If no pipe can be created.
-    pub(crate) fn begin(command: &str) -> io::Result<(CwdPipe, PipeWriter)> {
+    pub(crate) fn begin(stays: bool) -> io::Result<(CwdPipe, PipeWriter)> {
         let (pipe, writer) = io::pipe()?;
         // Nothing is read before the end, so a full pipe must not block the shell.
         for end in [pipe.as_fd(), writer.as_fd()] {
             fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
         }
-        let may_move = may_move(command);
-        Ok((CwdPipe { pipe, may_move }, writer))
+        Ok((CwdPipe { pipe, stays }, writer))
     }
 
     /// Reads where the command ended. If the shell noted nothing (killed, replaced by `exec`, or another trap), this is
-    /// the last directory observed, or else the one where it started; folders that no longer exist are skipped.
-    pub(crate) fn read(self, seen_in: Option<&Path>, began: &[&Path; 2]) -> Stands {
+    /// where it started; folders that no longer exist are skipped.
+    pub(crate) fn read(self, began: &[&Path; 2]) -> Stands {
         let mut noted = Vec::new();
         // Ends when the pipe is empty; background jobs may hold its other end.
         let _ = self.pipe.take(LONGEST).read_to_end(&mut noted);
-        let is_known = !self.may_move || !noted.is_empty();
+        let is_known = self.stays || !noted.is_empty();
         let pipe = statuses(&mut noted);
         let noted = folder(noted);
-        let seen_in = seen_in.filter(|_| !is_known);
-        let places = noted.as_deref().into_iter().chain(seen_in).chain(began.iter().copied());
-        let directory = places.into_iter().find(|place| place.is_dir()).unwrap_or(began[1]);
+        let mut places = noted.as_deref().into_iter().chain(began.iter().copied());
+        let directory = places.find(|place| place.is_dir()).unwrap_or(began[1]);
         Stands {
             directory: directory.to_owned(),
             pipe,
@@ -135,26 +134,6 @@ impl Shell {
     }
 }
 
-/// Returns whether a shell may be in another folder after this line; true if in doubt.
-fn may_move(line: &str) -> bool {
-    /// Commands that change the directory, or run text that is not part of the line.
-    const GOES: [&str; 5] = ["cd", "pushd", "popd", "eval", "source"];
-    /// Words that may precede a command.
-    const BEFORE: [&str; 13] = [
-        "if", "then", "elif", "else", "while", "until", "do", "!", "time", "command", "builtin", "exec", "{",
-    ];
-    let begins = |c: char| ";&|(`\n".contains(c);
-    // Quoting does not change the word.
-    let bare: String = line.chars().filter(|c| !matches!(c, '\\' | '\'' | '"')).collect();
-    let mut words = bare.split(|c: char| c.is_whitespace() || ";&|(){}`".contains(c));
-    words.any(|word| GOES.contains(&word))
-        || bare.split(begins).any(|command| {
-            let mut words = command.split_whitespace();
-            let first = words.find(|word| !BEFORE.contains(word));
-            first.is_some_and(|word| word == "." || word.contains('$'))
-        })
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -163,72 +142,40 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn a_line_that_goes_nowhere_is_known() {
-        for line in [
-            "ls",
-            "printf x; kill -9 $$",
-            "exec ls .",
-            "exec grep -rn 'a b' ./src/cd.rs",
-            "trap 'rm -f x' EXIT; for i in 1 2; do echo $(date) ${i}; done",
-            "A=1 make -C sub",
-        ] {
-            assert!(!may_move(line), "{line}");
-        }
-        for line in [
-            "cd sub && ls", "true&&cd sub", "(cd sub)", "c\\d sub", "'c'd sub", "trap 'cd /' EXIT", "x=cd; $x sub",
-            "if true; then $x sub; fi", "$(echo cd) sub", ". ./env.sh", "true; . env.sh", "source env.sh",
-            "eval \"$x\"", "pushd sub",
-        ] {
-            assert!(may_move(line), "{line}");
-        }
-    }
-
-    #[test]
-    fn where_nothing_is_noted_the_next_command_begins_where_this_one_was_last_seen() {
+    fn where_nothing_is_noted_the_next_command_begins_where_this_one_began() {
         let folder = tempfile::tempdir().unwrap();
         let place = |name: &str| folder.path().join(name);
-        for name in ["began", "seen", "noted"] {
+        for name in ["began", "noted"] {
             std::fs::create_dir(place(name)).unwrap();
         }
-        let (began, seen, noted) = (place("began"), place("seen"), place("noted"));
-        let gone = place("gone");
-        let note = |command: &str, text: Option<&Path>| {
-            let (note, mut writer) = CwdPipe::begin(command).unwrap();
+        let (began, noted, gone) = (place("began"), place("noted"), place("gone"));
+        for (stays, text, directory, is_known) in [
+            (false, Some(&*noted), &noted, true),
+            (false, None, &began, false),
+            (true, None, &began, true),
+            (false, Some(&*gone), &began, true),
+            (false, Some(Path::new("")), &began, true),
+        ] {
+            let (note, mut writer) = CwdPipe::begin(stays).unwrap();
             if let Some(text) = text {
                 writeln!(writer, "{}", text.display()).unwrap();
             }
-            note
-        };
-        let check = |note: CwdPipe, seen_in: Option<&Path>, directory: &Path, is_known: bool| {
-            let directory = directory.to_owned();
-            let pipe = Box::default();
-            let stands = Stands {
-                directory,
-                pipe,
-                is_known,
-            };
-            assert_eq!(note.read(seen_in, &[&began, &began]), stands);
-        };
-        check(note("cd x", Some(&noted)), Some(&seen), &noted, true);
-        check(note("cd x", None), Some(&seen), &seen, false);
-        check(note("cd x", None), Some(&gone), &began, false);
-        check(note("cd x", None), None, &began, false);
-        check(note("exec ls", None), Some(&seen), &began, true);
-        check(note("cd x; rmdir ../x", Some(&gone)), None, &began, true);
-        check(note("cd x; rmdir ../x", Some(Path::new(""))), None, &began, true);
+            let stands = note.read(&[&began, &began]);
+            assert_eq!((&stands.directory, stands.is_known), (directory, is_known), "{text:?}");
+        }
     }
 
     #[test]
     fn a_note_is_read_while_somebody_still_holds_the_pipe_and_has_an_end() {
         let folder = tempfile::tempdir().unwrap();
-        let (note, mut held) = CwdPipe::begin("cd x").unwrap();
+        let (note, mut held) = CwdPipe::begin(false).unwrap();
         writeln!(held, "{}", folder.path().display()).unwrap();
-        let stands = note.read(None, &[Path::new("/"), Path::new("/")]);
+        let stands = note.read(&[Path::new("/"), Path::new("/")]);
         assert_eq!(stands.directory, folder.path());
-        let (note, mut held) = CwdPipe::begin("cd x").unwrap();
+        let (note, mut held) = CwdPipe::begin(false).unwrap();
         // A writer that fills the pipe is not blocked, and its text is not a folder.
         while held.write(&[b'/'; 4096]).is_ok() {}
-        let stands = note.read(None, &[folder.path(), Path::new("/")]);
+        let stands = note.read(&[folder.path(), Path::new("/")]);
         assert_eq!(stands.directory, folder.path());
     }
 

@@ -10,7 +10,7 @@ use crate::replace::{self, Refusal, Replaced};
 use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
 use crate::text::{self, Decoded, Encoding, shorten};
-use crate::tool_context::{ToolContext, spec};
+use crate::tool_context::{ToolContext, judged, spec};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};
@@ -104,7 +104,7 @@ impl Tool for Edit {
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let asked = EditRequest::of(parameters)?;
         let name = arguments::file(parameters)?;
-        let Place { path, is_inside } = self.context.paths.judge(name)?;
+        let Place { path, is_inside } = self.context.paths.resolve(name)?;
         let diff = match prepared(&self.context, &path, &asked) {
             Ok(Prepared { whole, done, .. }) => {
                 let (old, new) = (text::decode(&whole.bytes).text, text::decode(&done.bytes).text);
@@ -112,8 +112,6 @@ impl Tool for Edit {
             }
             // An impossible edit needs no permission, if the model may know what is in the file.
             Err(why) if is_inside || self.context.seen.last(&path).is_some() => {
-                // Forgets the judged path, since the call will not be made.
-                let _ = self.context.paths.judged(name);
                 return Err(self.context.unmade(name, &path, &why));
             }
             // The model learns nothing about a file that it was not permitted to read.
@@ -133,7 +131,7 @@ impl Tool for Edit {
         let asked = move || {
             let asked = EditRequest::of(call.parameters)?;
             let name = arguments::file(call.parameters)?;
-            Ok((name.to_owned(), self.context.paths.judged(name)?.path, asked))
+            Ok((name.to_owned(), judged(call.permitted)?, asked))
         };
         let work = |context: &ToolContext, (name, path, asked): (String, PathBuf, EditRequest), _: &_| {
             edit(context, &path, &asked).map_or_else(|why| context.fail(&name, &path, &why), Output::success)

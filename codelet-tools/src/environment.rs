@@ -19,6 +19,7 @@ use codelet_text::short::on_one_line;
 use codelet_text::unseen::hides;
 use futures_util::future::BoxFuture;
 use rustix::fs::Dir;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{PipeReader, Read};
 use std::path::{Path, PathBuf};
@@ -27,8 +28,6 @@ use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
 use tokio::sync::oneshot;
 
-/// Time limit for all git commands together; later answers are omitted. Tests wait for answers on busy machines, too.
-const TIME: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
 /// Changed files, and commits, that are listed.
 const CHANGED: usize = 50;
 const COMMITS: usize = 5;
@@ -54,6 +53,8 @@ pub struct World {
     pub env: Vec<(OsString, OsString)>,
     /// The permission of the tools; git's scratch files are put where no command can change them.
     pub reach: Reach,
+    /// Time limit for all git commands of a state together; later answers are omitted.
+    pub git_time: Duration,
     /// Values that are hidden from the model wherever they occur: in instructions, file names, commit subjects.
     pub secrets: SecretSource,
     /// Returns the current date, as `2026-11-22`. It is called each time, since sessions outlast days.
@@ -120,14 +121,19 @@ impl Surroundings for World {
         let held = files::open_folder(folder).ok()?;
         let entries = Dir::new(held).ok()?.filter_map(Result::ok);
         let names = entries.filter_map(|entry| String::from_utf8(entry.file_name().to_bytes().to_vec()).ok());
-        let mut names: Vec<String> = names
-            .filter(|name| name != "." && name != "..")
-            .take(most + 1)
-            .collect();
-        let is_whole = names.len() <= most;
-        names.truncate(most);
-        names.sort_unstable();
-        Some(Listing { names, is_whole })
+        // The first by name, whatever the order in which the file system gives them.
+        let (mut first, mut is_whole) = (BTreeSet::new(), true);
+        for name in names.filter(|name| name != "." && name != "..") {
+            first.insert(name);
+            if first.len() > most {
+                first.pop_last();
+                is_whole = false;
+            }
+        }
+        Some(Listing {
+            names: first.into_iter().collect(),
+            is_whole,
+        })
     }
 
     fn hide(&self, text: &str) -> String {
@@ -226,7 +232,7 @@ impl World {
     fn repository(&self, stop: Option<PipeReader>) -> Option<String> {
         let directory = self.places().directory;
         let repository = Repository::of(&directory).filter(Repository::is_of_its_tree)?;
-        let git = Git::new(&repository, &directory, &self.env, &self.reach.0, TIME, stop);
+        let git = Git::new(&repository, &directory, &self.env, &self.reach.0, self.git_time, stop);
         let count = format!("-{COMMITS}");
         // Before lines are shortened, which could split a secret.
         let hidden = |(answer, is_whole): Answer| (self.without_secrets(&answer, is_whole), is_whole);
@@ -336,6 +342,8 @@ pub(crate) mod tests {
             shell: "bash".to_owned(),
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             reach: crate::all_with_reach(&options).1,
+            // Machines that run tests are busy.
+            git_time: Duration::from_secs(60),
             secrets: SecretSource::default(),
             today: Arc::new(|| "2026-11-22".to_owned()),
         }
@@ -755,14 +763,16 @@ pub(crate) mod tests {
     fn a_folder_is_listed_in_order_up_to_a_bound_and_only_a_folder() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        for number in 0..30 {
+        for number in (0..30).rev() {
             std::fs::write(root.join(format!("f{number:02}")), "").unwrap();
         }
         let world = world(&root);
         let all = world.list(&root, 30).unwrap();
         assert!(all.is_whole && all.names.len() == 30 && all.names.is_sorted());
-        let part = world.list(&root, 29).unwrap();
-        assert!(!part.is_whole && part.names.len() == 29 && part.names.is_sorted());
+        // The first names, in whatever order the file system has them.
+        let part = world.list(&root, 3).unwrap();
+        assert!(!part.is_whole);
+        assert_eq!(part.names, ["f00", "f01", "f02"]);
         std::os::unix::fs::symlink(&root, root.join("link")).unwrap();
         for name in ["link", "f00", "missing"] {
             assert_eq!(world.list(&root.join(name), 9), None, "{name}");

@@ -4,7 +4,7 @@ use crate::arguments;
 use crate::files;
 use crate::path::Paths;
 use crate::run_blocking::INTERRUPTED;
-use crate::tool_context::{ToolContext, spec};
+use crate::tool_context::{ToolContext, judged, spec};
 use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
@@ -116,7 +116,7 @@ impl Tool for Glob {
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
         let asked = move || {
             let (folder, pattern) = asked(call.parameters, &self.context.paths)?;
-            let path = self.context.paths.judged(&folder)?.path;
+            let path = judged(call.permitted)?;
             Ok((folder, path, pattern))
         };
         let work =

@@ -4,7 +4,7 @@ use crate::arguments;
 use crate::files;
 use crate::run_blocking::{INTERRUPTED, Watched};
 use crate::text::{CUT, GAP};
-use crate::tool_context::{ToolContext, spec};
+use crate::tool_context::{ToolContext, judged, spec};
 use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
@@ -191,7 +191,7 @@ impl Tool for Grep {
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
         let asked = move || {
             let name = arguments::place(call.parameters)?;
-            let path = self.context.paths.judged(name)?.path;
+            let path = judged(call.permitted)?;
             Ok((GrepRequest::of(call.parameters, &path)?, name.to_owned(), path))
         };
         let work = |context: &ToolContext, (asked, name, path): (_, String, PathBuf), interrupt: &Interrupt| match path

@@ -3,7 +3,7 @@
 use crate::arguments;
 use crate::files;
 use crate::ignored::Ignored;
-use crate::tool_context::{ToolContext, spec};
+use crate::tool_context::{ToolContext, judged, spec};
 use crate::walk;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
@@ -67,7 +67,7 @@ impl Tool for Ls {
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
         let asked = move || {
             let name = arguments::place(call.parameters)?;
-            Ok((name.to_owned(), self.context.paths.judged(name)?.path))
+            Ok((name.to_owned(), judged(call.permitted)?))
         };
         let work = |context: &ToolContext, (name, path): (String, PathBuf), interrupt: &Interrupt| {
             list(&path, interrupt, |path| context.paths.show(path))

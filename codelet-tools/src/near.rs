@@ -54,8 +54,9 @@ pub(crate) fn explain(text: &str, old: &str) -> String {
         if let Some(at) = same_but(&file, &wanted, key) {
             let difference = first_difference(&file[at..], &wanted, at);
             return format!(
-                "{NOT_FOUND}; {} differ only in {what}. {difference}",
-                span(at, wanted.len())
+                "{NOT_FOUND}; {} {} only in {what}. {difference}",
+                span(at, wanted.len()),
+                if wanted.len() == 1 { "differs" } else { "differ" }
             );
         }
     }

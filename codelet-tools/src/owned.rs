@@ -156,20 +156,18 @@ impl Owned {
         if self.kept().any(|kept| path.starts_with(kept)) {
             return;
         }
-        let mut protected = self
-            .kept()
-            .chain(&self.home)
-            .filter(|kept| kept.starts_with(path))
-            .peekable();
-        if protected.peek().is_none() {
+        // A path that goes on with `..` leaves this folder, which must only stay in its place.
+        let next = |kept: &PathBuf| {
+            let next = kept.strip_prefix(path).ok()?.iter().next()?;
+            (next != "..").then(|| next.to_owned())
+        };
+        // A temporary folder that holds the home can have thousands of entries: only these are compared with all paths.
+        let parted: HashSet<OsString> = self.kept().chain(&self.home).filter_map(next).collect();
+        let is_home = self.home.as_deref() == Some(path);
+        if parted.is_empty() && !is_home {
             found.push(path.to_owned());
             return;
         }
-        // A temporary folder that holds the home can have thousands of entries: only these are compared with all paths.
-        let parted: HashSet<OsString> = protected
-            .filter_map(|kept| Some(kept.strip_prefix(path).ok()?.iter().next()?.to_owned()))
-            .collect();
-        let is_home = self.home.as_deref() == Some(path);
         for entry in path.read_dir().into_iter().flatten().flatten() {
             // A link would permit its target. Files that git obeys are watched instead, as in every repository.
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
@@ -336,6 +334,20 @@ mod tests {
         std::fs::remove_file(config.join("codelet")).unwrap();
         symlink(work.join("conf/codelet"), config.join("codelet")).unwrap();
         assert_eq!(writable(&config.join("codelet")), ["src"]);
+    }
+
+    #[test]
+    fn a_path_that_leads_through_the_workspace_and_out_of_it_protects_only_its_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let work = base.join("work");
+        for inner in ["work/sub/deep", "work/src", "ada/.config"] {
+            std::fs::create_dir_all(base.join(inner)).unwrap();
+        }
+        let writable = |settings: &str| names(Owned::new(&work, None, &[work.join(settings)]).writable(), &work);
+        assert_eq!(writable("../ada/.config/codelet"), [""]);
+        // A command that put a link in its place would decide where the path leads.
+        assert_eq!(writable("sub/../../ada/.config/codelet"), ["src", "sub"]);
     }
 
     #[test]

@@ -2,12 +2,9 @@
 
 use codelet_agent::spelling;
 use icu_normalizer::ComposingNormalizerBorrowed;
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Links followed on the way to a file (as on Linux).
 const LINKS: usize = 40;
@@ -15,8 +12,6 @@ const LINKS: usize = 40;
 const LONGEST: usize = 4096;
 /// Entries of a folder that are searched for a lookalike.
 const ENTRIES: usize = 20_000;
-/// Names that are remembered between the permission check and their use.
-const REMEMBERED: usize = 1024;
 
 /// The place that a name leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,20 +23,18 @@ pub(crate) struct Place {
 }
 
 /// Resolves names against a workspace.
+#[derive(Clone)]
 pub(crate) struct Paths {
     root: PathBuf,
     /// Folders that may be used like the workspace.
     added: Vec<PathBuf>,
     directory: PathBuf,
     home: Option<PathBuf>,
-    /// True if places outside may be used without a permission check.
-    is_free: Arc<AtomicBool>,
-    judged: Mutex<VecDeque<(String, Place)>>,
 }
 
 impl Paths {
     /// Relative names are resolved against `directory`.
-    pub(crate) fn new(root: &Path, directory: &Path, home: Option<&Path>, is_free: bool) -> Self {
+    pub(crate) fn new(root: &Path, directory: &Path, home: Option<&Path>) -> Self {
         // A path that does not exist yet has no links in it.
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Paths {
@@ -49,21 +42,6 @@ impl Paths {
             added: Vec::new(),
             directory: real(directory),
             home: home.map(Path::to_owned),
-            is_free: Arc::new(AtomicBool::new(is_free)),
-            judged: Mutex::default(),
-        }
-    }
-
-    /// Creates another one with the same folders, even if links have changed since, and with no names judged yet. Both
-    /// share `is_free`.
-    pub(crate) fn another(&self) -> Self {
-        Paths {
-            root: self.root.clone(),
-            added: self.added.clone(),
-            directory: self.directory.clone(),
-            home: self.home.clone(),
-            is_free: Arc::clone(&self.is_free),
-            judged: Mutex::default(),
         }
     }
 
@@ -83,11 +61,6 @@ impl Paths {
         below(self.roots(), path)
     }
 
-    /// Sets whether places outside may be used without a permission check.
-    pub(crate) fn free(&self, is_free: bool) {
-        self.is_free.store(is_free, Ordering::Relaxed);
-    }
-
     /// The workspace.
     pub(crate) fn root(&self) -> &Path {
         &self.root
@@ -104,45 +77,6 @@ impl Paths {
             Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
             Ok(rest) => spelling::spell(rest.as_os_str()),
             Err(_) => spelling::spell(path.as_os_str()),
-        }
-    }
-
-    /// Resolves a name and remembers the result, so that [`judged`](Self::judged) uses the very place that was judged.
-    ///
-    /// # Errors
-    /// If the name cannot be resolved.
-    pub(crate) fn judge(&self, name: &str) -> Result<Place, String> {
-        let place = self.resolve(name)?;
-        let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
-        if judged.len() == REMEMBERED {
-            judged.pop_front();
-        }
-        judged.push_back((name.to_owned(), place.clone()));
-        Ok(place)
-    }
-
-    /// Returns the place that was judged under this name. A link that has changed meanwhile makes no difference.
-    ///
-    /// # Errors
-    /// If the name cannot be resolved, or led to several places while it was judged.
-    pub(crate) fn judged(&self, name: &str) -> Result<Place, String> {
-        let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut found = judged.iter().filter(|(other, _)| other == name).map(|(_, place)| place);
-        if let Some(place) = found.next().cloned() {
-            if found.any(|other| *other != place) {
-                judged.retain(|(other, _)| other != name);
-                return Err(format!("{name} led to several places in turn; try again"));
-            }
-            let first = judged.iter().position(|(other, _)| other == name);
-            judged.remove(first.unwrap_or_default());
-            return Ok(place);
-        }
-        drop(judged);
-        let place = self.resolve(name)?;
-        if place.is_inside || self.is_free.load(Ordering::Relaxed) {
-            Ok(place)
-        } else {
-            Err(format!("{} is outside the workspace", place.path.display()))
         }
     }
 
@@ -328,7 +262,7 @@ mod tests {
         symlink("loop1", root.join("loop2")).unwrap();
         symlink("../other/new", root.join("dangling")).unwrap();
         symlink("/", root.join("top")).unwrap();
-        let paths = Paths::new(&root, &root.join("a"), Some(&base.join("home")), false);
+        let paths = Paths::new(&root, &root.join("a"), Some(&base.join("home")));
         (folder, paths)
     }
 
@@ -366,30 +300,6 @@ mod tests {
         for name in ["../loop1", "../loop1/x", "", " ", "a\0b", &"x/".repeat(3000)] {
             assert!(paths.resolve(name).is_err(), "{name}");
         }
-    }
-
-    #[test]
-    fn a_link_turned_after_the_judgement_is_not_followed() {
-        let (folder, paths) = maze();
-        let root = folder.path().canonicalize().unwrap().join("work");
-        let judged = paths.judge("in").unwrap();
-        assert!(judged.is_inside);
-        fs::remove_file(root.join("a/in")).unwrap();
-        symlink("../../other", root.join("a/in")).unwrap();
-        assert_eq!(paths.judged("in").unwrap(), judged);
-        // Not judged again: the place outside is refused.
-        assert!(paths.judged("in").unwrap_err().contains("outside the workspace"));
-    }
-
-    #[test]
-    fn a_name_judged_as_two_places_is_used_as_none() {
-        let (folder, paths) = maze();
-        let root = folder.path().canonicalize().unwrap().join("work");
-        paths.judge("in").unwrap();
-        fs::remove_file(root.join("a/in")).unwrap();
-        symlink("../../other", root.join("a/in")).unwrap();
-        paths.judge("in").unwrap();
-        assert!(paths.judged("in").unwrap_err().contains("several places"));
     }
 
     #[test]

@@ -10,7 +10,6 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -51,8 +50,6 @@ pub(crate) struct FinishedProcess {
     pub family: Arc<ProcessTree>,
     /// The isolation that the sandbox achieved.
     pub sandboxing: Option<Sandboxing>,
-    /// The last working directory observed, not always the final one.
-    pub seen_in: Option<PathBuf>,
     /// The pipe, if another process still holds the other end.
     pub open: Option<PipeReader>,
 }
@@ -79,19 +76,11 @@ pub(crate) fn run(
     let pid = family.leader();
     let mut buffer = vec![0; PIECE];
     let mut is_open = true;
-    let mut seen_in = None;
-    let mut see = || {
-        if let Some(directory) = family.directory() {
-            seen_in = Some(directory);
-        }
-        reap();
-    };
     let pipe = (&mut output, &mut is_open, &mut buffer[..]);
-    let watched = watch(pid, deadline, pipe, stop, sink, &mut see);
+    let watched = watch(pid, deadline, pipe, stop, sink);
     // A command that cannot be watched is ended.
     let end = watched.unwrap_or(Some(End::Interrupted));
     if let Some(end) = end {
-        see();
         let patience = match end {
             End::TimedOut => PATIENCE,
             _ => IMPATIENCE,
@@ -119,20 +108,18 @@ pub(crate) fn run(
         left,
         family,
         sandboxing,
-        seen_in,
         open: is_open.then_some(output),
     })
 }
 
-/// Passes the output on until the program has exited and been silent for a moment, and calls `see` from time to time.
-/// Returns a reason to end the program, if there is one.
+/// Passes the output on until the program has exited and been silent for a moment, and reaps from time to time. Returns
+/// a reason to end the program, if there is one.
 fn watch(
     pid: Pid,
     deadline: Instant,
     (output, is_open, buffer): (&mut PipeReader, &mut bool, &mut [u8]),
     stop: Option<&PipeReader>,
     sink: &mut dyn FnMut(&[u8]),
-    see: &mut dyn FnMut(),
 ) -> io::Result<Option<End>> {
     let exit = exit_of(pid)?;
     let mut ended = None::<Instant>;
@@ -141,7 +128,7 @@ fn watch(
     loop {
         let now = Instant::now();
         if now - looked >= TICK {
-            see();
+            reap();
             looked = now;
         }
         let until = match ended {

@@ -3,14 +3,13 @@
 use crate::arguments;
 use crate::files::{self, LARGEST, Stamp};
 use crate::notebook::Notebook;
-use crate::path::Place;
 use crate::pdf::{self, Pages};
 use crate::pictures;
 use crate::run_blocking::Watched;
 use crate::secrets::Secrets;
 use crate::seen::Look;
 use crate::text::{self, CUT, Encoding};
-use crate::tool_context::{ToolContext, spec};
+use crate::tool_context::{ToolContext, judged, spec};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::picture;
@@ -22,6 +21,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Lines shown by default.
@@ -89,17 +89,17 @@ impl Tool for Read {
             let name = arguments::file(call.parameters)?;
             let from = arguments::number(call.parameters, "offset")?.unwrap_or(1).max(1);
             let limit = arguments::number(call.parameters, "limit")?.unwrap_or(LINES).max(1);
-            Ok((name.to_owned(), self.context.paths.judged(name)?, (from, limit)))
+            Ok((name.to_owned(), judged(call.permitted)?, (from, limit)))
         };
-        let work = |context: &ToolContext, (name, place, part): (String, Place, _), interrupt: &Interrupt| {
-            read(context, &place, part, interrupt).unwrap_or_else(|why| context.fail(&name, &place.path, &why))
+        let work = |context: &ToolContext, (name, path, part): (String, PathBuf, _), interrupt: &Interrupt| {
+            read(context, &path, part, interrupt).unwrap_or_else(|why| context.fail(&name, &path, &why))
         };
         Box::pin(self.context.work(call.interrupt, asked, work))
     }
 }
 
-fn read(context: &ToolContext, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> Result<Output, String> {
-    let (mut file, metadata) = files::open(&place.path).map_err(|why| {
+fn read(context: &ToolContext, path: &Path, part: (u64, u64), interrupt: &Interrupt) -> Result<Output, String> {
+    let (mut file, metadata) = files::open(path).map_err(|why| {
         if why == "this is a folder" {
             "this is a folder; LS lists it".to_owned()
         } else {
@@ -133,7 +133,7 @@ fn read(context: &ToolContext, place: &Place, part: (u64, u64), interrupt: &Inte
         false => Look::Outside(Stamp::of(&metadata)),
     };
     let secrets = &context.secrets();
-    let is_notebook = place.path.extension().is_some_and(|extension| extension == "ipynb");
+    let is_notebook = path.extension().is_some_and(|extension| extension == "ipynb");
     let notebook = (is_notebook && is_whole).then(|| Notebook::of(&bytes)).flatten();
     let page = if let Some(Notebook { text, what }) = notebook {
         let mut page = Page::of(part);
@@ -155,7 +155,7 @@ fn read(context: &ToolContext, place: &Place, part: (u64, u64), interrupt: &Inte
         large(file, &bytes, part, secrets, interrupt)?
     };
     let shown = page.show(size)?;
-    context.seen.note(&place.path, look);
+    context.seen.note(path, look);
     Ok(Output::success(shown))
 }
 

@@ -80,7 +80,7 @@ impl ToolContext {
                 *folder = real;
             }
         }
-        let paths = Paths::new(&options.workspace, &options.directory, options.home.as_deref(), is_free);
+        let paths = Paths::new(&options.workspace, &options.directory, options.home.as_deref());
         let paths = paths.with(&options.added);
         let owned = Owned::new(paths.root(), options.home.as_deref(), &options.settings)
             .with(&options.added)
@@ -101,7 +101,7 @@ impl ToolContext {
     /// Creates another one for the same session. It shares the permission, now and when it changes, and the paths
     /// resolved at the start of the session; its record of files seen and its shell's working directory are separate.
     pub(crate) fn another(&self, sees_images: bool) -> Self {
-        let paths = self.paths.another();
+        let paths = self.paths.clone();
         let is_free = self.permission() == Permission::All;
         ToolContext {
             shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
@@ -154,7 +154,6 @@ impl ToolContext {
     /// Sets the permission from now on.
     pub(crate) fn permit(&self, permission: Permission) {
         *self.permission.lock().unwrap_or_else(PoisonError::into_inner) = permission;
-        self.paths.free(permission == Permission::All);
     }
 
     /// Returns whether the current model accepts images.
@@ -172,7 +171,7 @@ impl ToolContext {
     /// # Errors
     /// If the name cannot be a path.
     pub(crate) fn to_look_at(&self, name: &str) -> Result<Vec<Need>, String> {
-        let Place { path, is_inside } = self.paths.judge(name)?;
+        let Place { path, is_inside } = self.paths.resolve(name)?;
         let is_of_home = self.owned.is_of_home(&path);
         // Permission for a dot file does not extend to the home folder that contains it.
         let is_file =
@@ -347,7 +346,7 @@ fn keep_private(options: &mut Options, owned: Owned) -> Owned {
     let home = options
         .home
         .as_deref()
-        .filter(|home| !home.starts_with(&options.workspace));
+        .filter(|home| as_it_would_be(home).is_some_and(|real| !real.starts_with(&options.workspace)));
     let is_of_home = |folder: &PathBuf| home.is_some_and(|home| folder.starts_with(home));
     let has_other = options.private.iter().any(|folder| !is_open(folder));
     let private = options
@@ -380,6 +379,20 @@ fn twin(context: &ToolContext, name: &str) -> Option<String> {
             context.paths.show(&other)
         )
     })
+}
+
+/// The path among the permitted needs of a call. It is used as it was judged: a link that has changed since makes no
+/// difference.
+///
+/// # Errors
+/// If none was.
+pub(crate) fn judged(permitted: &[Need]) -> Result<PathBuf, String> {
+    let mut paths = permitted.iter().filter_map(|need| match need {
+        Need::Read { path, .. } | Need::Change { path, .. } => Some(path),
+        _ => None,
+    });
+    let path = paths.next().cloned();
+    path.ok_or_else(|| "this call was not judged, so it was not made".to_owned())
 }
 
 /// Builds the description of a tool for the model.

@@ -4,18 +4,17 @@ use crate::arguments;
 use crate::copies::Old;
 use crate::diff;
 use crate::files::{self, Standing};
-use crate::path::Place;
 use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
 use crate::text::{self, Decoded, Encoding, count_lines};
-use crate::tool_context::{ToolContext, spec};
+use crate::tool_context::{ToolContext, judged, spec};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};
 use codelet_text::short::counted;
 use futures_util::future::BoxFuture;
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The tool.
@@ -82,7 +81,7 @@ impl Tool for Write {
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let content = arguments::text(parameters, "content")?;
-        let place = self.context.paths.judge(arguments::file(parameters)?)?;
+        let place = self.context.paths.resolve(arguments::file(parameters)?)?;
         let diff = self.diff(&place.path, content);
         Ok(self.context.to_change(place, diff))
     }
@@ -95,16 +94,16 @@ impl Tool for Write {
         let asked = move || {
             let name = arguments::file(call.parameters)?;
             let content = arguments::text(call.parameters, "content")?;
-            Ok((name.to_owned(), self.context.paths.judged(name)?, content.to_owned()))
+            Ok((name.to_owned(), judged(call.permitted)?, content.to_owned()))
         };
-        let work = |context: &ToolContext, (name, place, content): (String, Place, String), _: &_| {
-            write(context, &place, &content).map_or_else(|why| context.fail(&name, &place.path, &why), Output::success)
+        let work = |context: &ToolContext, (name, path, content): (String, PathBuf, String), _: &_| {
+            write(context, &path, &content).map_or_else(|why| context.fail(&name, &path, &why), Output::success)
         };
         Box::pin(self.context.work(call.interrupt, asked, work))
     }
 }
 
-fn write(context: &ToolContext, Place { path, .. }: &Place, content: &str) -> Result<String, String> {
+fn write(context: &ToolContext, path: &Path, content: &str) -> Result<String, String> {
     let shown = context.paths.show(path);
     let lines = counted(count_lines(content.as_bytes()), "line");
     if path.symlink_metadata().is_err() {

@@ -289,6 +289,7 @@ fn around(place: &Place, options: &codelet_tools::Options, reach: Reach) -> Worl
         shell: "bash".to_owned(),
         env: codelet_tools::environment(options),
         reach,
+        git_time: std::time::Duration::from_secs(2),
         secrets: options.secrets.clone(),
         today: Arc::new(|| codelet_tools::environment::date_utc(SystemTime::now())),
     }

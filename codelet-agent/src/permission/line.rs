@@ -85,6 +85,12 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<ShellWord>, bool)>
             '!' if builtin::keywords(&words) == words.len()
                 && word.is_none()
                 && chars.peek().copied().is_some_and(is_blank) => {}
+            // Within an argument, and as one, it is a character like others.
+            '!' if builtin::keywords(&words) < words.len()
+                && (word.is_some() || chars.peek().copied().is_some_and(is_blank)) =>
+            {
+                word.get_or_insert_default().push(c);
+            }
             '<' => {
                 if word.take().is_some_and(|word| !word.text.is_empty()) || chars.next() != Some('<') {
                     return None;
@@ -118,6 +124,10 @@ pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<ShellWord>, bool)>
                     return None;
                 }
                 (is_behind, is_led, is_fed) = (true, false, group.is_fed);
+            }
+            '{' if builtin::keywords(&words) < words.len() => {
+                let text = literal_braces(&mut chars)?;
+                word.get_or_insert_default().text.push_str(&text);
             }
             '`' | '(' | '{' | '!' => return None,
             '#' if word.is_none() => while chars.next_if(|&c| c != '\n').is_some() {},
@@ -201,6 +211,19 @@ fn status(chars: &mut Peekable<Chars<'_>>) -> Option<&'static str> {
     let found = STATUSES.into_iter().find(|status| ahead.starts_with(&status[1..]))?;
     chars.nth(found.len() - 2);
     Some(found)
+}
+
+/// Consumes braces that a shell leaves as they are, as in `HEAD@{0}`: without a comma or `..` they are no list. The `{`
+/// is already consumed. In front of a redirection they would name a variable.
+fn literal_braces(chars: &mut Peekable<Chars<'_>>) -> Option<String> {
+    let mut text = "{".to_owned();
+    while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '/' | ':' | '_')) {
+        text.push(c);
+    }
+    text.push(chars.next_if_eq(&'}')?);
+    let is_list = text.contains("..");
+    let is_variable = matches!(chars.peek(), Some('>' | '<'));
+    (!is_list && !is_variable).then_some(text)
 }
 
 /// A here-document (`<<'EOF'`), which the command reads from stdin.
@@ -382,6 +405,14 @@ mod tests {
             "$\"./ok.sh\"",
             "\"./ok\"$'.sh'",
             "./ok{.sh,x}",
+            "./ok.sh {a,b}",
+            "./ok.sh a{1..3}",
+            "./ok.sh {a}b{c,d}",
+            "./ok.sh {a{b}}",
+            "./ok.sh {a b}",
+            "./ok.sh {PATH}>/dev/null",
+            "./ok.sh {a",
+            "{a} ./ok.sh",
             "./ok.{sh,x}",
             "./ok.s?",
             "./ok*",
@@ -494,6 +525,7 @@ mod tests {
             "./ok.sh ~/x a=b",
             "./ok.sh 2>/dev/null | ./ok.sh 1>&2",
             "./ok.sh 'x' '!' '$(x)'",
+            "./ok.sh x! ! a!b && ./ok.sh HEAD@{0} {} @{-1}",
             "./ok.sh >/dev/null 2>&1 && ./ok.sh",
             "./ok.sh $? \"rc=$?\" ${PIPESTATUS[0]}",
             "time ./ok.sh",

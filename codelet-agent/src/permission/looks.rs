@@ -15,8 +15,17 @@ const SAYERS: &str = "echo printf true false : sleep";
 /// their own.
 const ALONE: &str = "diff find sed awk jq tree file strings xxd hexdump md5sum sha1sum sha256sum";
 /// Read-only git subcommands; only if alone in a line, as the repository's settings name programs.
-const GIT: &str =
-    "status diff log show rev-parse ls-files ls-tree cat-file describe blame shortlog grep branch remote tag";
+const GIT: &str = "status diff log show rev-parse ls-files ls-tree cat-file describe blame shortlog rev-list merge-base for-each-ref \
+    show-ref diff-tree name-rev";
+/// The git subcommands that only read with this as their first argument.
+const READING: &[(&str, &str)] = &[
+    ("stash", "list show"),
+    ("reflog", "show"),
+    ("remote", "get-url"),
+    ("config", "get list --get --get-all --get-regexp --list -l"),
+];
+/// Options of `git config` that may follow that: they say where it reads, and how it shows what it finds.
+const SHOWING: &str = "--all --global --local --name-only --null --show-origin --show-scope --system --worktree -z";
 /// Options that make these programs change something, so that the user is asked first rather than the sandbox refusing
 /// it: long ones, which may be abbreviated, and letters, which may be combined with others.
 const CHANGING: &[(&str, &[&str], &str)] = &[
@@ -41,10 +50,13 @@ const STARTING: &[(&str, &[&str], &str)] = &[
 ];
 /// Letters of `git grep` that take a value.
 const TAKING: &[char] = &['e', 'f', 'm', 'A', 'B', 'C'];
+/// The same for `date`: what is behind such a letter is no option.
+const VALUED: &[char] = &['d', 'f', 'I', 'r'];
 /// Arguments of `find` that do more than read; `LISTING`: the only options allowed for `git branch`, `remote` and
-/// `tag`.
+/// `tag`. Only with [`ASKING`] are their other arguments patterns, and not the names of what they create.
 const DOING: &str = "-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls";
-const LISTING: &str = "-v -vv -a -r -l --list --all --remotes --verbose --show-current";
+const LISTING: &str = "-v -vv -a -r -l --list --all --remotes --verbose --show-current --sort --format";
+const ASKING: &str = "--list --contains --no-contains --merged --no-merged --points-at";
 /// Options of [`BESIDE`] programs that follow unchecked links, or read file names from a file.
 const DENIED: &[(&str, &[&str], &str)] = &[
     ("rg", &["--follow"], "L"),
@@ -143,19 +155,27 @@ pub(super) fn only_looks(words: &[ShellWord], is_alone: bool) -> bool {
         return match name {
             "git" => git_only_looks(arguments),
             "find" => !arguments.iter().any(|word| is_among(DOING, &word.text)),
-            // The second file is the output.
-            "uniq" => operands_of(arguments) < 2,
-            _ => is_among(SAYERS, name) || is_among(BESIDE, name) || is_among(ALONE, name),
+            _ => only_names(words) || is_beside(name, arguments) || is_among(ALONE, name),
         };
     }
     // The files that a wildcard matches are unknown until it runs; listing names within the current folder is harmless.
     let is_open =
         |word: &ShellWord| word.is_wild && (word.text.contains('/') || !matches!(name, "ls" | "echo" | "printf"));
-    let is_known = match name {
+    let is_known = only_names(words) || is_beside(name, arguments);
+    is_known && !arguments.iter().any(is_open) && !has_option(DENIED, name, arguments)
+}
+
+/// Returns whether a program only reads, even in a line with other commands. The second file of `uniq` is its output.
+fn is_beside(name: &str, arguments: &[ShellWord]) -> bool {
+    match name {
         "uniq" => operands_of(arguments) < 2,
         _ => is_among(SAYERS, name) || is_among(BESIDE, name),
-    };
-    is_known && !arguments.iter().any(is_open) && !has_option(DENIED, name, arguments)
+    }
+}
+
+/// Returns whether a command is `command -v`, which only says what a name means.
+fn only_names(words: &[ShellWord]) -> bool {
+    matches!(words, [program, option, ..] if program.text == "command" && is_among("-v -V", &option.text))
 }
 
 /// Returns whether a command shows or searches text and starts nothing, whatever its arguments say.
@@ -174,12 +194,35 @@ fn git_only_looks(arguments: &[ShellWord]) -> bool {
     let [subcommand, rest @ ..] = arguments else {
         return false;
     };
-    match subcommand.text.as_str() {
+    let name = subcommand.text.as_str();
+    let mut words = rest.iter().map(|word| word.text.as_str());
+    let first = words.find(|text| name != "config" || !is_among(SHOWING, text));
+    if let Some((_, reading)) = READING.iter().find(|(other, _)| *other == name)
+        && let Some(first) = first.filter(|first| is_among(reading, first))
+    {
+        let mut options = rest.iter().filter(|word| word.text.starts_with('-'));
+        return name != "config" || options.all(|word| word.text == first || is_among(SHOWING, &word.text));
+    }
+    let says = |listed: &str| rest.iter().any(|word| is_among(listed, option(&word.text)));
+    let is_asked = match name {
+        "branch" => says(ASKING),
+        "tag" => says(ASKING) || says("-l"),
+        _ => false,
+    };
+    match name {
         "grep" => !rest.iter().any(opens_a_pager),
-        "stash" => rest.first().is_some_and(|word| is_among("list show", &word.text)),
-        "branch" | "remote" | "tag" => rest.iter().all(|word| is_among(LISTING, &word.text)),
+        "reflog" => rest.iter().all(|word| word.text.starts_with('-')),
+        "branch" | "remote" | "tag" => rest.iter().all(|word| {
+            let option = option(&word.text);
+            is_among(LISTING, option) || is_asked && (is_among(ASKING, option) || !word.text.starts_with('-'))
+        }),
         name => is_among(GIT, name),
     }
+}
+
+/// Returns a long option without its value.
+fn option(text: &str) -> &str {
+    text.split('=').next().unwrap_or_default()
 }
 
 /// Returns whether a word is `git grep`'s `-O`: alone, among other letters, or followed by its program.
@@ -195,11 +238,14 @@ fn has_option(table: &[(&str, &[&str], &str)], program: &str, arguments: &[Shell
     };
     arguments.iter().any(|word| {
         let text = word.text.as_str();
-        let option = text.split('=').next().unwrap_or_default();
         match text.strip_prefix("--") {
             Some("") => false,
-            Some(_) => long.iter().any(|listed| listed.starts_with(option)),
-            None => text.starts_with('-') && text.contains(|letter| letters.contains(letter)),
+            Some(_) => long.iter().any(|listed| listed.starts_with(option(text))),
+            None => {
+                let valued = if program == "date" { VALUED } else { &[] };
+                let flags = text.split(valued).next().unwrap_or_default();
+                text.starts_with('-') && flags.contains(|letter| letters.contains(letter))
+            }
         }
     })
 }
@@ -249,6 +295,27 @@ mod tests {
             ("git grep -ine TODO", &["TODO"]),
             ("git grep -eTODO --or -e FOO", &["FOO"]),
             ("git log --oneline --no-ext-diff --no-textconv -O order", &["order"]),
+            ("git rev-list --count HEAD", &["HEAD"]),
+            ("git merge-base HEAD main && git reflog", &["main"]),
+            ("git reflog show -3 HEAD@{0}; git reflog --all", &["HEAD@{0}"]),
+            ("git show stash@{1}:src/a.rs", &["stash@{1}:src/a.rs"]),
+            (
+                "git config --get user.name; git config --list --show-origin",
+                &["user.name"],
+            ),
+            ("git config --global --get user.name", &["user.name"]),
+            ("git config get --all remote.origin.url", &["remote.origin.url"]),
+            ("git remote get-url origin", &["origin"]),
+            ("git tag -l 'v*' --sort=-creatordate", &["v*"]),
+            ("git branch --list main -v; git branch -a --merged", &["main"]),
+            ("git branch --contains abc", &["abc"]),
+            ("command -v x; echo hi!", &[]),
+            (
+                "date -Iseconds && date -Is && date -u -Ins && date -d 'last sunday'",
+                &[],
+            ),
+            ("find . ! -name x.rs", &["x.rs"]),
+            ("[ ! -e x ] || echo {}", &["x"]),
         ] {
             let found = looks(line).unwrap();
             assert!(found.is_all, "{line}");
@@ -275,6 +342,30 @@ mod tests {
             "./x --version",
             "git tag -d v1",
             "git remote add x y",
+            "git remote get-url --push x -- --output=y",
+            "git tag v1",
+            "git tag --sort=x v1",
+            "git tag -l v1 -d v2",
+            "git branch -l new",
+            "git branch --list x -m y z",
+            "git branch --merged -D x",
+            "git reflog expire --all",
+            "git reflog HEAD",
+            "git reflog --all delete x",
+            "git config user.name x",
+            "git config --get x --edit",
+            "git config --global --edit",
+            "git config --get x -f y",
+            "git config set x y",
+            "command -p cat a",
+            "command ./x",
+            "date -us now",
+            "echo {a,b}",
+            "echo {1..3}",
+            "echo a{b{c,d}}",
+            "echo x {PATH}>/dev/null; ls",
+            "echo x{a b}",
+            "!ls",
             "git -C /x status",
             "git -c core.fsmonitor=./x status",
             "git diff --output=x",
@@ -334,7 +425,9 @@ mod tests {
     #[test]
     fn beside_another_command_only_what_reads_what_it_names_needs_no_pattern() {
         let beside = |line: &str| split(line).unwrap().iter().all(|words| only_looks(words, false));
-        for line in ["tail -20", "grep -n x | wc -l", "ls -la; ls *", "echo done", "cat a/b"] {
+        for line in [
+            "tail -20", "grep -n x | wc -l", "ls -la; ls *", "echo done", "cat a/b", "command -v x",
+        ] {
             assert!(beside(line), "{line}");
         }
         for line in [

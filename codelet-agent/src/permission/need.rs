@@ -85,6 +85,27 @@ impl Need {
                 }
         )
     }
+
+    /// Returns what the need is about.
+    pub(crate) fn aim(&self) -> Aim {
+        match self {
+            Need::Run {
+                looks: Looking::Beyond(_),
+                ..
+            } => Aim::Look,
+            need if need.only_looks() => Aim::Look,
+            _ => Aim::Deed,
+        }
+    }
+}
+
+/// What a call is about. Once denied, the same or the greater, done later, makes up for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Aim {
+    /// Only reading.
+    Look,
+    /// A change, a command, or a call of another program.
+    Deed,
 }
 
 /// A capability that a command lacked in the sandbox.

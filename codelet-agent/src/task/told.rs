@@ -63,8 +63,9 @@ fn done(session: &Session, place: &Path) -> String {
     let bill = session.bill();
     let tokens = grouped(usize::try_from(bill.usage.total()).unwrap_or(usize::MAX));
     told.push_str(&format!("; steps: {}, tokens: {tokens}", session.steps()));
-    if bill.requests > bill.unpriced {
-        told.push_str(&format!(", cost: ${:.4}", bill.cost.total()));
+    if bill.requests > bill.unpriced || bill.estimated > 0.0 {
+        let about = if bill.estimated > 0.0 { "about " } else { "" };
+        told.push_str(&format!(", cost: {about}${:.4}", bill.spent()));
     }
     told
 }

@@ -1,7 +1,7 @@
 //! The output of a tool.
 
 use crate::permission::narrowed::Narrowed;
-use crate::permission::need::Lack;
+use crate::permission::need::{Aim, Lack};
 use codelet_context::body::Body;
 use codelet_context::message::{Action, Image};
 use codelet_context::pipe::{self, FailedInPipe};
@@ -36,8 +36,8 @@ pub struct Output {
     pub notices: Vec<String>,
     /// The transcript, as text, of a call that worked in a session of its own. The loop keeps it under a handle.
     pub transcript: Option<Body>,
-    /// True if the last thing that it tried to do there, beyond reading, was denied.
-    pub is_held_up: bool,
+    /// What was denied to that session, if nothing made up for it there.
+    pub held_up: Option<Aim>,
     /// Restrictions on later calls of the turn, such as the tools that a skill lists.
     pub narrowed: Option<Narrowed>,
     /// True if it asks for a compaction before the next request, which the conversation has
@@ -67,7 +67,7 @@ impl Output {
             lack: None,
             notices: Vec::new(),
             transcript: None,
-            is_held_up: false,
+            held_up: None,
             narrowed: None,
             wishes_compaction: false,
             hooks: Vec::new(),

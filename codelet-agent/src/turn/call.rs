@@ -6,7 +6,7 @@ use crate::permission::need::{Looking, Need};
 use crate::permission::{Asked, Verdict, looks};
 use crate::session::Session;
 use crate::tool::hooks::Objection;
-use crate::tool::{Call, Live, Output, Tool};
+use crate::tool::{Aim, Call, Live, Output, Tool};
 use crate::turn::again;
 use crate::turn::call_hooks::{PRE, as_taken, before, judged, told, with_hooks};
 use crate::turn::session_hooks;
@@ -33,6 +33,8 @@ pub(crate) struct CallOutcome {
     pub(crate) waited: Duration,
     /// True if the tool itself answered.
     pub(crate) was_made: bool,
+    /// What it was about; `None` if it needs no permission.
+    pub(crate) aim: Option<Aim>,
 }
 
 impl CallOutcome {
@@ -43,6 +45,7 @@ impl CallOutcome {
             touched: Vec::new(),
             waited,
             was_made: false,
+            aim: None,
         }
     }
 }
@@ -61,6 +64,8 @@ pub(crate) async fn call_one(
         Ok(understood) => understood,
         Err(why) => return Some(CallOutcome::refused(why, Duration::ZERO)),
     };
+    let aim = needs.iter().map(Need::aim).max();
+    let aim = aim.map(|aim| if tool.is_read_only() { Aim::Look } else { aim });
     let began = Instant::now();
     let taken = match session.hooks {
         Some(_) => as_taken(tool.spec(), call, &needs),
@@ -73,7 +78,7 @@ pub(crate) async fn call_one(
     }
     let wary = match said.objection.take() {
         Some(Objection::Deny(why)) => {
-            let mut made = not_permitted(&session_hooks::refused(PRE, &why), began.elapsed());
+            let mut made = not_permitted(&session_hooks::refused(PRE, &why), began.elapsed(), aim);
             made.output.notices = said.notices;
             return Some(made);
         }
@@ -96,7 +101,7 @@ pub(crate) async fn call_one(
     };
     let mut waited = began.elapsed();
     if let Verdict::No(why) = verdict {
-        let mut made = not_permitted(&why, waited);
+        let mut made = not_permitted(&why, waited, aim);
         made.output.notices = said.notices;
         return Some(made);
     }
@@ -162,6 +167,7 @@ pub(crate) async fn call_one(
         touched,
         waited: waited + began.elapsed(),
         was_made: true,
+        aim,
     })
 }
 
@@ -211,11 +217,12 @@ fn changes_unseen(needs: &[Need], tool: &str, description: &str) -> Option<Strin
     })
 }
 
-fn not_permitted(why: &str, waited: Duration) -> CallOutcome {
+fn not_permitted(why: &str, waited: Duration, aim: Option<Aim>) -> CallOutcome {
     let answer = refusal::answer(why);
     let refusal = refusal::told_in(&answer);
     let mut made = CallOutcome::refused(answer, waited);
     made.output.refusal = Some(refusal);
+    made.aim = aim;
     made
 }
 

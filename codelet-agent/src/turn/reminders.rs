@@ -27,7 +27,8 @@ impl Session {
             None => Refreshed::default(),
             Some(source) => tokio::select! {
                 biased;
-                () = interrupt.thrown() => return,
+                // The skills are new all the same.
+                () = interrupt.thrown() => Refreshed::default(),
                 refreshed = source.refresh() => refreshed,
                 never = self.glances.given(self) => match never {},
             },

@@ -2,12 +2,11 @@
 
 use crate::interrupt::{self, Interrupt};
 use crate::model::Reply;
-use crate::permission::need::Need;
 use crate::run::Run;
 use crate::run::call_key::call_key;
 use crate::session::Session;
 use crate::tool::event::{Event, Listen, Stopped};
-use crate::tool::{AT_ONCE, Live, Output};
+use crate::tool::{AT_ONCE, Aim, Live, Output};
 use crate::turn::call::{CallOutcome, call_one, unharmed};
 use crate::turn::nearer;
 use crate::turn::truncation::{SHOWN, answer, bound, room};
@@ -63,13 +62,23 @@ pub(crate) async fn call_tools(
     listener: &mut dyn Listen,
 ) -> bool {
     let mut outputs: Vec<Option<Output>> = vec![None; calls.len()];
+    let mut aims = vec![None; calls.len()];
     let mut touched = Vec::new();
     let mut unbegun = HashSet::new();
     let mut at = 0;
     while at < calls.len() && !interrupt.is_thrown() {
         let batch = batch(session, &calls[at..]);
         let batch = &calls[at..at + batch];
-        unbegun.extend(run_batch(session, batch, (&mut outputs[at..], &mut touched), interrupt, listener).await);
+        unbegun.extend(
+            run_batch(
+                session,
+                batch,
+                (&mut outputs[at..], &mut aims[at..], &mut touched),
+                interrupt,
+                listener,
+            )
+            .await,
+        );
         at += batch.len();
         session.settle_tasks();
     }
@@ -82,7 +91,7 @@ pub(crate) async fn call_tools(
     let bound = bound(room, &outputs);
     let mut results = Vec::with_capacity(calls.len());
     let mut tried = HashSet::new();
-    for (call, output) in calls.iter().zip(outputs) {
+    for ((call, output), aim) in calls.iter().zip(outputs).zip(aims) {
         let was_run = output.is_some();
         let mut output = output.unwrap_or_else(|| match unbegun.contains(&call.id) {
             true => Output::failure(refusal::NOT_RUN),
@@ -97,16 +106,16 @@ pub(crate) async fn call_tools(
         let changes = !tool.is_some_and(|tool| tool.is_read_only());
         let call_key = call_key(call, tool.map(|tool| tool.spec()));
         if output.refusal == Some(refusal::RefusedBy::Rule) {
-            session.is_held_up = true;
+            session.held_up = session.held_up.max(aim.or(Some(Aim::Deed)));
             listener.on(Event::Refused {
                 tool: call.tool.clone(),
                 description: description(session, call),
                 why: output.text.as_str().trim_start_matches(refusal::PREFACE).to_owned(),
             });
-        } else if output.is_held_up {
-            session.is_held_up = true;
-        } else if session.is_held_up && output.success && changes && !only_looks(session, call) {
-            session.is_held_up = false;
+        } else if output.held_up.is_some() {
+            session.held_up = session.held_up.max(output.held_up);
+        } else if output.success && aim >= session.held_up {
+            session.held_up = None;
         }
         // Equal calls in one reply count as one try: the model has not yet seen the outcome.
         let is_first = tried.insert(call_key.clone());
@@ -145,15 +154,6 @@ fn batch(session: &Session, calls: &[ToolCall]) -> usize {
 
 fn works_apart(session: &Session, call: &ToolCall) -> bool {
     session.parts.tool(&call.tool).is_some_and(|tool| tool.works_apart())
-}
-
-/// Returns whether a call only needs to read, as some commands do.
-fn only_looks(session: &Session, call: &ToolCall) -> bool {
-    let needs = session
-        .parts
-        .tool(&call.tool)
-        .and_then(|tool| unharmed(|| tool.needs(&call.parameters)).flatten().ok());
-    needs.is_some_and(|needs| needs.iter().all(Need::only_looks))
 }
 
 /// Returns a line about a call for the user; empty for an unknown tool.
@@ -199,7 +199,7 @@ fn not_run(call: &ToolCall) -> Event {
 async fn run_batch(
     session: &Session,
     calls: &[ToolCall],
-    (outputs, touched): (&mut [Option<Output>], &mut Vec<PathBuf>),
+    (outputs, aims, touched): (&mut [Option<Output>], &mut [Option<Aim>], &mut Vec<PathBuf>),
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Vec<Arc<str>> {
@@ -243,7 +243,8 @@ async fn run_batch(
                     continue;
                 };
                 let elapsed = began.elapsed().saturating_sub(made.waited);
-                let CallOutcome { mut output, diff, touched: by_call, was_made, .. } = made;
+                let CallOutcome { mut output, diff, touched: by_call, was_made, aim, .. } = made;
+                aims[at] = aim;
                 touched.extend(by_call);
                 for notice in output.notices.drain(..) {
                     listener.on(Event::Notice(notice));

@@ -38,7 +38,7 @@ impl Session {
         listener: &mut dyn Listen,
     ) -> Ending {
         self.beside.clear();
-        self.is_held_up = false;
+        self.held_up = None;
         self.narrowed = prompt.narrowed.iter().cloned().collect();
         *self.asked_again.get_mut() = 0;
         let skills = self.find_skills(listener);

@@ -5,7 +5,9 @@ use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{ModelError, Reply};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
+use codelet_agent::tool::{Refreshed, Tool, ToolSource};
 use codelet_context::message::{Message, Origin, Part, ReminderKind, Role, ToolCall};
+use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -51,6 +53,27 @@ fn seen(stage: &Stage, wanted: &str) -> usize {
         _ => false,
     };
     parts.filter(holds).count()
+}
+
+#[tokio::test]
+async fn skills_that_appear_before_an_interrupted_prompt_have_their_tool() {
+    struct Slow;
+    impl ToolSource for Slow {
+        fn tools(&self) -> Vec<Arc<dyn Tool>> {
+            Vec::new()
+        }
+
+        fn refresh(&self) -> BoxFuture<'_, Refreshed> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let world = Arc::new(Project::default());
+    let mut stage = stage(&world, 200_000);
+    stage.session.served_by(Arc::new(Slow));
+    write(&world, PATH, SKILL);
+    stage.interrupt.throw();
+    stage.prompt("Go.").await;
+    assert!(stage.session.tools().iter().any(|tool| &*tool.name == "Skill"));
 }
 
 async fn compact(stage: &mut Stage) {

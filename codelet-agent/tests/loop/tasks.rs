@@ -386,6 +386,22 @@ async fn what_no_rule_permits_is_told_and_holds_the_session_up() {
 }
 
 #[tokio::test]
+async fn what_a_task_cost_includes_the_requests_without_reported_usage() {
+    let answer = |request: &Request| match (&*asked(request).0, asked(request).1) {
+        ("go", 0) => costing(tasks(&["one"]), 100, 10),
+        ("go", _) => costing(says("Done."), 100, 10),
+        ("one", 0) => costing(calls("Look", &["a"]), 1_000, 10),
+        (_, _) => says(&"word ".repeat(1_000)),
+    };
+    let mut stage = stage(answer, rules(), None);
+    stage.prompt("go").await;
+    let [result] = &*results(&stage) else { panic!() };
+    let cost = result.split_once("cost: about $").unwrap().1.split(']').next().unwrap();
+    // The request with reported usage alone cost $0.0011.
+    assert!(cost.parse::<f64>().unwrap() > 0.002, "{cost}");
+}
+
+#[tokio::test]
 async fn a_long_conversation_of_a_task_is_kept_in_part_however_many_there_are() {
     let answer = |request: &Request| match (&*asked(request).0, asked(request).1) {
         (prompt, _) if prompt.starts_with("task") => says(&format!("{prompt} {}", "long ".repeat(300_000))),

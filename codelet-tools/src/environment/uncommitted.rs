@@ -1,7 +1,7 @@
 //! The uncommitted changes of a working tree.
 
 use super::commit::{ELSEWHERE, NO_GIT, NO_REPOSITORY, SILENT};
-use super::{TIME, World, one_line};
+use super::{World, one_line};
 use crate::git::Git;
 use crate::repository::Repository;
 use codelet_agent::environment::{Surroundings as _, Uncommitted};
@@ -16,7 +16,7 @@ impl World {
         if !repository.is_of_its_tree() {
             return Err(ELSEWHERE.to_owned());
         }
-        let git = Git::new(&repository, &directory, &self.env, &self.reach.0, TIME, stop).ok_or(NO_GIT)?;
+        let git = Git::new(&repository, &directory, &self.env, &self.reach.0, self.git_time, stop).ok_or(NO_GIT)?;
         let mut diff = [
             "-c", "core.quotepath=off", "diff", "HEAD", "--no-ext-diff", "--no-textconv", "--no-color",
             "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all", "--",

@@ -5,8 +5,9 @@ use codelet_agent::permission::Permission;
 use codelet_agent::tool::Need;
 use codelet_context::message::Parameters;
 use codelet_tools::secrets::Secrets;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
 fn trial() -> Trial {
     Trial::new(Permission::Edit)
@@ -452,19 +453,63 @@ fn what_lies_outside_is_left_alone() {
         assert!(!text.contains("undisclosed"), "{text}");
     }
     assert_eq!(names(&trial.outside), ["secret"]);
-    // The same without a permission check.
-    let trial = self::trial();
-    symlink("/etc", trial.workspace.join("way")).unwrap();
-    let parameters = Parameters::new(to_read("way/passwd").as_object().unwrap().clone());
-    let output = crate::trial::block_on(trial.tool("Read").call(codelet_agent::tool::Call {
-        parameters: &parameters,
-        permitted: &[],
-        conversation: &trial.conversation,
-        live: trial.live.clone(),
-        interrupt: trial.interrupt.clone(),
-        lent: None,
-    }));
-    assert!(output.text.as_str().contains("outside the workspace"));
+    // A call that was not judged at all reads nothing.
+    symlink("/etc", trial.workspace.join("etc")).unwrap();
+    for name in ["etc/passwd", "way"] {
+        let output = trial.call_with("Read", to_read(name), &[]);
+        assert!(
+            !output.success && output.text.as_str().contains("not judged"),
+            "{}",
+            output.text
+        );
+    }
+}
+
+#[test]
+fn a_link_turned_between_the_judgement_and_the_call_is_not_followed() {
+    let trial = trial();
+    trial.write("mine", "ours\n");
+    std::fs::write(trial.outside.join("secret"), "undisclosed\n").unwrap();
+    let link = trial.workspace.join("link");
+    let turn = |target: &Path| {
+        let _ = std::fs::remove_file(&link);
+        symlink(target, &link).unwrap();
+    };
+    let needs = |tool: &str, parameters: &Value| {
+        let parameters = Parameters::new(parameters.as_object().unwrap().clone());
+        trial.tool(tool).needs(&parameters).unwrap()
+    };
+    let calls = [
+        ("Read", to_read("link")),
+        ("Grep", json!({"pattern": ".", "path": "link"})),
+        ("Edit", to_edit("link", "ours", "ours too")),
+        ("Write", to_write("link", "all ours\n")),
+    ];
+    for (tool, parameters) in calls {
+        turn(&trial.workspace.join("mine"));
+        let judged = needs(tool, &parameters);
+        turn(&trial.outside.join("secret"));
+        let output = trial.call_with(tool, parameters, &judged);
+        assert!(
+            output.success && !output.text.as_str().contains("undisclosed"),
+            "{}",
+            output.text
+        );
+    }
+    assert_eq!(trial.bytes("mine"), b"all ours\n");
+    assert_eq!(std::fs::read(trial.outside.join("secret")).unwrap(), b"undisclosed\n");
+}
+
+#[test]
+fn a_refused_call_leaves_no_trace_for_the_next_one_of_the_same_name() {
+    let trial = trial();
+    trial.write("mine", "ours\n");
+    let link = trial.workspace.join("link");
+    symlink("/etc/hostname", &link).unwrap();
+    assert!(trial.failed("Read", to_read("link")).starts_with("refused:"));
+    std::fs::remove_file(&link).unwrap();
+    symlink("mine", &link).unwrap();
+    assert!(trial.done("Read", to_read("link")).contains("ours"));
 }
 
 #[test]

@@ -47,6 +47,7 @@ fn session(change: impl FnOnce(&mut Options)) -> (Trial, Reach, World) {
         shell: "bash".to_owned(),
         env: options.env.clone(),
         reach: reach.clone(),
+        git_time: std::time::Duration::from_secs(60),
         secrets: SecretSource::default(),
         today: Arc::new(|| "2026-11-22".to_owned()),
     };

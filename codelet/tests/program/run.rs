@@ -568,6 +568,26 @@ fn what_was_not_permitted_is_told_and_the_task_that_ends_with_it_has_failed() {
 }
 
 #[test]
+fn a_refused_look_is_made_up_for_by_another_one_and_a_refused_change_is_not() {
+    let outside = || Reply::call("Read", json!({"file_path": "/etc/passwd"}));
+    let inside = || Reply::call("Read", json!({"file_path": "a.txt"}));
+    let remove = || Reply::call("Bash", json!({"command": "rm a.txt"}));
+    for (replies, status) in [
+        (vec![outside(), Reply::text("I may not.")], 1),
+        (vec![outside(), inside(), Reply::text("It says one.")], 0),
+        (vec![remove(), outside(), inside(), Reply::text("I may not.")], 1),
+    ] {
+        let bench = Bench::new();
+        bench.file("a.txt", "one\n");
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+        let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go."]);
+        ended(&output, status);
+        let told = crate::common::stderr(&output);
+        assert!(told.contains("refused: Read /etc/passwd: "), "{told}");
+    }
+}
+
+#[test]
 fn under_read_the_permission_that_would_help_is_named() {
     let bench = Bench::new();
     let replies = [
