@@ -118,12 +118,12 @@ impl Seat {
             Wanted::Unknown => self.editor.say(plan::USAGE),
             _ if !is_on => self.editor.say(plan::NOT_NOW),
             Wanted::Leave => self.leave_plan(),
-            Wanted::Accept(written) => {
+            wanted @ (Wanted::Accept(_) | Wanted::Replace(_)) => {
                 let Some((answer, _)) = plan::proposed(&self.session) else {
                     self.editor.say(plan::NONE_YET);
                     return Ok(StopReason::EndTurn);
                 };
-                let (pin, prompt) = plan::accepted(answer, &self.session.hidden(written));
+                let (pin, prompt) = plan::accepted(answer, wanted, |text| self.session.hidden(text));
                 self.session.conversation_mut().pin(pin);
                 self.leave_plan();
                 self.editor.say("\n\n");

@@ -143,6 +143,21 @@ pub fn command(text: &str) -> Option<(&str, &str)> {
     is_one.then_some((word, words.trim()))
 }
 
+/// The start of a fetched prompt, before the command as it was typed.
+const RAN: &str = "[The user ran ";
+
+/// Returns the command of a prompt that was fetched for one, as it was typed.
+pub fn typed(prompt: &str) -> Option<&str> {
+    let (head, _) = prompt.strip_prefix(RAN)?.split_once("]\n\n")?;
+    let writers = [
+        ". The MCP server ",
+        ". The project's authors wrote ",
+        ". What follows is ",
+    ];
+    let end = writers.iter().find_map(|writer| head.rfind(writer))?;
+    Some(&head[..end])
+}
+
 /// Returns the server's name in a command.
 pub fn server_of(command: &str) -> &str {
     command.split(PARTS).next().unwrap_or_default()
@@ -236,7 +251,7 @@ pub async fn fetch(
     // Pasted text is not repeated: the command alone identifies it.
     let is_short = words.len() <= REPEATED && !words.contains('\n');
     let typed = format!("/{} {}", spec.command, if is_short { words } else { "…" });
-    let head = format!("[The user ran {}. {writer}]", typed.trim_end());
+    let head = format!("{RAN}{}. {writer}]", typed.trim_end());
     Ok(Fetched {
         prompt: Prompt {
             text: format!("{head}\n\n{}", text.trim_end()),

@@ -32,8 +32,8 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The parameter that names a defined agent, if there are any.
@@ -61,13 +61,13 @@ pub trait Outfitter: Send + Sync {
     /// Returns the model that a definition by this author names, in a session with the model `current`.
     ///
     /// # Errors
-    /// Says in a sentence for the user why it is not used.
+    /// Says in a sentence for the user why it is not used; `None` if there is no reason to mention it.
     fn model<'a>(
         &'a self,
         name: &'a str,
         author: Author,
         current: &'a str,
-    ) -> BoxFuture<'a, Result<Arc<dyn Model>, String>>;
+    ) -> BoxFuture<'a, Result<Arc<dyn Model>, Option<String>>>;
 }
 
 /// The `Task` tool.
@@ -77,6 +77,8 @@ pub struct Task {
     agents: Vec<Definition>,
     /// The number of tasks started.
     begun: AtomicUsize,
+    /// What the user was told about models of definitions.
+    told: Mutex<HashSet<String>>,
 }
 
 impl Task {
@@ -104,6 +106,7 @@ impl Task {
             outfitter,
             agents,
             begun: AtomicUsize::new(0),
+            told: Mutex::default(),
         }
     }
 
@@ -137,7 +140,8 @@ impl Task {
             found = self.outfitter.model(name, *author, &current.profile().name) => found,
         };
         Some(found.unwrap_or_else(|why| {
-            told.push(why);
+            let mut before = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            told.extend(why.filter(|why| before.insert(why.clone())));
             Arc::clone(current)
         }))
     }

@@ -33,7 +33,7 @@ const ANSWERED: usize = 40;
 const LISTED: usize = 8;
 
 /// The keys and their meanings.
-const KEYS: [(&str, &str); 14] = [
+const KEYS: [(&str, &str); 15] = [
     ("Enter", "send; while the model works: queue"),
     ("Alt-Enter, Shift-Enter, \\ Enter", "a new line"),
     ("Esc, Ctrl-C", "interrupt; when idle: clear the input (Up restores it)"),
@@ -44,6 +44,7 @@ const KEYS: [(&str, &str); 14] = [
     ("Shift-Tab", "switch between the permissions plan, read and edit"),
     ("!command", "run a shell command; the model sees its output"),
     ("@file", "mention a file; pictures are attached"),
+    ("Ctrl-_", "undo the last edit"),
     ("Ctrl-U", "delete to the start of the line, also while the model works"),
     ("Ctrl-G", "edit the prompt in $EDITOR"),
     (

@@ -32,7 +32,7 @@ impl fmt::Debug for Past {
 #[derive(Debug)]
 pub struct Editor {
     area: TextArea<'static>,
-    /// The folded pastes of this text.
+    /// The folded pastes of this text, also those that an undo brings back.
     folded: Vec<Fold>,
     history: Vec<Entry>,
     /// Older inputs, not read until the user goes back to them.
@@ -40,6 +40,10 @@ pub struct Editor {
     /// The position in the history, and the draft from before it was entered.
     past: Option<(usize, Entry)>,
     search: Option<Search>,
+    /// The texts and cursors before the latest edits, oldest first.
+    edits: Vec<(String, usize)>,
+    /// The last edit was a typed letter; the next one belongs to the same edit.
+    is_typing: bool,
     /// The width of the last layout; Up and Down move by visible rows.
     width: usize,
 }
@@ -80,6 +84,8 @@ impl Default for Editor {
             before: None,
             past: None,
             search: None,
+            edits: Vec::new(),
+            is_typing: false,
             width: usize::MAX,
         }
     }
@@ -109,6 +115,7 @@ impl Editor {
     /// Replaces the text.
     pub fn set(&mut self, text: &str) {
         self.leave_past();
+        self.edits.clear();
         self.show(&text.into());
     }
 
@@ -214,6 +221,8 @@ impl Editor {
     /// that line; a single line goes on.
     pub fn paste(&mut self, text: &str) {
         self.leave_past();
+        self.edits.push((self.text(), self.at()));
+        self.is_typing = false;
         let text = match text.strip_suffix('\n') {
             Some(line) if !line.contains('\n') => line,
             _ => text,
@@ -230,12 +239,11 @@ impl Editor {
         let mut mark = format!("[pasted {size}]");
         let mut number = 2;
         let shown = self.text();
-        while shown.contains(&mark) {
+        while shown.contains(&mark) || self.folded.iter().any(|(other, _)| *other == mark) {
             mark = format!("[pasted {size}, {number}]");
             number += 1;
         }
         self.area.insert_str(&mark);
-        self.folded.retain(|(other, _)| shown.contains(other.as_str()));
         self.folded.push((mark, text.into()));
     }
 
@@ -412,6 +420,7 @@ impl Editor {
             KeyCode::Up if !self.go_down(-1) => return self.earlier(),
             KeyCode::Down if !self.go_down(1) => return self.later(),
             KeyCode::Up | KeyCode::Down => {}
+            KeyCode::Char('_' | '7') if key.ctrl => return self.undo(),
             KeyCode::Char(c) if key.types() => self.area.insert_char(c),
             _ => {
                 let Some(input) = input(key) else { return false };
@@ -419,9 +428,39 @@ impl Editor {
             }
         }
         self.keep_whole(&before, was);
+        self.record(before, was, key);
         if !matches!(key.code, KeyCode::Up | KeyCode::Down | KeyCode::Left | KeyCode::Right) {
             self.leave_past();
         }
+        true
+    }
+
+    /// Records an edit for [`undo`](Self::undo). Letters typed in a row, up to a space, are one edit.
+    fn record(&mut self, before: String, was: usize, key: Key) {
+        if before == self.text() {
+            // A moved cursor ends it.
+            self.is_typing &= was == self.at();
+            return;
+        }
+        let is_letter = key.types() && matches!(key.code, KeyCode::Char(c) if !c.is_whitespace());
+        if !(is_letter && self.is_typing) {
+            if self.edits.len() == REMEMBERED {
+                self.edits.remove(0);
+            }
+            self.edits.push((before, was));
+        }
+        self.is_typing = is_letter;
+    }
+
+    /// Undoes the last edit.
+    fn undo(&mut self) -> bool {
+        let Some((text, at)) = self.edits.pop() else {
+            return false;
+        };
+        self.leave_past();
+        self.area = area(&text);
+        self.go_to(at);
+        self.is_typing = false;
         true
     }
 

@@ -63,18 +63,20 @@ pub fn change(session: &mut Session, wanted: &str) -> Result<(String, Option<Eff
     let cache = match after {
         _ if session.steps() == 0 => String::new(),
         CacheAfter::Kept => " The prompt cache stays valid.".to_owned(),
-        CacheAfter::Lost => {
-            let name = session.model().profile().name.clone();
-            let tokens = session.conversation().state(&name, 0).current;
-            let again = count(tokens, "token");
-            format!(" The prompt cache is lost: the next request pays for the whole conversation again ({again}).")
-        }
+        CacheAfter::Lost => format!(" {}", cache_lost(session)),
         CacheAfter::Unknown => " This provider does not say whether its prompt cache stays valid.".to_owned(),
     };
     Ok((
         format!("Thinking effort: {to} from the next request on.{cache}"),
         effort,
     ))
+}
+
+/// Says what the loss of the prompt cache means.
+pub fn cache_lost(session: &Session) -> String {
+    let tokens = session.conversation().state("", 0).current;
+    let again = count(tokens, "token");
+    format!("The prompt cache is lost: the next request pays for the whole conversation again ({again}).")
 }
 
 /// Applies the user's effort to a new model. Returns a message if the model does not support it.

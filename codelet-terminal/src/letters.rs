@@ -114,6 +114,11 @@ impl Letters {
                 self.picked = Some((letter, now));
                 Heard::Taken
             }
+            // The user has seen what the letter would permit: what follows is not the rest of a word.
+            _ if self.waits(picked) && now >= at + SETTLED => {
+                self.picked = None;
+                Heard::Writing(None)
+            }
             _ => {
                 self.written = Some(now);
                 Heard::Writing(self.unpick())

@@ -339,7 +339,7 @@ impl Copies {
         let restored = |due: Due| {
             let done = match &due.standing {
                 Standing::Lost(why) => Err(why.clone()),
-                Standing::ChangedSince if !overwrite => Err("somebody else has changed it since".to_owned()),
+                Standing::ChangedSince if !overwrite => Err("changed since".to_owned()),
                 _ => due.put_back(self),
             };
             if done.is_ok()

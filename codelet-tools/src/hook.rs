@@ -16,6 +16,7 @@ use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read};
+use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,7 +82,7 @@ fn ran(context: &ToolContext, command: Command, stopped: &PipeReader) -> Result<
     let (errors, printed) = io::pipe().map_err(|error| files::reason(&error))?;
     // A command that cannot write in the workspace changes nothing there.
     let may_change = command.is_free || context.permission() > Permission::Read;
-    let mut program = program(context, &command)?;
+    let (mut program, script) = program(context, &command)?;
     program.errors = Some(printed.into());
     let errors = Errors::begin(errors).map_err(|error| files::reason(&error))?;
     let mut output = Kept::default();
@@ -99,11 +100,11 @@ fn ran(context: &ToolContext, command: Command, stopped: &PipeReader) -> Result<
     let changed = may_change
         .then(|| bash::named(context, &left.look(context, true)))
         .flatten();
+    // Shells begin an error with the name of the script, which says nothing to the user.
+    let named = format!("{}: ", handed::name(script));
     let text = |bytes: &[u8]| {
-        context
-            .secrets()
-            .hide_with_parts(&String::from_utf8_lossy(bytes))
-            .into_owned()
+        let text = String::from_utf8_lossy(bytes).replace(&named, "");
+        context.secrets().hide_with_parts(&text).into_owned()
     };
     Ok(Ended {
         status: ended.end,
@@ -114,7 +115,8 @@ fn ran(context: &ToolContext, command: Command, stopped: &PipeReader) -> Result<
     })
 }
 
-fn program(context: &ToolContext, command: &Command) -> Result<Program, String> {
+/// Returns the program, and the number of the descriptor of its script.
+fn program(context: &ToolContext, command: &Command) -> Result<(Program, RawFd), String> {
     let sandbox = match (command.is_free, context.permission()) {
         (true, _) => None,
         (false, Permission::Plan | Permission::Read) => context.sandbox(Permission::Read),
@@ -135,7 +137,7 @@ fn program(context: &ToolContext, command: &Command) -> Result<Program, String> 
     let mut environment = bash::environment(context, sandbox.as_ref(), &directory);
     let project: OsString = context.paths.root().into();
     environment.extend(PROJECT.map(|name| (name.into(), project.clone())));
-    Ok(Program {
+    let program = Program {
         program: bash.unwrap_or_else(|| PathBuf::from("/bin/sh")).into(),
         arguments: vec![handed::name(script).into()],
         directory,
@@ -146,7 +148,8 @@ fn program(context: &ToolContext, command: &Command) -> Result<Program, String> 
         handed: vec![handed::hand(handed::script(&line)?, script)],
         sandbox,
         timeout: command.timeout,
-    })
+    };
+    Ok((program, script))
 }
 
 /// The beginning of a stream.

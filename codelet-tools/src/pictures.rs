@@ -8,6 +8,7 @@ use codelet_agent::tool::PICTURE;
 use codelet_context::body::Body;
 use codelet_context::message::{Extra, Image};
 use codelet_text::short::counted;
+use percent_encoding::percent_decode_str;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,6 +94,23 @@ pub fn from_base64<'a>(all: impl IntoIterator<Item = &'a str>) -> Result<Vec<Ima
         }
     }
     Ok(images)
+}
+
+/// Returns the prompt with an `@` if it is nothing but the absolute path of an image, as terminals write it when a file is
+/// dropped on them: plain, in quotes, with escaped blanks, or as a URL.
+pub fn dropped(prompt: &str) -> Option<String> {
+    let said = prompt.trim();
+    let quoted = |mark: char| said.strip_prefix(mark)?.strip_suffix(mark);
+    let path = match quoted('\'').or_else(|| quoted('"')) {
+        Some(inner) => inner.to_owned(),
+        None => match said.strip_prefix("file://") {
+            Some(encoded) => percent_decode_str(encoded).decode_utf8().ok()?.into_owned(),
+            None if said.contains(' ') && !said.contains("\\ ") => return None,
+            None => said.replace("\\ ", " "),
+        },
+    };
+    let is_one = path.starts_with('/') && !path.contains('\n') && is_named_like_a_picture(Path::new(&path));
+    is_one.then(|| file_reference::write(&codelet_agent::spelling::spell(path.as_ref())))
 }
 
 /// Finds the images that a prompt mentions with an `@`: relative names are resolved against `directory`, `~` is `home`.
@@ -203,5 +221,29 @@ fn expand(path: &Path, directory: &Path, home: Option<&Path>) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => directory.join(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_alone_is_a_picture_that_was_dropped() {
+        for (prompt, mention) in [
+            ("/tmp/a.png", Some("@/tmp/a.png")),
+            (" /tmp/a.png \n", Some("@/tmp/a.png")),
+            ("'/tmp/my shot.png'", Some("@\"/tmp/my shot.png\"")),
+            ("\"/tmp/my shot.png\"", Some("@\"/tmp/my shot.png\"")),
+            ("/tmp/my\\ shot.PNG", Some("@\"/tmp/my shot.PNG\"")),
+            ("file:///tmp/my%20shot.png", Some("@\"/tmp/my shot.png\"")),
+            ("/tmp/a.rs", None),
+            ("a.png", None),
+            ("/tmp/a.png is wrong", None),
+            ("/tmp/a.png /tmp/b.png", None),
+            ("file://host/a.txt", None),
+        ] {
+            assert_eq!(dropped(prompt).as_deref(), mention, "{prompt}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod replay;
 mod session;
 mod values;
 
+pub use self::values::tokens;
 pub use self::{gateway::*, mcp::*, recorded::*, replay::*, session::*};
 
 use clap::builder::styling::{AnsiColor, Styles};

@@ -73,7 +73,13 @@ fn main() -> ExitCode {
 }
 
 fn menu(began: Instant) -> ExitCode {
-    let typed: Vec<_> = std::env::args_os().collect();
+    let mut typed: Vec<_> = std::env::args_os().collect();
+    // Many programs have it as a command.
+    if let [_, word] = &mut typed[..]
+        && word == "version"
+    {
+        *word = "--version".into();
+    }
     // Not among the commands: only `Read` starts it, and completions would offer it.
     if let [_, command, numbers @ ..] = &typed[..]
         && command == codelet_tools::pdf::COMMAND

@@ -30,9 +30,12 @@ pub async fn connect(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)
                     .map_or("the settings".to_owned(), |path| path.display().to_string())
             ),
             codelet_providers::ConnectError::UnknownVendor { .. } => {
+                let from = match &settings.model.from {
+                    From::CommandLine => String::new(),
+                    from => format!("model, {from}; "),
+                };
                 format!(
-                    "{error} (model, {}; `codelet models --search WORDS` finds models; for another server, set --base-url)",
-                    settings.model.from
+                    "{error} ({from}`codelet models --search WORDS` finds models; for another server, start with --base-url)"
                 )
             }
             codelet_providers::ConnectError::BaseUrl { .. } => format!("{error} ({})", settings.base_url.from),

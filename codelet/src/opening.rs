@@ -11,6 +11,16 @@ use std::ffi::OsString;
 
 /// The maximum length of a prompt quoted in a message, in characters.
 const SHOWN: usize = 120;
+/// How to continue a session.
+const RESUME: &str = "`codelet --continue` continues this project's newest saved session, and `codelet --from @N` one that `codelet sessions` lists";
+/// Options of other agents, and what does the same here.
+const OF_OTHERS: [(&str, &str); 2] = [
+    ("--resume", RESUME),
+    (
+        "--verbose",
+        "`--output stream-json` prints every event of a run with -p; a session shows each tool call",
+    ),
+];
 /// Commands whose first argument is a name rather than a file: an error after them hardly means a prompt.
 const WITH_NAMES: [&str; 5] = ["help", "man", "mcp", "completions", "recall"];
 
@@ -57,6 +67,12 @@ pub fn advice(refusal: &clap::Error, args: &[OsString]) -> Option<String> {
     if let Some(both) = program_of_run(refusal, args) {
         return Some(both);
     }
+    if let Some(ContextValue::String(option)) = refusal.get(ContextKind::InvalidArg)
+        && refusal.kind() == ErrorKind::UnknownArgument
+        && let Some((_, here)) = OF_OTHERS.iter().find(|(other, _)| other == option)
+    {
+        return Some(format!("There is no {option}: {here}."));
+    }
     let Some(at) = args.iter().position(|arg| arg == "-p" || arg == "--print") else {
         return said_as_command(args);
     };
@@ -66,9 +82,6 @@ pub fn advice(refusal: &clap::Error, args: &[OsString]) -> Option<String> {
             "If {shown} is the prompt, join it to the option: codelet -p={shown}",
             shown = spelled(&dashed)
         )),
-        (ErrorKind::ArgumentConflict, _) if refusal.to_string().lines().next()?.contains("[PROMPT]") => {
-            Some("Quote the prompt, right after -p: codelet -p 'make the tests pass'".to_owned())
-        }
         _ => None,
     }
 }
@@ -128,6 +141,9 @@ fn mistake(words: &[String]) -> Option<String> {
         return Some(format!(
             "`{shown}` is a command and must come first, without session options before it: codelet {shown} --help"
         ));
+    }
+    if first == "resume" {
+        return Some(format!("there is no command `resume`: {RESUME}"));
     }
     let meant = near::nearest(first, names.iter().copied().filter(|name| name.len() > 3));
     // Arguments that the command would reject were not meant for it: `format the code`.
@@ -208,6 +224,7 @@ mod tests {
             (&["modles"], "did you mean `models`?"),
             (&["replya", "a.jsonl", "b.jsonl"], "did you mean `replay`?"),
             (&["explode"], "unknown command `explode`"),
+            (&["resume"], "`codelet --continue`"),
             (&["session.jsonl"], "unknown command `session.jsonl`"),
             (&["-"], "unknown command `-`"),
             (&["--plain", "compact", "x.json"], "`compact` is a command"),
@@ -223,14 +240,14 @@ mod tests {
     #[test]
     fn a_rejected_prompt_gets_the_form_that_takes_it() {
         for (words, told) in [
-            (&["-p", "fix", "it"][..], Some("right after -p")),
-            (&["-p", "-c", "fix it"], Some("right after -p")),
-            (&["-p", "-1"], Some("codelet -p='-1'")),
+            (&["-p", "-1"][..], Some("codelet -p='-1'")),
             (&["-p", "- fix\n- don't", "--model", "a/b"], Some("codelet -p='- fix")),
             (
-                &["--model", "a/b", "--print", "--verbose"],
-                Some("codelet -p='--verbose'"),
+                &["--model", "a/b", "--print", "--louder"],
+                Some("codelet -p='--louder'"),
             ),
+            (&["-p", "--verbose", "fix it"], Some("--output stream-json")),
+            (&["fix it", "--resume"], Some("codelet --continue")),
             (&["-p", "fix it", "-c", "--from", "x"], None),
             (&["inspect", "the", "code"], Some("codelet 'inspect the code'")),
             (&["demo", "it"], Some("codelet 'demo it'")),

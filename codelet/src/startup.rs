@@ -277,6 +277,23 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
             settings.effort.from
         ));
     }
+    let listed = profile
+        .name
+        .split_once('/')
+        .and_then(|(vendor, model)| catalogue::find(vendor, model));
+    if let (Some(window), Some(listed)) = (settings.window.value, listed)
+        && !settings.window_is_bound
+        && window > listed.window
+    {
+        let grouped = |tokens: u64| codelet_text::short::grouped(tokens as usize);
+        notices.push(format!(
+            "{} has a context window of {} tokens; it is set to {} (window, {})",
+            profile.name,
+            grouped(listed.window),
+            grouped(window),
+            settings.window.from
+        ));
+    }
     if profile.is_unknown && (settings.window.value.is_none() || settings.window_is_bound) {
         let (name, window) = (&profile.name, codelet_text::short::grouped(profile.window as usize));
         // The user's price cards may still contain the price.

@@ -13,9 +13,9 @@ use codelet_context::message::{
 };
 use codelet_context::notice::Notice;
 use codelet_context::policy::{CompactAt, Reason};
-use codelet_transcript::{Document, Format, Maker};
+use codelet_transcript::{Document, Format, Maker, Warning};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
@@ -188,9 +188,34 @@ pub fn go_on(session: &mut Session, recorded: Recording, place: &Place) -> Taken
         ),
     };
     session.take_over(messages, &goes_on);
-    let tokens = number(session.conversation().occupancy());
-    let mut told = format!(
-        "continuing {}{}: {}{}, about {tokens} tokens{}{}",
+    let before = session.conversation().occupancy();
+    let signals = Signals {
+        is_cold: true,
+        ..Signals::default()
+    };
+    let (mut compacted, mut refused) = (None, String::new());
+    let is_off = session.conversation().config().compact_at == CompactAt::Never;
+    let due = session.conversation().decide(signals);
+    if let Some(due) = due.filter(|due| !is_off || !due.reason().is_forced()) {
+        match session.conversation_mut().compact(due) {
+            Ok(notice) => compacted = Some((due.reason(), notice)),
+            Err(refusal) => refused = format!("; it could not be compacted: {refusal}"),
+        }
+    }
+    let after = session.conversation().occupancy();
+    let tokens = match after < before {
+        true => format!(
+            "{} of about {} tokens in the context window",
+            number(after),
+            number(before)
+        ),
+        false => format!("about {} tokens", number(before)),
+    };
+    let is_broken = |warning: &&Warning| matches!(warning, Warning::BrokenOff { .. });
+    let broken = document.warnings.iter().find(is_broken);
+    let broken = broken.map_or_else(String::new, |warning| format!("; {warning}"));
+    let told = format!(
+        "continuing {}{}: {}{}, {tokens}{}{}{broken}{refused}",
         shown(Path::new(&name)),
         match note {
             Some(_) => String::new(),
@@ -204,19 +229,6 @@ pub fn go_on(session: &mut Session, recorded: Recording, place: &Place) -> Taken
         spent.map_or_else(String::new, |spent| format!(", {} so far", dollars(spent))),
         summed(&files)
     );
-    let signals = Signals {
-        is_cold: true,
-        ..Signals::default()
-    };
-    let mut compacted = None;
-    let is_off = session.conversation().config().compact_at == CompactAt::Never;
-    let due = session.conversation().decide(signals);
-    if let Some(due) = due.filter(|due| !is_off || !due.reason().is_forced()) {
-        match session.conversation_mut().compact(due) {
-            Ok(notice) => compacted = Some((due.reason(), notice)),
-            Err(refusal) => told.push_str(&format!("; it could not be compacted: {refusal}")),
-        }
-    }
     TakenOver {
         told,
         elsewhere,
@@ -357,8 +369,8 @@ enum Stands {
     Gone,
 }
 
-/// Returns the workspace's files that were worked on, with their current states, most recent first. Relative paths are
-/// those of the folder in which it was recorded, if that is known.
+/// Returns the workspace's files that were worked on, with their current states, most recent first. Calls that failed
+/// say nothing about a file. Relative paths are those of the folder in which it was recorded, if that is known.
 fn files(
     messages: &[Message],
     written: Option<SystemTime>,
@@ -368,8 +380,15 @@ fn files(
     let folder = folder.unwrap_or(&place.directory);
     // The last change of a file determines its expected content.
     let mut last: BTreeMap<PathBuf, (usize, Option<&ToolCall>)> = BTreeMap::new();
+    let results = messages.iter().flat_map(|message| &message.parts);
+    let failed: HashSet<&str> = results
+        .filter_map(|part| match part {
+            Part::ToolResult(result) if result.success == Some(false) => Some(&*result.call_id),
+            _ => None,
+        })
+        .collect();
     let calls = messages.iter().flat_map(|message| message.calls());
-    for (at, call) in calls.enumerate() {
+    for (at, call) in calls.enumerate().filter(|(_, call)| !failed.contains(&*call.id)) {
         let changes = call.action.kind == ActionKind::Change;
         if !changes && call.action.kind != ActionKind::Read {
             continue;

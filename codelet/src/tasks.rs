@@ -33,21 +33,24 @@ impl Outfit {
     /// Returns the settings for a definition's model.
     ///
     /// # Errors
-    /// Explains why that model is not used.
-    fn settings_for(&self, name: &str, author: Author, current: &str) -> Result<Settings, String> {
+    /// Explains why that model is not used; nothing if it is one of another provider's families.
+    fn settings_for(&self, name: &str, author: Author, current: &str) -> Result<Settings, Option<String>> {
         let known = |name: &str| {
             let is_listed = catalogue::known().any(|known| format!("{}/{}", known.vendor, known.model) == name);
             is_listed || self.settings.models.contains_key(name)
         };
         let whole = match (name.contains('/'), current.split_once('/')) {
+            (false, Some((vendor, _))) if FAMILIES.contains(&name) => {
+                format!("{vendor}/{}", newest(vendor, name).ok_or(None)?)
+            }
             (false, Some((vendor, _))) => format!("{vendor}/{name}"),
             _ => name.to_owned(),
         };
         let refused = |why: &str| {
             let shown: String = codelet_text::short::on_one_line(name).take(80).collect();
-            Err(format!(
+            Err(Some(format!(
                 "the model {shown} of its definition {why}; it uses the session's model"
-            ))
+            )))
         };
         if !known(&whole) {
             return refused("is not known");
@@ -63,6 +66,22 @@ impl Outfit {
         settings.model.take(Some(whole), &From::CommandLine);
         Ok(settings)
     }
+}
+
+/// Names that definitions for Claude Code use for the newest model of a family.
+const FAMILIES: [&str; 3] = ["haiku", "opus", "sonnet"];
+
+/// Returns the newest model of a family that a vendor serves.
+fn newest(vendor: &str, family: &str) -> Option<&'static str> {
+    let version = |model: &'static str| -> Option<(Vec<u32>, &'static str)> {
+        let numbers = model.strip_prefix("claude-")?.strip_prefix(family)?.split('-').skip(1);
+        let numbers: Vec<u32> = numbers.map(|number| number.parse().ok()).collect::<Option<_>>()?;
+        // Dated snapshots are the same models.
+        numbers.iter().all(|number| *number < 1_000).then_some((numbers, model))
+    };
+    let models = catalogue::known().filter(|known| vendor == "anthropic" && known.vendor == vendor);
+    let newest = models.filter_map(|known| version(known.model)).max();
+    newest.map(|(_, model)| model)
 }
 
 fn vendor_of(name: &str) -> Option<&'static str> {
@@ -81,17 +100,19 @@ impl Outfitter for Outfit {
         name: &'a str,
         author: Author,
         current: &'a str,
-    ) -> BoxFuture<'a, Result<Arc<dyn Model>, String>> {
+    ) -> BoxFuture<'a, Result<Arc<dyn Model>, Option<String>>> {
         Box::pin(async move {
             let settings = self.settings_for(name, author, current)?;
             let asked = model::connect(&settings, &mut |_| {}).await;
-            asked.map(Arc::from).map_err(|failure| match failure {
-                Failure::Told(why) => {
-                    format!("the model of its definition cannot be used: {why}; it uses the session's model")
-                }
-                Failure::PipeClosed => {
-                    "the model of its definition cannot be used; it uses the session's model".to_owned()
-                }
+            asked.map(Arc::from).map_err(|failure| {
+                Some(match failure {
+                    Failure::Told(why) => {
+                        format!("the model of its definition cannot be used: {why}; it uses the session's model")
+                    }
+                    Failure::PipeClosed => {
+                        "the model of its definition cannot be used; it uses the session's model".to_owned()
+                    }
+                })
             })
         })
     }
@@ -99,8 +120,18 @@ impl Outfitter for Outfit {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use codelet_tools::{Options, all_with_reach};
+
+    /// Returns whether no other model of the catalogue has this name with a later version.
+    fn known_as_newest(model: &str) -> bool {
+        let family = model.trim_end_matches(|c: char| c == '-' || c.is_ascii_digit());
+        let others = catalogue::known().map(|known| format!("{}/{}", known.vendor, known.model));
+        let mut others = others.filter(|other| other.len() <= model.len() && other.starts_with(family));
+        others.all(|other| *other <= *model)
+    }
 
     #[test]
     fn a_definition_names_a_known_model_and_a_project_only_one_of_the_same_vendor() {
@@ -126,6 +157,14 @@ mod tests {
             check(&settings, bare, author, true);
             check(&settings, "sonnet-of-nobody", author, false);
             check(&settings, "elsewhere/http://evil", author, false);
+        }
+        for family in FAMILIES {
+            let found = Outfit::new(&settings, reach.clone(), Vec::new()).settings_for(family, Author::Project, own);
+            let model = found.unwrap().model.value;
+            assert!(model.contains(family) && known_as_newest(&model), "{model}");
+            // Another provider has none: the session's model is used, and nothing needs to be said.
+            let other = Outfit::new(&settings, reach.clone(), Vec::new()).settings_for(family, Author::User, foreign);
+            assert_eq!(other.err(), Some(None));
         }
         check(&settings, foreign, Author::User, true);
         check(&settings, foreign, Author::Project, false);

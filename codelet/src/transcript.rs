@@ -289,15 +289,21 @@ impl Transcript {
     /// # Errors
     /// If it cannot be written at the requested place.
     pub fn end(&self, session: &Session) -> Result<(), Failure> {
-        let (pinned, conversation, is_wanted) = {
+        let (pinned, path, conversation, is_wanted) = {
             let current = self.to.current();
             let file = &current.file;
-            (Arc::clone(&file.pinned), file.conversation, current.is_wanted)
+            let pinned = Arc::clone(&file.pinned);
+            (pinned, file.path.clone(), file.conversation, current.is_wanted)
         };
         if self.to.folder.is_some() && !(is_wanted && conversation == session.number() && is_begun(session)) {
             return Ok(());
         }
         let written = self.to.text(session);
+        // The time of a saved file is that of its last turn: it decides which session is continued.
+        let is_there = |text: &String| std::fs::read(&path).is_ok_and(|now| now == text.as_bytes());
+        if self.to.folder.is_some() && written.as_ref().is_ok_and(is_there) {
+            return Ok(());
+        }
         let done = written.and_then(|text| pinned.write(|out| out.write_all(text.as_bytes())));
         let done = done.and_then(|()| match pinned.is_in_place() {
             true => Ok(()),

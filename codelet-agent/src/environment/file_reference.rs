@@ -12,21 +12,23 @@ pub struct Mention<'a> {
 }
 
 impl Mention<'_> {
-    /// Returns the paths that may be meant, most likely first: the name as written, then without the punctuation that
-    /// ends a sentence (`@a.png, and @b.png.`).
+    /// Returns the paths that may be meant, most likely first: the name as written, then with blanks instead of `\ `, as
+    /// shells write them, then without the punctuation that ends a sentence (`@a.png, and @b.png.`).
     pub fn paths(&self) -> impl Iterator<Item = PathBuf> {
         let quoted = spelling::read(self.written).map(PathBuf::from);
         let plain = quoted.is_none().then(|| PathBuf::from(self.written));
-        let within = self.written.trim_end_matches(is_mark);
-        let trimmed = plain.is_some() && !within.is_empty() && within != self.written;
+        let unescaped = self.written.replace("\\ ", " ");
+        let within = unescaped.trim_end_matches(is_mark);
+        let trimmed = plain.is_some() && !within.is_empty() && within != unescaped;
         let trimmed = trimmed.then(|| PathBuf::from(within));
-        [quoted, plain, trimmed].into_iter().flatten()
+        let unescaped = (plain.is_some() && unescaped != self.written).then(|| PathBuf::from(&unescaped));
+        [quoted, plain, unescaped, trimmed].into_iter().flatten()
     }
 }
 
 /// Returns the mention of a file, given its name as [`spelling::spell`] writes it.
 pub fn write(name: &str) -> String {
-    if name.starts_with('"') || !name.contains(char::is_whitespace) {
+    if name.starts_with('"') || !name.contains(char::is_whitespace) && !name.ends_with('\\') {
         return format!("@{name}");
     }
     let escaped = name.replace('\\', "\\\\").replace('"', "\\\"");
@@ -76,7 +78,7 @@ fn next(text: &str) -> Option<(&str, bool, &str)> {
             let rest = &text[at + 1..];
             let (end, is_whole) = match rest.starts_with('"') {
                 true => quoted(rest),
-                false => (rest.find(char::is_whitespace).unwrap_or(rest.len()), true),
+                false => (word(rest), true),
             };
             if end > 0 {
                 return Some((&rest[..end], is_whole, &rest[end..]));
@@ -85,6 +87,13 @@ fn next(text: &str) -> Option<(&str, bool, &str)> {
         before = Some(c);
     }
     None
+}
+
+/// Returns the end of the word that begins here. A blank after a backslash is part of it.
+fn word(text: &str) -> usize {
+    let is_end = |&(at, blank): &(usize, &str)| blank != " " || !text[..at].ends_with('\\');
+    let blanks = text.match_indices(char::is_whitespace);
+    blanks.into_iter().find(is_end).map_or(text.len(), |(at, _)| at)
 }
 
 /// Returns the end of the quote that begins here, or of its line if it is not closed.
@@ -143,6 +152,7 @@ mod tests {
             ),
             ("@\"my shot.png\", and then", &[&["my shot.png"]]),
             ("@\"a \\\"b\\\".png\"", &[&["a \"b\".png"]]),
+            ("@my\\ shot.png is new", &[&["my\\ shot.png", "my shot.png"]]),
             ("me@home.png, @ and @\"open", &[]),
             ("`@code.png`", &[]),
             ("line\n@a.png\nline", &[&["a.png"]]),

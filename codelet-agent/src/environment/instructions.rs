@@ -31,7 +31,7 @@ pub struct Instructions {
 
 /// Gathers the instructions: the user's own first, then from the repository's root down to the working directory, so
 /// that those closer to the work come later. `@path` in a line, outside of code, inserts another file after the one
-/// that names it.
+/// that names it. If they exceed the limit, the largest files are cut.
 ///
 /// A project's files import only from within the repository: reading a foreign repository's instructions must not leak
 /// the user's own files. Nor do they import anything of git's: its settings are the user's, in no commit, and may
@@ -40,7 +40,7 @@ pub fn gather(world: &dyn Surroundings) -> Instructions {
     let places = world.places();
     let mut gathering = Gathering::new(world, &places, MOST);
     gathering.standing();
-    gathering.found
+    gathering.fitted()
 }
 
 /// Folders below the working directory whose instructions were looked up since the last prompt or compaction: either
@@ -68,12 +68,12 @@ pub(crate) fn gather_below(world: &dyn Surroundings, folders: &[PathBuf], taken:
     let places = world.places();
     let mut gathering = Gathering::new(world, &places, MOST);
     gathering.standing();
+    gathering.fitted();
     gathering.left = gathering.left.saturating_sub(taken);
     let each = folders.into_iter().map(|folder| {
-        gathering.found = Instructions::default();
         let whose = format!("instructions of the project for what lies below {}", folder.display());
         gathering.folder(folder, &whose, Some(&places.root));
-        std::mem::take(&mut gathering.found)
+        gathering.fitted()
     });
     each.collect()
 }
@@ -107,12 +107,23 @@ pub(crate) fn way_down(places: &Places) -> Vec<PathBuf> {
     folders
 }
 
+/// A file of instructions, as far as it was read.
+struct File {
+    path: PathBuf,
+    /// The origin of the file, for the model.
+    whose: String,
+    text: String,
+    /// The size of the whole file, in bytes.
+    size: u64,
+}
+
 struct Gathering<'a> {
     world: &'a dyn Surroundings,
     places: &'a Places,
     /// Canonical paths of the files read: nothing is read twice, so cycles end.
     seen: HashSet<PathBuf>,
-    found: Instructions,
+    files: Vec<File>,
+    notices: Vec<String>,
     left: usize,
     /// True once the maximum number of files was exceeded and the user was told.
     is_crowded: bool,
@@ -124,7 +135,8 @@ impl<'a> Gathering<'a> {
             world,
             places,
             seen: HashSet::new(),
-            found: Instructions::default(),
+            files: Vec::new(),
+            notices: Vec::new(),
             left,
             is_crowded: false,
         }
@@ -169,10 +181,7 @@ impl<'a> Gathering<'a> {
             return;
         }
         self.seen.insert(path.clone());
-        if self.left == 0 {
-            return self.skip(&path, &format!("instructions exceed {MOST} bytes"));
-        }
-        let Some((text, size)) = self.world.text(&path, self.left) else {
+        let Some((text, size)) = self.world.text(&path, MOST) else {
             return self.skip(&path, "it is not text or not readable");
         };
         let (text, hidden) = seen(&text);
@@ -186,17 +195,12 @@ impl<'a> Gathering<'a> {
         if text.is_empty() {
             return;
         }
-        if size > self.left as u64 {
-            let (path, left) = (path.display(), self.left);
-            self.tell(format!("read only the first {left} of {size} bytes of {path}"));
-        }
-        self.left -= text.len().min(self.left);
-        if !self.found.text.is_empty() {
-            self.found.text.push_str("\n\n");
-        }
-        self.found
-            .text
-            .push_str(&format!("{} ({whose}):\n\n{text}", path.display()));
+        self.files.push(File {
+            path: path.clone(),
+            whose: whose.to_owned(),
+            text: text.to_owned(),
+            size,
+        });
         if level < LEVELS {
             // Whoever imports it, a file of the project is subject to the project's rules.
             let places = self.places;
@@ -215,8 +219,40 @@ impl<'a> Gathering<'a> {
         }
     }
 
+    /// Returns the gathered files as far as there is room: the smallest first, and of equal ones the nearest, so that one
+    /// oversized file takes nothing from the others.
+    fn fitted(&mut self) -> Instructions {
+        let files = std::mem::take(&mut self.files);
+        let mut order: Vec<usize> = (0..files.len()).collect();
+        order.sort_by_key(|&at| (files[at].size, std::cmp::Reverse(at)));
+        let mut room = vec![0; files.len()];
+        for at in order {
+            room[at] = files[at].text.floor_char_boundary(self.left);
+            self.left -= room[at];
+        }
+        let mut whole = String::new();
+        for (file, room) in files.iter().zip(room) {
+            if room == 0 {
+                self.skip(&file.path, &format!("instructions exceed {MOST} bytes"));
+                continue;
+            }
+            let (path, size) = (file.path.display(), file.size);
+            if room < file.text.len() || size > MOST as u64 {
+                self.tell(format!("read only the first {room} of {size} bytes of {path}"));
+            }
+            if !whole.is_empty() {
+                whole.push_str("\n\n");
+            }
+            whole.push_str(&format!("{path} ({}):\n\n{}", file.whose, &file.text[..room]));
+        }
+        Instructions {
+            text: whole,
+            notices: std::mem::take(&mut self.notices),
+        }
+    }
+
     fn tell(&mut self, what: String) {
-        self.found.notices.push(format!("instructions: {what}"));
+        self.notices.push(format!("instructions: {what}"));
     }
 
     fn skip(&mut self, path: &Path, why: &str) {

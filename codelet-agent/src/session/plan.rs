@@ -12,7 +12,7 @@ pub const USAGE: &str = "Usage: /plan, /plan accept, /plan edit or /plan off. No
 pub const NOT_NOW: &str = "Not in plan mode; /plan enters it.";
 /// The reply to accepting a plan that does not exist.
 pub const NONE_YET: &str = "There is no plan yet: the last message is not an answer.";
-/// The prompt that accepts the last answer.
+/// The prompt that accepts the last answer; the user's remark follows it.
 const ACCEPTED: &str = "I accept this plan. Carry it out.";
 /// The start of the prompt that accepts a plan written by the user, which follows it.
 const CHANGED: &str = "Carry out this plan:";
@@ -22,8 +22,10 @@ const CHANGED: &str = "Carry out this plan:";
 pub enum Wanted<'a> {
     /// Enter plan mode.
     Enter,
-    /// Carry out the last answer, or the user's text instead.
+    /// Carry out the last answer, with this remark, which may be empty.
     Accept(&'a str),
+    /// Carry out this plan instead of the last answer.
+    Replace(&'a str),
     /// Let the user edit the last answer.
     Edit,
     /// Leave plan mode.
@@ -34,10 +36,14 @@ pub enum Wanted<'a> {
 
 /// Parses the arguments of `/plan`.
 pub fn wanted(arguments: &str) -> Wanted<'_> {
-    let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+    let word = arguments.split_whitespace().next().unwrap_or_default();
+    let rest = arguments.trim_start().strip_prefix(word).unwrap_or_default();
+    // `/plan edit` puts the plan on the lines after the command.
+    let is_below = rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
     match (word.to_lowercase().as_str(), rest.trim()) {
         ("", "") => Wanted::Enter,
-        ("accept", plan) => Wanted::Accept(plan),
+        ("accept", plan) if is_below && !plan.is_empty() => Wanted::Replace(plan),
+        ("accept", remark) => Wanted::Accept(remark),
         ("edit", "") => Wanted::Edit,
         ("off", "") => Wanted::Leave,
         _ => Wanted::Unknown,
@@ -59,12 +65,19 @@ pub fn proposed(session: &Session) -> Option<(usize, String)> {
     (!words.trim().is_empty()).then(|| (at, words.trim().to_owned()))
 }
 
-/// Returns the pin that keeps a plan through every compaction, and the prompt that carries it out: for the last answer,
-/// unless the user has written another plan.
-pub fn accepted(answer: usize, written: &str) -> (Pin, String) {
-    match written {
-        "" => (Pin::Message(answer), ACCEPTED.to_owned()),
-        written => (Pin::Text(written.to_owned()), format!("{CHANGED}\n\n{written}")),
+/// Returns the pin that keeps a plan through every compaction, and the prompt that carries it out: that of the last
+/// answer, or the one that replaces it. `hide` redacts what the user has written.
+pub fn accepted(answer: usize, wanted: Wanted<'_>, hide: impl Fn(&str) -> String) -> (Pin, String) {
+    match wanted {
+        Wanted::Replace(plan) => {
+            let plan = hide(plan);
+            let prompt = format!("{CHANGED}\n\n{plan}");
+            (Pin::Text(plan), prompt)
+        }
+        Wanted::Accept(remark) if !remark.is_empty() => {
+            (Pin::Message(answer), format!("{ACCEPTED}\n\n{}", hide(remark)))
+        }
+        _ => (Pin::Message(answer), ACCEPTED.to_owned()),
     }
 }
 
@@ -83,7 +96,11 @@ mod tests {
             ("", Wanted::Enter),
             ("accept", Wanted::Accept("")),
             ("Accept", Wanted::Accept("")),
-            ("accept\n1. One\n2. Two", Wanted::Accept("1. One\n2. Two")),
+            ("accept\n1. One\n2. Two", Wanted::Replace("1. One\n2. Two")),
+            ("accept  \n\n1. One", Wanted::Replace("1. One")),
+            ("accept\n", Wanted::Accept("")),
+            ("accept but skip step 2", Wanted::Accept("but skip step 2")),
+            ("accept with this:\nno tests", Wanted::Accept("with this:\nno tests")),
             ("edit", Wanted::Edit),
             ("off", Wanted::Leave),
             ("edit the tests", Wanted::Unknown),

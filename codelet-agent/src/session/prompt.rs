@@ -1,7 +1,7 @@
 //! The user's input.
 
 use crate::permission::narrowed::Narrowed;
-use codelet_context::message::{Image, Origin, Part, Text};
+use codelet_context::message::{Image, Message, Origin, Part, Text};
 use codelet_context::reminder;
 use codelet_text::short::{clip, words};
 
@@ -20,6 +20,25 @@ pub struct Prompt {
     pub narrowed: Option<Narrowed>,
     /// Texts by others along with it.
     pub attached: Vec<Attachment>,
+}
+
+impl Prompt {
+    /// Returns a recorded prompt: the user's own words and images.
+    pub(crate) fn of(message: &Message) -> Self {
+        let words = message.parts.iter().filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Own => Some(text.body.as_str()),
+            _ => None,
+        });
+        let images = message.parts.iter().filter_map(|part| match part {
+            Part::Image(image) => Some(image.clone()),
+            _ => None,
+        });
+        Prompt {
+            text: words.collect::<Vec<_>>().join("\n"),
+            images: images.collect(),
+            ..Prompt::default()
+        }
+    }
 }
 
 impl From<&str> for Prompt {

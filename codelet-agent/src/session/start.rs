@@ -1,5 +1,6 @@
 //! The start of a session's conversation: continuing from another one, or empty.
 
+use crate::session::prompt::Prompt;
 use crate::session::{Session, weight};
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Message, Role};
@@ -21,6 +22,9 @@ impl Session {
         }
         for message in view.messages {
             if message.is_prompt() {
+                let before = self.conversation.earlier();
+                let messages = self.conversation.history().messages().len();
+                self.last = Some((Prompt::of(&message), before, messages));
                 let prompted = self.prompted_before();
                 self.prompts.push(prompted);
             }

@@ -33,8 +33,8 @@ impl Outfitter for Tools {
         ]
     }
 
-    fn model<'a>(&'a self, _: &'a str, _: Author, _: &'a str) -> BoxFuture<'a, Result<Arc<dyn Model>, String>> {
-        Box::pin(async { Err("there is no other".to_owned()) })
+    fn model<'a>(&'a self, _: &'a str, _: Author, _: &'a str) -> BoxFuture<'a, Result<Arc<dyn Model>, Option<String>>> {
+        Box::pin(async { Err(Some("there is no other".to_owned())) })
     }
 }
 

@@ -113,13 +113,13 @@ impl<F: Front> Chat<F> {
         let Some((answer, proposed)) = plan::proposed(&self.session) else {
             return self.refuse(Role::Warning, plan::NONE_YET);
         };
-        let Wanted::Accept(written) = wanted else {
+        if wanted == Wanted::Edit {
             if !self.front.fill(&plan::to_be_changed(&proposed)) {
-                self.refuse(Role::Warning, "Write the changed plan after /plan accept.");
+                self.refuse(Role::Warning, "Write the changed plan on the lines after /plan accept.");
             }
             return;
-        };
-        let (pin, prompt) = plan::accepted(answer, &self.session.hidden(written));
+        }
+        let (pin, prompt) = plan::accepted(answer, wanted, |text| self.session.hidden(text));
         self.session.conversation_mut().pin(pin);
         go_as_far_as(behind, &self.reach, &mut self.front);
         let prompt = self.attach(prompt);
@@ -211,13 +211,21 @@ impl<F: Front> Chat<F> {
 
     fn pin(&mut self, what: &str) {
         let what = &*self.session.hidden(what);
-        let history = self.session.conversation().history().messages().len();
         let mut older = Vec::new();
         let (pin, told) = if let Some(number) = what.strip_prefix('#') {
-            match number.parse::<usize>() {
-                Ok(number) if number < history => (Pin::Message(number), format!("Pinned: message #{number}")),
+            let messages = self.session.conversation().history().messages();
+            let index = number.parse::<usize>().ok();
+            match index.and_then(|index| Some((index, messages.get(index)?))) {
+                Some((index, message))
+                    if message.is_prompt()
+                        || message.role == codelet_context::message::Role::Assistant
+                        || message.tool_results().next().is_some() =>
+                {
+                    (Pin::Message(index), format!("Pinned: message #{index}"))
+                }
                 _ => {
-                    return self.refuse(Role::Warning, &format!("No message #{number}; /pin lists them."));
+                    let why = format!("#{number} is not a prompt, an answer or an output; /pin lists the prompts.");
+                    return self.refuse(Role::Warning, &why);
                 }
             }
         } else if let Some(file) = file_reference::only(what) {
@@ -335,6 +343,10 @@ impl<F: Front> Chat<F> {
                 } else {
                     let told = format!("Switched to {name} at {address}; context window {window} tokens.");
                     self.say(Role::Good, &told);
+                }
+                if self.session.steps() > 0 {
+                    let told = effort::cache_lost(&self.session);
+                    self.say(Role::Text, &told);
                 }
                 if let Some(told) = without_effort {
                     self.say(Role::Warning, &told);

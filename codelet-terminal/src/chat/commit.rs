@@ -73,6 +73,14 @@ impl<F: Front> Chat<F> {
             );
             return self.proposed = shown;
         }
+        // Written into an input that already held the command.
+        if let Some(("/commit", rest)) = message.trim_start().split_once(char::is_whitespace) {
+            self.refuse(Role::Warning, "Not committed: the message begins with /commit.");
+            if let commits::Wanted::Accept(message) = commits::wanted(rest.trim_start()) {
+                self.fill(message);
+            }
+            return self.proposed = shown;
+        }
         let why = match &shown {
             Some(shown) if shown.commit == commit => None,
             Some(_) => Some("Not committed: files, hooks or the branch have changed. This would be committed now:"),

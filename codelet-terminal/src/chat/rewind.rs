@@ -47,7 +47,7 @@ impl<F: Front> Chat<F> {
         let mut overwrite = false;
         if scope != Scope::Conversation && preview.changed_since() > 0 {
             let files = count(preview.changed_since() as u64, "file");
-            let question = format!("Overwrite {files} that somebody else has changed since?");
+            let question = format!("Overwrite {files} changed since?");
             match self.decide(question, OVERWRITES.map(of).to_vec()).await {
                 Some(Some('o')) => overwrite = true,
                 Some(Some('k')) => {}

@@ -377,3 +377,32 @@ fn what_was_sent_in_earlier_sessions_is_read_once_and_only_when_it_is_looked_for
         assert_eq!(editor.text(), text);
     }
 }
+
+#[test]
+fn edits_are_undone_one_by_one_and_a_deleted_paste_comes_back_whole() {
+    let undo = Key::ctrl('7');
+    let paste = "line\n".repeat(20);
+    let mut editor = Editor::default();
+    typed(&mut editor, "See this");
+    editor.paste(&paste);
+    let shown = editor.text();
+    editor.key(Key::plain(KeyCode::Backspace));
+    assert_eq!(editor.text(), "See this");
+    editor.key(Key::ctrl('u'));
+    assert!(editor.is_empty());
+    for text in ["See this", &shown, "See this", "See ", "See", ""] {
+        editor.key(undo);
+        assert_eq!(editor.text(), text);
+    }
+    // Nothing is left to undo.
+    assert!(!editor.key(undo));
+    // In the middle of a text, the cursor comes back too.
+    typed(&mut editor, "one two");
+    editor.key(Key::plain(KeyCode::Home));
+    editor.key(Key::plain(KeyCode::Delete));
+    editor.key(undo);
+    assert_eq!(editor.parts(), (String::new(), "one two".to_owned()));
+    editor.paste(&paste);
+    assert_eq!(editor.take(), format!("{paste}one two"));
+    assert!(!editor.key(undo));
+}

@@ -108,7 +108,7 @@ fn what_somebody_else_has_changed_stays_until_it_is_to_be_overwritten_and_comes_
         }
         let shown = block_on(journal.restores(start));
         assert_eq!(shown[0].standing, Standing::ChangedSince);
-        assert!(refusal(&journal, start, false).contains("somebody else"));
+        assert!(refusal(&journal, start, false).contains("changed since"));
         let stands = |trial: &Trial| trial.is_there(name).then(|| trial.text(name));
         assert_eq!(stands(&trial).as_deref(), theirs);
         let before = journal.mark();

@@ -11,8 +11,9 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub struct Chat {
-    /// Start an interactive session with this prompt. Write -- before a prompt of one word, or one that resembles a command
-    #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
+    /// Start an interactive session with this prompt, or with -p work on it. Write -- before a prompt of one word, or one that
+    /// resembles a command
+    #[arg(value_name = "PROMPT")]
     pub words: Vec<String>,
 
     /// The prompt after `--`, whatever it looks like.
@@ -89,7 +90,7 @@ pub struct Chat {
     pub compact_at: Option<CompactAt>,
 
     /// Plain lines, no cursor control: for pipes, logs and screen readers
-    #[arg(long, conflicts_with = "prompt")]
+    #[arg(long)]
     pub plain: bool,
 
     /// Continue the newest saved session of this project, and save it to the same file; needs the setting `transcripts`

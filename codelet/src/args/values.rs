@@ -101,7 +101,7 @@ pub(super) fn budget(text: &str) -> Result<u64, String> {
 }
 
 /// Parses `200000`, `200_000`, `200,000`, `200k`, `1M` or `1.5M`.
-pub(super) fn tokens(text: &str) -> Result<u64, String> {
+pub fn tokens(text: &str) -> Result<u64, String> {
     const EXPECTED: &str = "expected a number of tokens such as 40000, 40_000, 40k or 1M";
     let plain: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
     let (digits, unit) = match plain.strip_suffix(['k', 'K']) {

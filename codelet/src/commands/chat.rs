@@ -354,7 +354,8 @@ fn read_file(directory: PathBuf, world: Arc<dyn Surroundings>) -> codelet_termin
 /// Attaches the available images to a prompt; unavailable ones do not hold a typed prompt back.
 fn attach(place: Place) -> Attach {
     Box::new(move |text, model| {
-        let mut pictures = pictures::of(&text, &place);
+        let dropped = codelet_tools::pictures::dropped(&text);
+        let mut pictures = pictures::of(dropped.as_deref().unwrap_or(&text), &place);
         let unseen = pictures.unseen_by(model);
         let missing = pictures
             .troubles

@@ -4,7 +4,7 @@ use crate::args::Models;
 use crate::clouds;
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::paint::{Ink, Look, clean, clip, lined_up};
+use crate::paint::{Ink, Look, clean, clip, lined_up, width};
 use crate::place::variable;
 use codelet_context::price::Rates;
 use codelet_providers::Host;
@@ -35,10 +35,18 @@ pub fn run(args: &Models) -> Result<(), Failure> {
         args.search.is_empty() || found.iter().any(of)
     };
     let heads = HEADS.map(str::to_owned);
-    let rows: Vec<[String; 7]> = std::iter::once(heads).chain(found.iter().map(row)).collect();
-    let lines = lined_up(&rows, &[1, 2, 3, 4, 5, 6], usize::MAX);
+    let mut rows: Vec<[String; 7]> = std::iter::once(heads).chain(found.iter().map(row)).collect();
+    let mut lines = lined_up(&rows, &[1, 2, 3, 4, 5, 6], usize::MAX);
+    // On a narrow terminal, the last columns are left out.
+    for last in (1..HEADS.len()).rev() {
+        if !look.terminal || lines.iter().all(|line| width(line.trim_end()) <= look.width) {
+            break;
+        }
+        rows.iter_mut().for_each(|row| row[last].clear());
+        lines = lined_up(&rows, &[1, 2, 3, 4, 5, 6], usize::MAX);
+    }
     Output::Stdout.write(|out| {
-        for (at, line) in lines.iter().enumerate() {
+        for (at, line) in lines.iter().map(|line| line.trim_end()).enumerate() {
             match at {
                 0 => writeln!(out, "{}", look.ink(Ink::Cyan, line))?,
                 _ => writeln!(out, "{line}")?,

@@ -22,6 +22,7 @@ use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::prompts::{self, PromptSource};
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};
+use codelet_terminal::command::Said;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::Instant;
@@ -46,15 +47,22 @@ fn held_up(permission: Permission) -> String {
 pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let (place, tree) = worktree::enter(chat)?;
     let notices = tree.iter().flat_map(worktree::Entered::notices).collect();
-    let done = run_in(place, notices, chat, began);
+    let mut is_saved = false;
+    let done = run_in(place, notices, chat, began, &mut is_saved);
     if let Some(tree) = tree {
-        tree.tell(false);
+        tree.tell(is_saved);
     }
     done
 }
 
-/// Runs the prompt in this place, with these notices.
-fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> Result<Exit, Failure> {
+/// Runs the prompt in this place, with these notices; says whether the session was saved.
+fn run_in(
+    mut place: Place,
+    told: Vec<String>,
+    chat: &Chat,
+    began: Instant,
+    is_saved: &mut bool,
+) -> Result<Exit, Failure> {
     let mut settings = startup::settings(chat, &place)?;
     settings.notices.extend(told);
     settings.widen(&mut place, &chat.add_dir)?;
@@ -167,6 +175,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
             and_written(done, transcript, &session)
         }
     };
+    *is_saved = transcript.is_some_and(Transcript::is_saved);
     if interrupt.is_thrown() {
         drop(offers);
     } else {
@@ -327,11 +336,15 @@ fn no_prompt(chat: &Chat) -> Result<(), Failure> {
     }
 }
 
-/// Returns the prompt of the command line: the value of `-p`, and everything after `--`.
+/// Returns the prompt of the command line: the value of `-p`, other words, and everything after `--`.
 fn words(chat: &Chat) -> String {
     // `-` is standard input, as for other commands.
     let said = chat.prompt.iter().flatten().filter(|said| said.trim() != "-");
-    said.chain(&chat.rest).cloned().collect::<Vec<_>>().join(" ")
+    said.chain(&chat.words)
+        .chain(&chat.rest)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The parts of a single prompt.
@@ -381,13 +394,18 @@ impl Fetching<'_> {
         let is_known = |(command, _): &(&str, &str)| self.settings.mcp.contains_key(prompts::server_of(command));
         let served = || prompts::command(text).filter(is_known);
         let Some((command, words)) = prompts::command_of_file(text, &self.source.prompts()).or_else(served) else {
-            if text.split_whitespace().next() == Some("/commit") {
-                // As a prompt, it would have the model commit changes that nobody has reviewed.
-                return Err(Failure::Told(
-                    "/commit shows what would be committed and asks, which needs an interactive session: `codelet`, then /commit".to_owned(),
-                ));
-            }
-            return Ok(None);
+            return match (
+                text.trim_start().starts_with('/'),
+                codelet_terminal::command::read(text),
+            ) {
+                (true, Said::Command(..) | Said::Refused(_)) => {
+                    let word = text.split_whitespace().next().unwrap_or_default();
+                    Err(Failure::Told(format!(
+                        "{word} works in an interactive session only: `codelet`, then {word}"
+                    )))
+                }
+                _ => Ok(None),
+            };
         };
         let fetched = prompts::fetch(self.source, command, words, self.interrupt);
         let fetched = self.runtime.block_on(fetched).map_err(Failure::Told)?;

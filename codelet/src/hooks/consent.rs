@@ -33,7 +33,7 @@ pub fn permitted(found: &mut FoundHooks, settings: &Settings, place: &Place, can
     let hooks: usize = found.project.iter().map(|source| source.hooks.len()).sum();
     let are = if hooks == 1 { "is" } else { "are" };
     let not_run = format!("{} of this project {are} not run", crate::paint::count(hooks, "hook"));
-    let question = question(&found.project, &place.root, settings.hooks_consent.is_some());
+    let question = question(&found.project, &place.root);
     if question.len() > MOST || question.lines().count() > LINES {
         found.notices.push(format!("{not_run}: they are too long to show"));
         return Ok(false);
@@ -44,7 +44,11 @@ pub fn permitted(found: &mut FoundHooks, settings: &Settings, place: &Place, can
         ));
         return Ok(false);
     }
-    if !asked(&question).map_err(|error| Failure::Told(crate::exit::words(&error)))? {
+    let first = match settings.hooks_consent.is_some() {
+        true => "The hooks of this project have changed since you permitted them. It wants to run these commands:",
+        false => "This project has hooks: it wants to run these commands by itself.",
+    };
+    if !asked(first, &question).map_err(|error| Failure::Told(crate::exit::words(&error)))? {
         found.notices.push(format!("{not_run} in this session"));
         return Ok(false);
     }
@@ -78,12 +82,8 @@ fn digest(sources: &[HookSource], root: &Path) -> String {
 }
 
 /// Lists every command that would run, with its event.
-fn question(sources: &[HookSource], root: &Path, is_changed: bool) -> String {
-    let mut text = match is_changed {
-        true => "The hooks of this project have changed since you permitted them. It wants to run these commands:\n"
-            .to_owned(),
-        false => "This project has hooks: it wants to run these commands by itself.\n".to_owned(),
-    };
+fn question(sources: &[HookSource], root: &Path) -> String {
+    let mut text = String::new();
     for source in sources {
         let file = source.file.strip_prefix(root).unwrap_or(&source.file);
         text.push_str(&format!("\n{}\n", clean(&file.display().to_string())));
@@ -94,13 +94,6 @@ fn question(sources: &[HookSource], root: &Path, is_changed: bool) -> String {
             }
         }
     }
-    // Short lines: those of commands wrap anywhere.
-    text.push_str(
-        "\nThe authors of the repository wrote them, and the scripts that they start. They\n\
-         run in the sandbox, without network and API keys, and can write only where\n\
-         commands can. They can read all your files, refuse the model's calls, and send\n\
-         it text, but they cannot permit anything.\n",
-    );
     text
 }
 
@@ -126,11 +119,18 @@ fn when(event: &str, matcher: &str) -> String {
 /// question.
 const SEEN: Duration = Duration::from_millis(300);
 
+/// The limits of these hooks.
+const LIMITS: &str = "\nThe authors of the repository wrote them, and the scripts that they start. They run in the sandbox, \
+    without network and API keys, and can write only where commands can. They can read all your files, refuse the model's \
+    calls, and send it text, but they cannot permit anything.\n\n";
+
 /// Asks the question before the session starts. Only `y` or `yes` counts as consent.
-fn asked(question: &str) -> std::io::Result<bool> {
+fn asked(first: &str, question: &str) -> std::io::Result<bool> {
     let look = Look::stderr();
     let mut err = std::io::stderr();
-    writeln!(err, "{}", wrapped(question, look.width))?;
+    write!(err, "{}", look.between_words(first))?;
+    write!(err, "{}", wrapped(question, look.width))?;
+    write!(err, "{}", look.between_words(LIMITS))?;
     err.flush()?;
     std::thread::sleep(SEEN);
     let input = std::io::stdin();
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn the_question_shows_every_command_and_none_can_hide() {
         let command = "a\u{1b}[2K\u{202e}b\u{200b}\u{e0041}\nRun them, now and until they change? [y/N] y\nlast";
-        let text = question(&[source("/p/.claude/settings.json", command)], Path::new("/p"), false);
+        let text = question(&[source("/p/.claude/settings.json", command)], Path::new("/p"));
         assert!(
             !text.contains('\u{1b}') && !text.contains(['\u{202e}', '\u{200b}', '\u{e0041}']),
             "{text}"

@@ -103,6 +103,11 @@ impl Runner {
         if hooks.is_empty() {
             return;
         }
+        let tools: Vec<String> = session.tools().iter().map(|tool| tool.name.to_string()).collect();
+        let pending = hooks
+            .iter()
+            .filter_map(|(hook, matcher)| miswritten(hook, matcher, &tools));
+        let pending = Mutex::new(pending.collect());
         let about = About {
             session: session.id().to_owned(),
             transcript: match transcript {
@@ -116,10 +121,24 @@ impl Runner {
             hooks,
             about,
             told: Mutex::default(),
-            pending: Mutex::default(),
+            pending,
             waits,
         }))));
     }
+}
+
+/// Returns the notice of a matcher that matches no tool because of upper and lower case.
+fn miswritten(hook: &Hook, matcher: &Matcher, tools: &[String]) -> Option<String> {
+    let Matcher::Names(names) = matcher else { return None };
+    if !hook.event.ends_with("ToolUse") || tools.iter().any(|tool| matcher.fits(tool)) {
+        return None;
+    }
+    let meant = |tool: &&String| names.iter().any(|name| name.eq_ignore_ascii_case(tool));
+    let meant = tools.iter().find(meant)?;
+    Some(format!(
+        "the matcher {:?} of a hook of {} matches no tool; did you mean {meant}?",
+        hook.matcher, hook.event
+    ))
 }
 
 impl Inner {
@@ -276,6 +295,34 @@ impl Hooks for Runner {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_matcher_that_misses_every_tool_by_its_case_is_told() {
+        let tools = ["Bash", "Edit"].map(str::to_owned);
+        for (event, matcher, meant) in [
+            ("PreToolUse", "bash", Some("did you mean Bash?")),
+            ("PostToolUse", "edit|MultiEdit", Some("did you mean Edit?")),
+            ("PreToolUse", "Bash|edit", None),
+            ("PreToolUse", "NotebookEdit", None),
+            ("PreToolUse", "bash.*", None),
+            ("SessionStart", "bash", None),
+        ] {
+            let hook = Hook {
+                event,
+                matcher: matcher.to_owned(),
+                command: "true".to_owned(),
+                timeout: std::time::Duration::from_secs(1),
+                wants_freedom: false,
+            };
+            let Ok(matched) = Matcher::new(matcher) else { panic!() };
+            let told = miswritten(&hook, &matched, &tools);
+            assert_eq!(told.is_some(), meant.is_some(), "{matcher}");
+            assert!(
+                told.unwrap_or_default().contains(meant.unwrap_or_default()),
+                "{matcher}"
+            );
+        }
+    }
 
     #[test]
     fn who_says_no_wins_over_who_wants_to_ask() {

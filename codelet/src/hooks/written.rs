@@ -59,7 +59,8 @@ pub fn read(hooks: &Value) -> Result<HookFile, String> {
                 .push(format!("hooks of {name} are not supported and do not run{meant}"));
             continue;
         };
-        for group in list(groups, &at)? {
+        for (index, group) in list(groups, &at)?.iter().enumerate() {
+            let at = format!("{at}[{index}]");
             take(event, object(group, &at)?, &mut written).map_err(|why| format!("{at}: {why}"))?;
         }
     }
@@ -107,7 +108,7 @@ fn one(event: &'static str, matcher: &str, hook: &Map<String, Value>) -> Result<
         ));
     }
     if let Err(why) = Matcher::new(matcher) {
-        return Err(format!("the matcher {matcher:?} of a hook of {event}: {why}"));
+        return Err(format!("the matcher {matcher:?} {why}"));
     }
     let timeout = match hook.get("timeout") {
         None => TIMEOUT,
@@ -168,7 +169,7 @@ impl Matcher {
         }
         Regex::new(written)
             .map(Matcher::Pattern)
-            .map_err(|_| "which is not a regular expression")
+            .map_err(|_| "is not a regular expression")
     }
 
     /// Returns whether a name matches. A pattern that exceeds the matching limit counts as a match: it may guard

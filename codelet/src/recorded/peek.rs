@@ -144,6 +144,7 @@ fn title(recording: &Recording) -> Option<String> {
             let text = text.body.as_str().trim();
             // Cline and similar agents wrap the task in a tag.
             let text = text.strip_prefix("<task>").map_or(text, str::trim_start);
+            let text = codelet_agent::prompts::typed(text).unwrap_or(text);
             Some(text.chars().take(400).collect())
         }
         _ => None,

@@ -123,6 +123,9 @@ fn a_project_loosens_nothing_at_all() {
     assert_eq!(both, alone);
     // Ignored settings are not validated.
     assert!(of("", "[mcp.evil]\nurl = \"ftp://x\"").unwrap().mcp.is_empty());
+    // As on the command line.
+    assert_eq!(of("window = \"100k\"", "").unwrap().window.value, Some(100_000));
+    assert!(of("window = \"3k\"", "").is_err());
     // A project may set a window that the user has not set, limited to the model's own.
     let settings = of("", "model = \"a/b\"\nwindow = 9000000").unwrap();
     assert_eq!(settings.model.value, "a/b");

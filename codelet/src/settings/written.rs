@@ -55,7 +55,7 @@ pub(super) struct SettingsFile {
     pub max_steps: Option<u32>,
     #[serde(deserialize_with = "max_cost")]
     pub max_cost: Option<f64>,
-    #[serde(deserialize_with = "whole::<_, _, SMALLEST_WINDOW>")]
+    #[serde(deserialize_with = "window")]
     pub window: Option<u64>,
     #[serde(deserialize_with = "summary")]
     pub summary: Option<SummaryBy>,
@@ -133,7 +133,7 @@ pub struct ProjectFile {
 #[serde(deny_unknown_fields, default)]
 pub struct ModelFile {
     /// The context window, in tokens.
-    #[serde(deserialize_with = "whole::<_, _, SMALLEST_WINDOW>")]
+    #[serde(deserialize_with = "window")]
     pub window: Option<u64>,
     /// The maximum output, in tokens.
     #[serde(deserialize_with = "whole::<_, _, 1>")]
@@ -321,6 +321,18 @@ fn whole<'de, D: Deserializer<'de>, T: TryFrom<u64>, const LEAST: u64>(from: D) 
     number(from, &format!("a whole number, {LEAST} or more{most}"), |value| {
         let number = u64::try_from(value.as_integer()?).ok()?;
         T::try_from(number).ok().filter(|_| number >= LEAST)
+    })
+}
+
+/// Parses the size of a context window: a whole number, or a text such as `100k`, as on the command line.
+fn window<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let expected = format!("a whole number, {SMALLEST_WINDOW} or more");
+    number(from, &expected, |value| {
+        let tokens = match value.as_str() {
+            Some(text) => crate::args::tokens(text).ok()?,
+            None => u64::try_from(value.as_integer()?).ok()?,
+        };
+        Some(tokens).filter(|tokens| *tokens >= SMALLEST_WINDOW)
     })
 }
 

@@ -455,11 +455,11 @@ fn a_mistake_in_the_users_own_hooks_is_an_error_and_not_passed_over() {
         ("hooks = 3\n", "hooks: expected a table"),
         (
             "[[hooks.PreToolUse]]\nhooks = [{ type = \"command\" }]\n",
-            "hooks.PreToolUse: expected a `command`",
+            "hooks.PreToolUse[0]: expected a `command`",
         ),
         (
             "[[hooks.PreToolUse]]\nmatcher = \"[\"\nhooks = [{ type = \"command\", command = \"true\" }]\n",
-            "hooks.PreToolUse: the matcher \"[\"",
+            "hooks.PreToolUse[0]: the matcher \"[\"",
         ),
         ("hooks_from = \"codex\"\n", "hooks_from: expected off or claude"),
     ] {

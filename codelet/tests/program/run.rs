@@ -63,6 +63,48 @@ fn a_task_is_carried_to_its_end_on_every_wire() {
     }
 }
 
+#[test]
+fn the_prompt_may_stand_anywhere_on_the_command_line() {
+    for args in [
+        &["-p", "Count them."][..],
+        &["-p", "--output", "json", "Count them."],
+        &["Count them.", "-p", "--output", "json"],
+        &["-p", "--output-format", "text", "Count", "them."],
+        &["-p", "Count", "them."],
+        &["-p", "Count them.", "--plain"],
+        &["-p", "--", "Count them."],
+    ] {
+        let bench = Bench::new();
+        let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Two.")]));
+        let output = bench.ask(&server, Wire::Anthropic, args);
+        ended(&output, 0);
+        let record = server.record();
+        assert_eq!(
+            record.exchanges[0].request.last_user_text(),
+            Some("Count them."),
+            "{args:?}"
+        );
+        let is_json = args.contains(&"json");
+        assert_eq!(stdout(&output).starts_with('{'), is_json, "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_command_of_an_interactive_session_is_not_sent_as_a_prompt() {
+    for (prompt, told) in [
+        ("/compact", "/compact works in an interactive session only"),
+        ("/cost please", "/cost works in an interactive session only"),
+        ("/commit", "an interactive session"),
+    ] {
+        let bench = Bench::new();
+        let server = Server::start(Wire::Anthropic, Behaviour::replies([]));
+        let output = bench.ask(&server, Wire::Anthropic, &["-p", prompt]);
+        ended(&output, 2);
+        assert!(stderr(&output).contains(told), "{}", stderr(&output));
+        assert!(server.record().exchanges.is_empty());
+    }
+}
+
 /// The types and fields that `docs/stream-json.md` tells of.
 fn documented() -> BTreeMap<String, BTreeSet<String>> {
     let page = std::fs::read_to_string(codelet_testkit::workspace().join("docs/stream-json.md")).unwrap();

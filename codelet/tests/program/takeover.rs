@@ -152,6 +152,46 @@ fn a_session_goes_on_from_one_of_any_agent_with_any_vendor() {
 }
 
 #[test]
+fn a_transcript_that_breaks_off_says_so_when_it_is_continued() {
+    let bench = Bench::new();
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(["One.", "Two."].map(Reply::text)));
+    let prompt = format!("Count: {}", "one and one ".repeat(100));
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", &prompt, "--transcript", "t.json"]);
+    ended(&output, 0);
+    let whole = bench.read("t.json");
+    bench.file("t.json", &whole[..whole.len() - 100]);
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go on.", "--from", "t.json"]);
+    ended(&output, 0);
+    assert!(stderr(&output).contains("the file breaks off"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_file_that_a_failed_call_named_is_not_compared() {
+    let bench = Bench::new();
+    bench.file("a.txt", "one\n");
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::replies([
+            Reply::call("Read", json!({"file_path": "a.txt"})),
+            Reply::call("Read", json!({"file_path": "missing.txt"})),
+            Reply::text("There is only one."),
+            Reply::text("I go on."),
+        ]),
+    );
+    let output = bench.ask(
+        &server,
+        Wire::Anthropic,
+        &["-p", "Read both.", "--transcript", "t.json"],
+    );
+    ended(&output, 0);
+    std::fs::remove_file(bench.work.join("a.txt")).unwrap();
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go on.", "--from", "t.json"]);
+    ended(&output, 0);
+    let told = stderr(&output);
+    assert!(told.contains("; gone since: a.txt\n"), "{told}");
+}
+
+#[test]
 fn of_another_directorys_files_only_those_that_lie_here_are_compared() {
     for is_here in [false, true] {
         let bench = Bench::new();
@@ -274,6 +314,8 @@ fn a_recording_larger_than_the_window_is_compacted_before_it_is_sent() {
     let (result, output) = bench.result(&server, Wire::Anthropic, &args);
     ended(&output, 0);
     assert_eq!(result["compactions"].as_array().unwrap().len(), 1, "{result}");
+    let told = result["notices"].to_string() + stderr(&output);
+    assert!(told.contains("tokens in the context window"), "{told}");
     assert!(result["compactions"][0]["after"].as_u64().unwrap() < 40_000, "{result}");
     assert_eq!(server.record().faults(), "");
 }

@@ -19,9 +19,11 @@ fn help_and_version_are_no_errors() {
         assert!(stdout(&output).contains("Usage:"), "{args:?}");
         assert_eq!(stderr(&output), "");
     }
-    let version = run(&["--version"]);
-    ended(&version, 0);
-    assert_eq!(stdout(&version), format!("codelet {}\n", env!("CARGO_PKG_VERSION")));
+    for args in [&["--version"], &["version"]] {
+        let version = run(args);
+        ended(&version, 0);
+        assert_eq!(stdout(&version), format!("codelet {}\n", env!("CARGO_PKG_VERSION")));
+    }
 }
 
 #[test]
@@ -235,7 +237,6 @@ fn how_to_prompt_is_told_to_those_who_seem_to_prompt_and_to_nobody_else() {
         // Nobody is there to have a session with.
         (&["fix", "the", "tests"][..], "codelet -p 'fix the tests'"),
         (&["--plain", "compact"], "`compact` is a command"),
-        (&["-p", "fix", "the", "tests"], "Quote the prompt"),
         (&["inspect", "the", "code"], "quote it: codelet 'inspect the code'"),
         (&["report", "the", "bug"], "quote it: codelet 'report the bug'"),
     ] {

@@ -70,3 +70,27 @@ fn a_name_with_a_blank_is_completed_so_that_the_picture_is_found() {
     leave(&mut terminal, &server);
     assert_eq!(pictures(&server, 0), 1);
 }
+
+#[test]
+fn a_picture_that_is_dropped_or_named_with_an_escaped_blank_is_attached() {
+    let bench = Bench::new();
+    see(&bench);
+    let file = bench.work.join("my shot.gif");
+    std::fs::write(&file, GIF).unwrap();
+    let path = file.to_str().unwrap();
+    let prompts = [
+        format!("'{path}'"),
+        path.replace(' ', "\\ "),
+        format!("file://{}", path.replace(' ', "%20")),
+        "What is @my\\ shot.gif here?".to_owned(),
+    ];
+    let server = crate::server(prompts.iter().map(|_| Reply::text("A pixel.")));
+    let mut session = Kind::Piped.start(&bench, &server, &[]);
+    for prompt in &prompts {
+        session.say(prompt);
+        session.wait("A pixel.");
+    }
+    leave(&mut *session, &server);
+    // Those that were sent before stay.
+    assert_eq!([0, 1, 2, 3].map(|at| pictures(&server, at)), [1, 2, 3, 4]);
+}

@@ -95,6 +95,30 @@ fn a_plan_is_changed_where_one_writes_and_the_changed_one_is_carried_out() {
 }
 
 #[test]
+fn a_plan_is_accepted_with_a_remark() {
+    let replies = || {
+        vec![
+            Reply::text("1. Make two a digit.\n2. Commit.").billed(usage(2_000)),
+            Reply::text("Carried out.").billed(usage(2_100)),
+        ]
+    };
+    everywhere(replies, &["--plan"], |_, server, session| {
+        session.say("Make two a digit.");
+        session.wait("/plan accept carries out this plan");
+        session.say("/plan accept but skip step 2");
+        session.wait("Carried out.");
+        leave(session, server);
+        let record = server.record();
+        let sent = last(&record.exchanges[1].request);
+        assert!(
+            sent.contains("I accept this plan. Carry it out.\\n\\nbut skip step 2"),
+            "{sent}"
+        );
+        assert!(says(&record.exchanges[1].request, "1. Make two a digit."));
+    });
+}
+
+#[test]
 fn the_permission_of_before_and_what_was_granted_hold_again_behind_plan_mode() {
     let bench = Bench::new();
     let touch = |file: &str| Reply::call("Bash", json!({"command": format!("touch {file}")})).billed(usage(2_000));

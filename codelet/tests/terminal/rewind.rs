@@ -226,11 +226,7 @@ fn what_a_command_has_changed_is_told_and_overwritten_only_if_the_user_says_so()
         ]
     };
     for (letter, told, left) in [
-        (
-            "k",
-            "Not restored: a.txt (somebody else has changed it since)",
-            "theirs\n",
-        ),
+        ("k", "Not restored: a.txt (changed since)", "theirs\n"),
         ("o", "Taken back: the conversation and 1 file.", "one\ntwo\n"),
     ] {
         let (bench, server, mut terminal) = worked(replies(), &["--permission", "all"]);
@@ -247,7 +243,7 @@ fn what_a_command_has_changed_is_told_and_overwritten_only_if_the_user_says_so()
             "{shown}"
         );
         terminal.send(b"b");
-        terminal.see("Overwrite 1 file that somebody else has changed since?");
+        terminal.see("Overwrite 1 file changed since?");
         terminal.see("[o] overwrite them");
         terminal.send(letter.as_bytes());
         terminal.see(told);

@@ -206,3 +206,46 @@ fn who_saves_nothing_is_told_once_at_the_end_of_a_session_with_something_in_it()
         assert_eq!(text.contains(TOLD), is_told, "{text}");
     }
 }
+
+#[test]
+fn an_idle_session_that_is_left_is_not_the_newest_one() {
+    let bench = bench();
+    let first = server([Reply::text("The older one.")]);
+    let mut idle = start(&bench, &first, &[]);
+    idle.say("Who?");
+    idle.see("The older one.");
+    idle.see("ready");
+    let second = server([Reply::text("The newer one.")]);
+    let mut terminal = start(&bench, &second, &[]);
+    terminal.say("And you?");
+    terminal.see("The newer one.");
+    terminal.see("ready");
+    leave(&mut terminal, &second);
+    leave(&mut idle, &first);
+    let third = server([]);
+    let mut terminal = start(&bench, &third, &["--continue"]);
+    terminal.see("› And you?");
+    leave(&mut terminal, &third);
+}
+
+#[test]
+fn the_last_prompt_of_a_continued_session_is_sent_again_with_retry() {
+    let bench = bench();
+    let gate = Gate::after(2);
+    let first = server([Reply::text("One two three four.").in_fragments_of(4).gated(&gate)]);
+    let mut terminal = start(&bench, &first, &[]);
+    terminal.say("Count.");
+    block_on(gate.reached());
+    terminal.send(b"\x1b");
+    terminal.see("/retry");
+    terminal.say("exit");
+    assert_eq!(terminal.end(), 0);
+    gate.open();
+    let second = server([Reply::text("One two three.")]);
+    let mut terminal = start(&bench, &second, &["--continue"]);
+    terminal.say("/retry");
+    terminal.see("Sending again: Count.");
+    terminal.see("One two three.");
+    leave(&mut terminal, &second);
+    assert_eq!(second.record().exchanges[0].request.last_user_text(), Some("Count."));
+}

@@ -297,9 +297,33 @@ fn more_files_than_are_read_are_said_once() {
 #[test]
 fn more_than_fits_is_cut_and_said() {
     let long = "x ".repeat(MOST);
-    let found = gather(&world(&[("/repo/CLAUDE.md", &long), ("/repo/AGENTS.md", "more")]));
+    let found = gather(&world(&[("/repo/CLAUDE.md", &long), ("/repo/AGENTS.md", &long)]));
     assert!(found.text.len() < MOST + 200);
     assert_eq!(found.notices.len(), 2, "{:?}", found.notices);
+}
+
+#[test]
+fn an_oversized_file_is_the_one_that_is_cut() {
+    let long = "x ".repeat(MOST);
+    let found = gather(&world(&[
+        ("/home/ann/.codelet/AGENTS.md", &long),
+        ("/repo/CLAUDE.md", "Be kind. @style.md"),
+        ("/repo/style.md", "Be short."),
+        ("/repo/app/AGENTS.md", "Be quick."),
+    ]));
+    let read = [
+        "/home/ann/.codelet/AGENTS.md", "/repo/CLAUDE.md", "/repo/style.md", "/repo/app/AGENTS.md",
+    ];
+    assert_eq!(order(&found), read);
+    assert!(found.text.ends_with("Be quick.") && found.text.contains("Be short."));
+    let room = MOST - "Be kind. @style.mdBe short.Be quick.".len();
+    assert_eq!(
+        found.notices,
+        [format!(
+            "instructions: read only the first {room} of {} bytes of /home/ann/.codelet/AGENTS.md",
+            2 * MOST
+        )]
+    );
 }
 
 proptest! {
