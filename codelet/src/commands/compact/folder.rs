@@ -267,7 +267,7 @@ impl Work<'_> {
     fn compact(&self, input: Input) -> Result<Small, String> {
         let name = input.name.clone();
         let small = || {
-            compacted(self.args, input, None).map(|outcome| Small {
+            compacted(self.args, None, input, None).map(|outcome| Small {
                 written: outcome.written,
                 before: outcome.compacted.done.before.tokens,
                 after: outcome.compacted.done.after.tokens,
