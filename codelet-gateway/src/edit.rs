@@ -165,12 +165,12 @@ impl Edit for Editor {
             return Facts::default().pass("it is not a conversation");
         };
         let request = Request::new(self, asked, body, &listed);
-        if self.memory.is_left(&request.heard) {
-            return request
-                .facts()
-                .pass("the provider refused an earlier edit of the conversation");
-        }
         let shrinks = self.memory.shrinks(&request.heard);
+        // One that is too long as it is has to be edited.
+        if shrinks == 0 && self.memory.is_left(&request.heard) {
+            let why = "the provider refused an earlier edit of the conversation";
+            return request.facts().pass(why);
+        }
         self.edit_for(&request, shrinks)
     }
 
@@ -184,7 +184,10 @@ impl Edit for Editor {
         let listed = Listed::of(body, asked.api.format())?;
         let request = Request::new(self, asked, body, &listed);
         let before = self.memory.shrinks(&request.heard);
-        let refused = self.edit_for(&request, before);
+        let mut refused = self.edit_for(&request, before);
+        if before == 0 && self.memory.is_left(&request.heard) {
+            refused.facts.after = refused.facts.before;
+        }
         let window = request.window as f64;
         // What the provider counts in a window, this editor counts so in it.
         let sent = refused.facts.after as f64;
