@@ -469,11 +469,9 @@ fn without_handles_markers_say_only_what_was_removed() {
         call.parameters = codelet_context::message::Parameters::new(map);
     }
     let messages = [
-        Message::user(output(9, 300)),
+        Message::user("Look at everything."),
         says(vec![call]),
         answers(vec![result("c0", output(0, 400))]),
-        Message::assistant("Done."),
-        Message::user("Go on."),
     ];
     let history: History = messages.into_iter().collect();
     let options = Options {
@@ -494,7 +492,7 @@ fn without_handles_markers_say_only_what_was_removed() {
     };
     let with = shown(&done);
     done.drop_handles();
-    assert_eq!(with.matches(" bytes, ").count(), 3, "{with}");
+    assert!(with.matches(" · recall ").count() >= 2, "{with}");
     let expected: String = with
         .split(" · recall ")
         .enumerate()
