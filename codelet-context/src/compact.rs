@@ -106,11 +106,20 @@ impl Options<'_> {
         }
     }
 
-    /// The closing notice after the summary.
-    fn ending(&self) -> String {
+    /// The closing notice after the summary of this history. What an earlier compaction removed is read back as its
+    /// notice says.
+    fn ending(&self, history: &History) -> String {
         let words = self.reading_back.unwrap_or(labels::BY_TOOL);
-        let blank = if words.is_empty() { "" } else { " " };
-        format!("{}{blank}{words}", labels::NOTICE)
+        let earlier = read_back_before(history.messages());
+        let all = [
+            earlier,
+            Some(words).filter(|words| !earlier.is_some_and(|earlier| earlier.contains(words))),
+        ];
+        let said = all.into_iter().flatten().filter(|words| !words.is_empty());
+        std::iter::once(labels::NOTICE)
+            .chain(said)
+            .collect::<Vec<&str>>()
+            .join(" ")
     }
 }
 
@@ -145,6 +154,20 @@ pub fn frame(text: &str) -> Option<Frame> {
         _ if begins(labels::STANDS) => Some(Frame::Stands),
         _ => None,
     }
+}
+
+/// The maximum bytes of what an earlier notice says about reading back.
+const READ_BACK: usize = 500;
+
+/// How the notice of an earlier compaction says that removed content is read back.
+fn read_back_before(messages: &[Arc<Message>]) -> Option<&str> {
+    let parts = messages.iter().rev().flat_map(|message| &message.parts);
+    let mut notices = parts.filter_map(|part| match part {
+        Part::Text(text) if text.origin == Origin::Notice => text.body.as_str().strip_prefix(labels::NOTICE),
+        _ => None,
+    });
+    let words = notices.next()?.trim();
+    (!words.is_empty() && words.len() <= READ_BACK && !words.contains('\n')).then_some(words)
 }
 
 /// Compacts a conversation. Deterministic and without a model; it cannot fail, and the warnings list what was not
@@ -278,6 +301,8 @@ fn rise_in(options: &Options<'_>) -> Option<Rise> {
 struct Work<'a> {
     history: &'a History,
     options: &'a Options<'a>,
+    /// The closing notice.
+    ending: String,
     turns: &'a [Turn],
     anchors: Vec<Anchor>,
     /// The messages of the reply that the newest prompt answers, ascending.
@@ -303,6 +328,7 @@ impl<'a> Work<'a> {
         Work {
             history,
             options,
+            ending: options.ending(history),
             turns,
             anchors,
             offered,
@@ -338,6 +364,7 @@ impl<'a> Work<'a> {
             is_seen,
         };
         let division = demand.divide(budget);
+        let files = division.map_or(demand.files(budget), |division| division.files);
         if let Some(division) = division {
             (kept, drafts) = self.keep(division.budget, division.steps, last);
         }
@@ -349,7 +376,7 @@ impl<'a> Work<'a> {
             is_seen,
             calls: steps,
             standing: division.map(|division| division.standing),
-            files: division.and_then(|division| division.files),
+            files,
         };
         self.apply_strategies(&mut drafts, kept.start);
         let (hits, bytes) = draft::drop_free_thinking(&mut drafts, &mut self.archive);
@@ -362,7 +389,7 @@ impl<'a> Work<'a> {
         );
         room::shorten(&mut drafts, budget, limits, &mut self.archive);
         self.cut = division.and_then(|division| division.cut);
-        let floor = budget.saturating_sub(room::overhead(&drafts, &self.options.ending()));
+        let floor = budget.saturating_sub(room::overhead(&drafts, &self.ending));
         let summary = division.map_or(self.least_summary(budget), |division| division.summary);
         room::make_room(&mut drafts, floor.saturating_sub(summary), &mut self.archive);
         if room::squeeze(&mut drafts, floor, &mut self.archive) {
@@ -565,17 +592,19 @@ impl<'a> Work<'a> {
             if let Some(draft) = draft
                 && let Ok(at) = draft.parts.binary_search(&block.part)
             {
-                draft::show_lines(&mut draft.message.parts[at], lines);
+                let source = &self.history.messages()[draft.source].parts[block.part as usize];
+                draft::show_lines(&mut draft.message.parts[at], source, lines);
             }
         }
         let folded = fold.as_ref().map_or(&[][..], |fold| &fold.sources);
         let fates = fate::fates(self.history, &drafts, &summary.taken, &self.offered, folded);
-        // An empty summary, whose notice says how to read back what the handles stand for, is left out next to a fold,
-        // whose first line suffices, or if it does not fit.
+        // An empty summary is there for its notice, which says how to read back what the handles stand for. It is left out
+        // next to a fold, whose first line suffices, or if it does not fit.
         let tells = !(summary.head.is_empty() && summary.behind.is_empty());
-        let ending = self.options.ending();
+        let ending = self.ending;
         let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &ending) <= budget;
-        if !tells && fold.is_none() && budget.is_none_or(has_room) {
+        let reads_back = ending != labels::NOTICE;
+        if !tells && reads_back && fold.is_none() && budget.is_none_or(has_room) {
             summary
                 .head
                 .push((kept.start.saturating_sub(1), labels::SUMMARY.trim_end().to_owned()));

@@ -151,6 +151,10 @@ pub trait Edit: Send + Sync + 'static {
         counted: Option<Tokens>,
     ) -> Option<Edited>;
 
+    /// Leaves a conversation as it is from now on: the provider has refused this request as it was edited, and taken it
+    /// as it came. One that is refused as too long is edited still.
+    fn leave(&self, _asked: &Asked, _body: &Bytes) {}
+
     /// The text that was removed from a conversation under this handle, as long as that is remembered.
     fn recall(&self, handle: &str) -> Option<String>;
 }
@@ -161,7 +165,12 @@ impl Edit for Editor {
             return Facts::default().pass("it is not a conversation");
         };
         let request = Request::new(self, asked, body, &listed);
-        let shrinks = self.memory.shrinks(&request.hashes);
+        let shrinks = self.memory.shrinks(&request.heard);
+        // One that is too long as it is has to be edited.
+        if shrinks == 0 && self.memory.is_left(&request.heard) {
+            let why = "the provider refused an earlier edit of the conversation";
+            return request.facts().pass(why);
+        }
         self.edit_for(&request, shrinks)
     }
 
@@ -174,8 +183,11 @@ impl Edit for Editor {
     ) -> Option<Edited> {
         let listed = Listed::of(body, asked.api.format())?;
         let request = Request::new(self, asked, body, &listed);
-        let before = self.memory.shrinks(&request.hashes);
-        let refused = self.edit_for(&request, before);
+        let before = self.memory.shrinks(&request.heard);
+        let mut refused = self.edit_for(&request, before);
+        if before == 0 && self.memory.is_left(&request.heard) {
+            refused.facts.after = refused.facts.before;
+        }
         let window = request.window as f64;
         // What the provider counts in a window, this editor counts so in it.
         let sent = refused.facts.after as f64;
@@ -188,9 +200,19 @@ impl Edit for Editor {
         let edited = self.edit_for(&request, shrinks);
         let is_smaller = edited.facts.after < refused.facts.after && edited.body.is_some();
         is_smaller.then(|| {
-            self.memory.shrink(request.last_reply(), shrinks);
+            if let Some(place) = request.last_reply() {
+                self.memory.shrink(place, shrinks);
+            }
             edited
         })
+    }
+
+    fn leave(&self, asked: &Asked, body: &Bytes) {
+        if let Some(listed) = Listed::of(body, asked.api.format())
+            && let Some(place) = Request::new(self, asked, body, &listed).last_reply()
+        {
+            self.memory.leave(place);
+        }
     }
 
     fn recall(&self, handle: &str) -> Option<String> {
@@ -215,12 +237,7 @@ impl Editor {
     }
 
     fn edit_for(&self, request: &Request<'_>, shrinks: i32) -> Edited {
-        let facts = Facts {
-            conversation: Some(request.conversation),
-            model: shortened(&request.terms.model),
-            window: request.window,
-            ..Facts::default()
-        };
+        let facts = request.facts();
         if let Some(why) = request.stays() {
             return facts.pass(why);
         }

@@ -31,7 +31,7 @@ pub(crate) fn html(ledger: &Ledger) -> String {
         ("Billed", dollars(totals.dollars, totals.usage)),
         ("Estimate without the gateway", dollars(totals.passing, totals.usage)),
         ("Prompt read from the cache", percent(totals.usage.cache_read, prompt)),
-        ("Sent unedited after a failed edit", totals.fail_opens.to_string()),
+        ("Could not be edited", totals.fail_opens.to_string()),
         ("Refused as too long, sent again", totals.sent_again.to_string()),
         ("Other requests", totals.others.to_string()),
     ];
@@ -199,7 +199,7 @@ fn totals(totals: &Totals) -> [(&'static str, &'static str, Value); 9] {
         ("edits", "Edits of conversations.", totals.edits.into()),
         (
             "fail_opens",
-            "Requests sent unedited after a failed edit.",
+            "Requests that could not be edited.",
             totals.fail_opens.into(),
         ),
         (

@@ -267,9 +267,9 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
         Passed::Refused(refusal) => {
             let status = refusal.answer.status().as_u16();
             let again = match overheard::too_long(status, &String::from_utf8_lossy(&refusal.begun)) {
-                Some(why) => ask_again(&shared, asked, &onward, &body, why).await,
+                Some(why) => ask_again(&shared, asked.clone(), &onward, &body, why).await,
                 // It may be the edit that the provider does not take.
-                None if is_edited => onward.ask(body).await.ok().map(|answer| (None, answer)),
+                None if is_edited => onward.ask(body.clone()).await.ok().map(|answer| (None, answer)),
                 None => None,
             };
             match again {
@@ -284,6 +284,9 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
                 Some((None, answer)) => {
                     // Where the original is refused, too, it was not the edit.
                     let refused_edit = answer.status().is_success();
+                    if refused_edit {
+                        leave(&shared, asked, body).await;
+                    }
                     entry.note(|row| {
                         row.is_edited = false;
                         row.fail_open = refused_edit.then(|| "the provider refused the edited request".to_owned());
@@ -377,6 +380,14 @@ async fn ask_again(
     let (facts, body) = in_turn(shared, body, work).await.ok()?.ok()??;
     let answer = onward.ask(body).await.ok()?;
     Some((Some(facts), answer))
+}
+
+/// Has a conversation be left as it is, of which the provider has refused an edit.
+async fn leave(shared: &Arc<Shared>, asked: Arc<Asked>, body: Bytes) {
+    let editor = shared.options.editor.clone();
+    let original = body.clone();
+    // Where that fails, the next edit is refused, too.
+    let _ = in_turn(shared, &body, move || editor.leave(&asked, &original)).await;
 }
 
 /// Edits when it is the request's turn, which it keeps until the work ends, even where nobody waits for that any more. The wait for the turn may take

@@ -12,7 +12,7 @@ pub struct Totals {
     pub others: u64,
     /// Edits of the conversations that went through.
     pub edits: u64,
-    /// Requests that went on unedited although something was to be done.
+    /// Requests that could not be edited: they were too long to be read, or the edit failed.
     pub fail_opens: u64,
     /// Requests that were made smaller since the provider refused them.
     pub sent_again: u64,
@@ -54,7 +54,10 @@ impl Totals {
         let share = self.usage.cache_read as f64 * 100.0 / self.usage.prompt().max(1) as f64;
         told += &format!("; {edits} in {requests}, {share:.0}% of the prompt tokens read from the cache");
         if self.fail_opens > 0 {
-            told += &format!(", {} sent unedited after a failed edit", self.fail_opens);
+            told += &format!(
+                ", {} sent as they came, since they could not be edited",
+                self.fail_opens
+            );
         }
         if self.unpriced > 0 && paid > 0.0 {
             told += &format!(", {} at unknown prices", self.unpriced);
@@ -147,7 +150,7 @@ mod tests {
                     ..billed
                 },
                 "cost about $0.50 more than $0.50 without the gateway; 0 edits in 3 requests, 75% of the prompt tokens read from the cache, 2 \
-                 sent unedited after a failed edit, 1 at unknown prices",
+                 sent as they came, since they could not be edited, 1 at unknown prices",
             ),
         ] {
             assert_eq!(totals.sentence(), words);

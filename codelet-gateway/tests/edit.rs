@@ -506,6 +506,50 @@ fn a_refused_conversation_is_made_to_fit_and_stays_so() {
     }
 }
 
+/// The same request to another model.
+fn asking(body: &Bytes, model: &str) -> Bytes {
+    let mut request: Value = serde_json::from_slice(body).unwrap();
+    request["model"] = json!(model);
+    serde_json::to_vec(&request).unwrap().into()
+}
+
+#[test]
+fn what_one_model_has_refused_holds_for_no_other() {
+    let one = full(128_000);
+    let all = requests(Api::Anthropic, 80);
+    let asked = Api::Anthropic.into();
+    let [last, next] = [&all[79], &all[80]].map(|body| asking(body, "claude-haiku-4-5"));
+    let counted = one.edit(&asked, &last).facts.after;
+    assert!(one.edit_refused(&asked, &last, Some(32_000), Some(counted)).is_some());
+    assert!(one.edit(&asked, &next).body.is_some());
+    assert!(one.edit(&asked, &asking(&next, "claude-opus-4-5")).body.is_none());
+}
+
+#[test]
+fn a_conversation_of_which_an_edit_was_refused_is_left_as_it_is_until_it_is_too_long() {
+    for api in ALL {
+        let one = full(32_000);
+        let all = requests(api, 80);
+        let asked = api.into();
+        let at = all
+            .iter()
+            .position(|body| one.edit(&asked, body).body.is_some())
+            .unwrap();
+        one.leave(&asked, &all[at]);
+        let after = one.edit(&asked, &all[at + 1]);
+        assert!(
+            after.body.is_none() && after.facts.passed.is_some(),
+            "{api:?}: {after:?}"
+        );
+        // It may be nearly as long as the window by now.
+        let refused = one.edit_refused(&asked, &all[at + 1], None, None);
+        let refused = refused.filter(|edited| edited.body.is_some()).unwrap();
+        let again = one.edit(&asked, &all[at + 1]);
+        assert!(again.body.is_some(), "{api:?}: {again:?}, {:?}", refused.facts);
+        assert!(one.edit(&asked, &twin(&all[at + 1])).body.is_some(), "twin of {api:?}");
+    }
+}
+
 #[test]
 fn a_refused_first_prompt_makes_no_other_conversation_smaller() {
     for api in ALL {

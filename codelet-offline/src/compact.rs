@@ -3,7 +3,7 @@
 use crate::{report, tool_definitions};
 use codelet_context::compact::{Compaction, Options, Size, Target, Warning, compact_with};
 use codelet_context::history::History;
-use codelet_context::message::Message;
+use codelet_context::message::{Message, Part, Role};
 use codelet_context::recall::Archive;
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::validate::validate;
@@ -29,8 +29,11 @@ pub struct Compact<'a> {
     pub target: Target,
     /// The output format. With `None` that of the input, or Anthropic's if the input format is read-only.
     pub to: Option<Format>,
-    /// A sentence for the summary that says how the model reads back removed content; empty if it cannot.
-    pub reading_back: &'a str,
+    /// A sentence for the summary that says how the model reads back removed content; empty if the caller tells it, or
+    /// restores the content itself. With `None` nobody keeps that, and the result has no handles.
+    pub reading_back: Option<&'a str>,
+    /// What earlier compactions of the conversation removed: new handles differ from those.
+    pub earlier: Option<&'a Archive>,
 }
 
 impl Default for Compact<'_> {
@@ -38,7 +41,8 @@ impl Default for Compact<'_> {
         Compact {
             target: Target::Select,
             to: None,
-            reading_back: "",
+            reading_back: Some(""),
+            earlier: None,
         }
     }
 }
@@ -102,14 +106,26 @@ pub fn compact(input: Vec<u8>, mut document: Document, how: &Compact<'_>) -> Com
     let history: History = std::mem::take(&mut document.messages).into_iter().collect();
     let overhead = tool_definitions(&document);
     let pins = vendor::loaders(history.messages());
+    let is_request = !vendor::list_of(format).is_empty();
     let options = Options {
         overhead,
         pins: &pins,
-        reading_back: Some(how.reading_back),
+        archive: how.earlier,
+        goes_on: is_request,
+        reading_back: Some(how.reading_back.unwrap_or_default()),
         ..Options::new(how.target)
     };
     let mut done = compact_with(&history, &options);
-    if vendor::list_of(format).is_empty() {
+    if let Some(earlier) = how.earlier {
+        done.view.archive = done.view.archive.without(earlier);
+    }
+    if how.reading_back.is_none() {
+        done.drop_handles();
+    }
+    if is_request && to == format {
+        end_with_reply(&history, &mut done);
+    }
+    if !is_request {
         // Blank texts, and prompts between a call and its output, come from the way an agent writes its file; the
         // provider accepted the actual requests, as the later replies show. Only a request shows what a provider would
         // see.
@@ -161,8 +177,14 @@ impl Compacted {
         let left_out = written.warnings().iter().map(DocumentWarning::to_string);
         let closed = (self.done.is_closed() && matches!(written, Written::New(_)))
             .then(|| "inserted a last message of the user, which nobody wrote, since providers want one".to_owned());
+        let files = match removed_files(&self.history, &self.done.view) {
+            0 => None,
+            1 => Some("removed 1 image or file of a prompt".to_owned()),
+            count => Some(format!("removed {} images and files of prompts", grouped(count))),
+        };
         told.chain(left_out)
             .chain(closed)
+            .chain(files)
             .chain(crowded(self.target, self.overhead))
             .collect()
     }
@@ -182,6 +204,34 @@ impl Compacted {
         let (all, shown) = (self.history.messages(), &self.done.view.messages);
         all.len() == shown.len() && all.iter().zip(shown).all(|(old, new)| Arc::ptr_eq(old, new))
     }
+}
+
+/// Has the reply that a request ends with stay last: the model continues it.
+fn end_with_reply(history: &History, done: &mut Compaction) {
+    let is_reply = |message: &Arc<Message>| message.role == Role::Assistant && message.calls().next().is_none();
+    let is_closed = done.is_closed();
+    let messages = &mut done.view.messages;
+    if history.messages().last().is_some_and(is_reply)
+        && let Some(at) = messages.iter().rposition(is_reply)
+        && messages[at + 1..].iter().all(|message| message.role == Role::User)
+    {
+        let reply = messages.remove(at);
+        messages.truncate(messages.len() - usize::from(is_closed));
+        messages.push(reply);
+        done.after = Size::of(messages);
+    }
+}
+
+/// Returns the number of images and files of the user that only a marker is left of.
+fn removed_files(history: &History, view: &View) -> usize {
+    let count = |messages: &[Arc<Message>]| {
+        let parts = messages.iter().filter(|message| message.role == Role::User);
+        let parts = parts.flat_map(|message| &message.parts);
+        parts
+            .filter(|part| matches!(part, Part::Image(_) | Part::Opaque(_)))
+            .count()
+    };
+    count(history.messages()).saturating_sub(count(&view.messages))
 }
 
 fn is_mended(warning: &Warning) -> bool {

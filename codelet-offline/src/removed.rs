@@ -1,5 +1,6 @@
 //! The removed content of a conversation, as JSON Lines that are stored next to it, and read back by handle.
 
+use codelet_context::body::Body;
 use codelet_context::recall::Archive;
 use codelet_text::near::distance;
 use serde_json::Value;
@@ -29,6 +30,22 @@ pub fn write(archive: &Archive, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(b"}\n")?;
     }
     Ok(())
+}
+
+/// Returns an archive of the texts in lines that [`write()`] wrote.
+///
+/// # Errors
+/// If there is any other line.
+pub fn archive(lines: &[u8]) -> Result<Archive, Broken> {
+    let (entries, broken) = entries(lines);
+    if let Some(broken) = broken {
+        return Err(broken);
+    }
+    let mut archive = Archive::default();
+    for Entry { content, .. } in entries {
+        archive.keep(&Body::from(content), "text", "an earlier compaction");
+    }
+    Ok(archive)
 }
 
 /// Returns removed content, in the order of handles.

@@ -135,8 +135,17 @@ struct Reader {
     count: usize,
     /// The number of items before the first one that is read, so that generated ids differ from theirs.
     first: usize,
-    /// Calls without a result yet, by tool: id, and whether the id is from the provider.
-    open: HashMap<Arc<str>, VecDeque<(Arc<str>, bool)>>,
+    /// Calls without a result yet, by tool.
+    open: HashMap<Arc<str>, VecDeque<Open>>,
+}
+
+/// A call without a result yet.
+struct Open {
+    id: Arc<str>,
+    /// True if the id is from the provider.
+    is_own: bool,
+    /// The number of calls before it.
+    place: usize,
 }
 
 impl Reader {
@@ -204,10 +213,12 @@ impl Reader {
         let is_own = own_id.is_some();
         let id = own_id.map_or_else(|| self.invent(&tool), Arc::from);
         self.used.insert(id.clone());
-        self.open
-            .entry(tool.clone())
-            .or_default()
-            .push_back((id.clone(), is_own));
+        let open = Open {
+            id: id.clone(),
+            is_own,
+            place: self.used.len(),
+        };
+        self.open.entry(tool.clone()).or_default().push_back(open);
         let parameters = inner.object("args").unwrap_or_default();
         if !is_usual(&inner.0, &["name", "args"]) {
             fields.note(name, inner.0);
@@ -228,27 +239,42 @@ impl Reader {
         }
     }
 
+    /// Takes the open call that a result without an id answers: the first one of its tool, or else the first one without
+    /// an id, which the provider matches by its place alone. The flag says whether the tool is the same.
+    fn answered(&mut self, tool: &str) -> Option<(Open, bool)> {
+        if let Some(open) = self.open.get_mut(tool).and_then(VecDeque::pop_front) {
+            return Some((open, true));
+        }
+        let queues = self.open.values_mut();
+        let queues = queues.filter(|queue| queue.front().is_some_and(|open| !open.is_own));
+        let first = queues.min_by_key(|queue| queue.front().map(|open| open.place));
+        first.and_then(VecDeque::pop_front).map(|open| (open, false))
+    }
+
     fn response(&mut self, mut fields: Fields, name: &'static str) -> Part {
         let mut inner = Fields::new(fields.object(name).unwrap_or_default());
         let tool = inner.peek("name").unwrap_or_default().to_owned();
         let own_id: Option<Arc<str>> = own_id(&mut inner).map(Arc::from);
-        let open = self.open.get_mut(tool.as_str());
         // A result without the id that its call has.
         let mut bears_none = false;
-        let call_id = match (own_id, open) {
-            (Some(id), Some(open)) => {
-                if let Some(index) = open.iter().position(|(other, _)| *other == id) {
+        let call_id = match own_id {
+            Some(id) => {
+                let open = self.open.get_mut(tool.as_str());
+                if let Some(open) = open
+                    && let Some(index) = open.iter().position(|other| other.id == id)
+                {
                     open.remove(index);
                     inner.string("name");
                 }
                 id
             }
-            (Some(id), None) => id,
-            (None, open) => match open.and_then(VecDeque::pop_front) {
-                Some((id, is_own)) => {
-                    inner.string("name");
-                    bears_none = is_own;
-                    id
+            None => match self.answered(&tool) {
+                Some((open, is_same)) => {
+                    if is_same {
+                        inner.string("name");
+                    }
+                    bears_none = open.is_own;
+                    open.id
                 }
                 None => self.invent(&tool),
             },

@@ -45,8 +45,8 @@ pub(super) struct Division {
     pub standing: Tokens,
     /// Their cut, if a later compaction should repeat it.
     pub cut: Option<StandingCut>,
-    /// The room for all images and files of the user, if it exceeds their share.
-    pub files: Option<Tokens>,
+    /// The room for all images and files of the user.
+    pub files: Tokens,
 }
 
 /// The content that a budget is divided for.
@@ -89,9 +89,9 @@ impl Demand<'_> {
         let is_heavy = head > share(budget, room::STANDING_SHARE) || earlier.is_some();
         let prompts_share = share(budget, room::PROMPTS_SHARE);
         let answered = self.answered();
-        // The excess over their shares of the text of the prompt being answered, and of files that no model has seen.
+        // The excess over their shares of the text of the prompt being answered, and of its files.
         let more_words = rise.map_or(0, |_| answered.saturating_sub(prompts_share));
-        let more_files = rise.map_or(0, |_| self.unseen_files().saturating_sub(self.files(budget)));
+        let more_files = self.asked_files().saturating_sub(self.files(budget));
         if !is_heavy && more_words + more_files == 0 {
             return None;
         }
@@ -119,7 +119,7 @@ impl Demand<'_> {
             summary: rest.summary,
             standing,
             cut,
-            files: (more_files > 0).then(|| rest.files + more_files.min(left)),
+            files: rest.files + more_files.min(left),
         })
     }
 
@@ -140,13 +140,14 @@ impl Demand<'_> {
         draft::weights(answered, PartClass::Prompts).into_iter().sum()
     }
 
-    /// The weight of its images and files, if no model has seen them yet.
-    fn unseen_files(&self) -> Tokens {
+    /// The weight of its images and files. A session, which goes on growing, keeps them beyond their share until a model
+    /// has seen them.
+    fn asked_files(&self) -> Tokens {
         let Some(draft) = self.drafts.iter().find(|draft| draft.is_answered) else {
             return 0;
         };
         let mut behind = self.work.history.messages()[draft.source..].iter();
-        match behind.any(|message| message.role == Role::Assistant) {
+        match self.work.rise.is_some() && behind.any(|message| message.role == Role::Assistant) {
             true => 0,
             false => draft::weights([draft], PartClass::Files).into_iter().sum(),
         }
@@ -165,13 +166,14 @@ impl Demand<'_> {
             prompts: prompts.into_iter().map(|weight| weight.min(prompt_cap)).sum(),
             files: self.files(budget),
             summary: told.min(share(budget, MOST_TOLD)),
-            frame: room::overhead(self.drafts, &self.work.options.ending()),
+            frame: room::overhead(self.drafts, &self.work.ending),
         }
     }
 
-    fn files(&self, budget: Tokens) -> Tokens {
-        let files: Tokens = draft::weights(self.drafts.iter(), PartClass::Files).into_iter().sum();
-        files.min(share(budget, room::FILES_SHARE))
+    /// The room for all images and files of the user, without what is reserved for those of the prompt being answered.
+    pub fn files(&self, budget: Tokens) -> Tokens {
+        let files = draft::weights(self.drafts.iter(), PartClass::Files).into_iter().sum();
+        room::files_room(files, self.work.history.course().size.tokens, budget)
     }
 
     /// The tokens of the last complete step and of pinned messages.

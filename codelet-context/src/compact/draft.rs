@@ -178,6 +178,25 @@ fn whole_of(text: &Text, archive: &Archive) -> Option<Body> {
     }
 }
 
+/// Replaces images and files of the user in a draft with markers, in order, while all of them weigh more than `room`.
+/// Returns what all of them, which weigh `all` before, weigh then.
+pub(crate) fn remove_files(draft: &mut Draft, mut all: Tokens, room: Tokens, archive: &mut Archive) -> Tokens {
+    let role = draft.message.role;
+    let files = draft.message.parts.iter_mut();
+    for part in files.filter(|part| PartClass::of(role, part) == Some(PartClass::Files)) {
+        if all <= room {
+            break;
+        }
+        let weight = tokens::estimate_part(part);
+        shorten_part(part, 0, None, archive);
+        // One that no marker is lighter than stays.
+        if PartClass::of(role, part) != Some(PartClass::Files) {
+            all = all.saturating_sub(weight);
+        }
+    }
+    all
+}
+
 /// The weight of each part of a class.
 pub(crate) fn weights<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: PartClass) -> Vec<Tokens> {
     let parts = drafts
@@ -258,31 +277,45 @@ fn shorten_part(part: &mut Part, cap: Tokens, tool: Option<&str>, archive: &mut 
     }
 }
 
-/// The index of the text of an output that was cut, if it is a single one among its blocks.
-fn cut_text_of(result: &ToolResult) -> Option<usize> {
-    let is_cut = |block: &Part| matches!(block, Part::Text(text) if text.cut.is_some());
-    let mut cut = (0..result.output.len()).filter(|&at| is_cut(&result.output[at]));
-    cut.next().filter(|_| cut.next().is_none())
+/// The index of the text of an output that was cut, if there is one: of several, the one of which most is left out. A
+/// marker in place of an image holds no lines.
+fn cut_text_of(result: &ToolResult, source: &ToolResult) -> Option<usize> {
+    let left_out = |at: &usize| match (&result.output[*at], source.output.get(*at)) {
+        (Part::Text(text), Some(Part::Text(whole))) if text.cut.is_some() => {
+            Some(whole.body.len().saturating_sub(text.body.len()))
+        }
+        _ => None,
+    };
+    let cut = (0..result.output.len()).filter(|at| left_out(at).is_some());
+    cut.max_by_key(left_out)
 }
 
-/// The text that is left of a part, if it was cut and lines of what was left out [can be shown](show_lines) in it.
-pub(crate) fn cut_body(part: &Part) -> Option<Body> {
-    match part {
+/// The text that is left of a part of this source, if it was cut and lines of what was left out
+/// [can be shown](show_lines) in it.
+pub(crate) fn cut_body(part: &Part, source: &Part) -> Option<Body> {
+    match (part, source) {
         // Instructions at the head have to be the same after each compaction, for the prompt cache; and a marker alone may
         // point to the same text elsewhere.
-        Part::Text(text) if text.cut.is_some() && text.origin == Origin::Own => {
+        (Part::Text(text), _) if text.cut.is_some() && text.origin == Origin::Own => {
             Some(text.body.clone()).filter(|body| body.as_str().contains('\n'))
         }
-        Part::ToolResult(result) if cut_text_of(result).is_some() => block::output(result),
+        (Part::ToolResult(result), Part::ToolResult(source)) => {
+            let at = cut_text_of(result, source)?;
+            let mut left = source.clone();
+            left.output[at].clone_from(&result.output[at]);
+            block::output(&left)
+        }
         _ => None,
     }
 }
 
-/// Inserts lines of what was left out of a part before its marker.
-pub(crate) fn show_lines(part: &mut Part, lines: &str) {
-    let text = match part {
-        Part::ToolResult(result) => cut_text_of(result).map(|at| &mut result.output[at]),
-        part => Some(part),
+/// Inserts lines of what was left out of a part of this source before its marker.
+pub(crate) fn show_lines(part: &mut Part, source: &Part, lines: &str) {
+    let text = match (part, source) {
+        (Part::ToolResult(result), Part::ToolResult(source)) => {
+            cut_text_of(result, source).map(|at| &mut result.output[at])
+        }
+        (part, _) => Some(part),
     };
     if let Some(Part::Text(text)) = text
         && let Some(handle) = &text.cut
@@ -414,7 +447,8 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
     }
 }
 
-fn visit(value: &mut Value, depth: usize, act: &mut impl FnMut(&mut String)) {
+/// Passes each string within a value to `act`.
+pub(crate) fn visit(value: &mut Value, depth: usize, act: &mut impl FnMut(&mut String)) {
     match value {
         Value::String(string) => act(string),
         Value::Array(items) if depth < 64 => items.iter_mut().for_each(|item| visit(item, depth + 1, act)),

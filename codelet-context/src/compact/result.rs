@@ -1,14 +1,17 @@
 //! The result of a compaction: the view, the saving, the fate of each message, and warnings for the user.
 
-use super::StandingCut;
+use super::{StandingCut, draft, is_fold};
 use crate::evidence::anchor::Anchor;
 use crate::history::turn_index::Size;
 use crate::message::cut;
 use crate::message::tokens::Tokens;
 use crate::message::view::View;
+use crate::message::{Message, Parameters, Part};
 use crate::strategy::{StrategyStats, pairing};
 use crate::summary::summary_request::Failure;
+use crate::text::body::Body;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The number of turns, in total and by treatment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -140,9 +143,53 @@ pub struct Compaction {
 }
 
 impl Compaction {
+    /// Removes the handles from all markers, for a caller that does not keep what was removed. Only a fold of prompts has
+    /// one still, by which a later compaction recognizes it.
+    pub fn drop_handles(&mut self) {
+        let mut is_changed = false;
+        for message in &mut self.view.messages {
+            let mut plain = Message::clone(message);
+            if plain.parts.iter_mut().fold(false, |any, part| drop_handle(part) || any) {
+                *message = Arc::new(plain);
+                is_changed = true;
+            }
+        }
+        if is_changed {
+            self.after = Size::of(&self.view.messages);
+        }
+    }
+
     /// Returns whether the view ends with a message that nobody wrote, since providers want the user to speak last.
     pub fn is_closed(&self) -> bool {
         self.view.messages.last().is_some_and(|last| pairing::is_closing(last))
+    }
+}
+
+/// Removes the handle from the markers of a part; returns whether it had one.
+fn drop_handle(part: &mut Part) -> bool {
+    match part {
+        Part::Text(text) if !is_fold(text) => match &text.cut {
+            Some(handle) => {
+                text.body = Body::from(cut::without_handle(text.body.as_str(), handle));
+                true
+            }
+            None => false,
+        },
+        Part::ToolResult(result) => result
+            .output
+            .iter_mut()
+            .fold(false, |any, part| drop_handle(part) || any),
+        Part::ToolCall(call) => match &call.cut {
+            Some(handle) => {
+                let mut map = call.parameters.as_map().clone();
+                let drop = |text: &mut String| *text = cut::without_handle(text, handle);
+                map.values_mut().for_each(|value| draft::visit(value, 0, &mut { drop }));
+                call.parameters = Parameters::new(map);
+                true
+            }
+            None => false,
+        },
+        _ => false,
     }
 }
 

@@ -34,7 +34,7 @@ const ANSWERS_SHARE: f64 = 0.3;
 /// do not fit next to other required content.
 pub const STANDING_SHARE: f64 = 0.5;
 /// The share of a budget that the user's images and files may take before markers replace the oldest.
-pub const FILES_SHARE: f64 = 0.3;
+const FILES_SHARE: f64 = 0.5;
 /// The share of a budget that prompts, except the one being answered, may take before the huge ones are shortened.
 pub const PROMPTS_SHARE: f64 = 0.17;
 /// The minimum share of a budget for the summary, before kept content gives way.
@@ -147,8 +147,8 @@ pub struct Limits {
     pub calls: f64,
     /// The maximum weight of each standing text, if not its share.
     pub standing: Option<Tokens>,
-    /// The room for all images and files of the user, if not their share.
-    pub files: Option<Tokens>,
+    /// The room for all images and files of the user.
+    pub files: Tokens,
 }
 
 /// Shortens parts that exceed their share of the budget.
@@ -169,7 +169,7 @@ pub fn shorten(drafts: &mut [Draft], budget: Tokens, limits: Limits, archive: &m
         Some(cap) => Reach::Free.shorten(drafts, PartClass::Standing, cap, archive),
         None => fairly(drafts, PartClass::Standing, STANDING_SHARE, archive),
     }
-    files_give_way(drafts, limits.files.unwrap_or(share(budget, FILES_SHARE)), archive);
+    files_give_way(drafts, limits.files, archive);
     let others = drafts.iter().filter(|draft| !draft.is_answered);
     let cap = prompt_cap(draft::weights(others, PartClass::Prompts), budget);
     Reach::Free.shorten(drafts, PartClass::Prompts, cap, archive);
@@ -248,19 +248,21 @@ fn weight_of<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: PartClass) 
     draft::weights(drafts, class).into_iter().sum()
 }
 
-/// Replaces images and files of the user with markers, oldest first, until the rest weighs at most this much: they
-/// cannot be cut, and the newest are the most relevant. Pinned ones come last.
+/// The room in a budget for images and files of the user that weigh `files`, in a conversation of `whole` tokens: their
+/// share, or everything that is left beside the rest of the conversation.
+pub fn files_room(files: Tokens, whole: Tokens, budget: Tokens) -> Tokens {
+    let left = budget.saturating_sub(whole.saturating_sub(files));
+    files.min(share(budget, FILES_SHARE).max(left))
+}
+
+/// Replaces images and files of the user with markers, one by one and oldest first, until the rest weighs at most this
+/// much: they cannot be cut, and the newest are the most relevant. Pinned ones come last.
 fn files_give_way(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) {
     let mut order: Vec<usize> = (0..drafts.len()).filter(|&at| !drafts[at].spared).collect();
     order.sort_by_key(|&at| drafts[at].pinned);
     let mut all = weight_of(drafts.iter(), PartClass::Files);
     for at in order {
-        if all <= room {
-            break;
-        }
-        all -= weight_of([&drafts[at]], PartClass::Files);
-        draft::shorten([&mut drafts[at]], PartClass::Files, 0, 0, archive);
-        all += weight_of([&drafts[at]], PartClass::Files);
+        all = draft::remove_files(&mut drafts[at], all, room, archive);
     }
 }
 

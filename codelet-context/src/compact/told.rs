@@ -68,7 +68,7 @@ impl<'a> Work<'a> {
     pub(super) fn summary_bytes(&self, start: usize, drafts: &[Draft], budget: Option<Tokens>) -> usize {
         match budget {
             Some(budget) => {
-                let used = room::whole(drafts) + room::overhead(drafts, &self.options.ending());
+                let used = room::whole(drafts) + room::overhead(drafts, &self.ending);
                 tokens::bytes_in(budget.saturating_sub(used))
             }
             None => {
@@ -191,12 +191,13 @@ impl<'a> Work<'a> {
                     continue;
                 };
                 let part = &draft.message.parts[at];
+                let source = &self.history.messages()[draft.source].parts[block.part as usize];
                 if fate::is_whole(part) {
                     open[number] = false;
                     shown.extend(block.segments.clone());
                     continue;
                 }
-                match (part, draft::cut_body(part)) {
+                match (part, draft::cut_body(part, source)) {
                     (_, Some(left)) => {
                         kept[number] = true;
                         let ends = index.segments_outside(number as u32, hidden(&block.text, &left));
@@ -358,7 +359,7 @@ impl<'a> Work<'a> {
             .max(if summary >= least { summary } else { 0 });
         match told {
             0 => room::ending(drafts),
-            _ => told + room::overhead(drafts, &self.options.ending()),
+            _ => told + room::overhead(drafts, &self.ending),
         }
     }
 
@@ -397,7 +398,12 @@ impl<'a> Work<'a> {
             let handle = self
                 .archive
                 .keep(&Body::from(lines[..older].concat()), "notes", draft::REASON);
-            told.insert_str(0, &format!("… {older} older [{handle}]\n"));
+            let place = if self.reads_back() {
+                format!(" [{handle}]")
+            } else {
+                String::new()
+            };
+            told.insert_str(0, &format!("… {older} older{place}\n"));
         }
         headed(labels::NOTES, &told)
     }

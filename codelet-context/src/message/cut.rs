@@ -16,7 +16,17 @@ const LONGEST_HANDLE: usize = 16;
 /// `[Read output, 12,345 bytes, same as a newer one · recall k3f9a2]`. Nothing is ever recognised by this text.
 pub(crate) fn marker(what: &str, bytes: usize, why: &str, handle: &Handle) -> String {
     let (what, bytes) = (plain_name(what), grouped(bytes));
-    format!("[{what}, {bytes} bytes, {why} · recall {}]", handle.as_str())
+    format!("[{what}, {bytes} bytes, {why}{}]", recall(handle))
+}
+
+/// The words in a marker that name its handle.
+fn recall(handle: &Handle) -> String {
+    format!(" · recall {handle}")
+}
+
+/// Removes a handle from the markers in a text.
+pub(crate) fn without_handle(text: &str, handle: &Handle) -> String {
+    text.replace(&recall(handle), "")
 }
 
 /// The maximum bytes of [`marker`] with these arguments, for any handle.

@@ -187,6 +187,18 @@ impl Archive {
         kept.map(|(handle, removed)| (handle, removed))
     }
 
+    /// The entries that are not in an earlier archive, under their handles.
+    pub fn without(&self, earlier: &Archive) -> Archive {
+        let mut rest = Archive::default();
+        for (handle, removed) in self
+            .oldest()
+            .filter(|(handle, _)| earlier.get(handle.as_str()).is_none())
+        {
+            rest.insert(handle.clone(), removed.clone());
+        }
+        rest
+    }
+
     /// The handles of the entries after the first `len`, oldest first.
     pub(crate) fn since(&self, len: usize) -> impl Iterator<Item = &Handle> {
         let mut before = 0;

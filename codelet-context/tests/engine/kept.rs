@@ -317,16 +317,199 @@ fn signed_thinking_of_the_turn_under_way_stays_with_the_steps_that_stay() {
     assert!(calls > 0 && calls == thoughts, "{calls} and {thoughts}");
 }
 
+fn picture(number: usize) -> Part {
+    Part::Image(codelet_context::message::Image {
+        media_type: "image/png".into(),
+        data: format!("cGljdHVyZQ{number:04}").repeat(500).as_str().into(),
+        is_url: false,
+        extra: Default::default(),
+    })
+}
+
+fn has(done: &Compaction, part: &Part) -> bool {
+    done.view.messages.iter().any(|message| message.parts.contains(part))
+}
+
+#[test]
+fn the_pictures_of_the_newest_prompt_stay_while_outputs_can_give_way() {
+    let mut messages = vec![Message::user("Look at everything.")];
+    messages.extend(step(0, 400));
+    messages.push(Message::assistant("Done."));
+    let mut all = vec![Part::text("What is wrong in these?")];
+    all.extend((0..3).map(picture));
+    messages.push(Message::new(Role::User, all));
+    let history: History = messages.into_iter().collect();
+    let weight: u64 = history.messages().iter().map(|message| estimate_message(message)).sum();
+    let shown = |budget| {
+        let done = compact(&history, Target::Budget(budget));
+        assert!(
+            done.changed && done.after.tokens <= budget,
+            "{} of {budget}",
+            done.after.tokens
+        );
+        [0, 1, 2].map(|number| has(&done, &picture(number)))
+    };
+    assert_eq!(shown(weight - 400), [true; 3]);
+    assert_eq!(shown(6_000), [true; 3]);
+    // One by one, the first one first.
+    assert_eq!(shown(4_500), [false, true, true]);
+    assert_eq!(shown(2_500), [false, false, true]);
+    assert_eq!(shown(1_200), [false; 3]);
+}
+
+#[test]
+fn earlier_pictures_take_the_room_that_nothing_else_needs() {
+    let mut messages = Vec::new();
+    for number in 0..6 {
+        messages.push(Message::new(Role::User, vec![Part::text("And this?"), picture(number)]));
+        messages.push(Message::assistant("A leaf."));
+    }
+    messages.push(Message::user("Thanks. Which was the largest?"));
+    let history: History = messages.into_iter().collect();
+    let weight: u64 = history.messages().iter().map(|message| estimate_message(message)).sum();
+    let done = compact(&history, Target::Budget(weight - 1_500));
+    assert_eq!((0..6).filter(|&number| has(&done, &picture(number))).count(), 5);
+    assert!(!has(&done, &picture(0)));
+}
+
+#[test]
+fn lines_of_an_output_are_shown_in_it_beside_a_picture_and_other_texts() {
+    for beside in [picture(7), Part::text(output(3, 40))] {
+        let Part::ToolResult(mut answer) = result("c0", output(0, 400)) else {
+            panic!("it is a result");
+        };
+        answer.output.insert(0, beside);
+        let messages = [
+            Message::user("Look at everything."),
+            says(vec![run("c0", "./look")]),
+            answers(vec![Part::ToolResult(answer)]),
+            Message::assistant("Done."),
+            Message::user("Go on."),
+        ];
+        let history: History = messages.into_iter().collect();
+        let done = compact(&history, Target::Budget(4_000));
+        assert!((3_000..=4_000).contains(&done.after.tokens), "{}", done.after.tokens);
+        let results = done.view.messages.iter().flat_map(|message| message.tool_results());
+        let longest = results.flat_map(|result| result.texts()).map(|text| text.body.as_str());
+        let longest = longest.max_by_key(|text| text.len()).unwrap_or_default();
+        let marker = longest.lines().position(|line| line.contains(" · recall "));
+        assert!(marker.is_some_and(|at| at > 50), "{longest}");
+        let whole = output(0, 400);
+        let foreign = |line: &&str| !whole.contains(line.trim_end_matches('…')) && !line.contains(" · recall ");
+        assert_eq!(longest.lines().filter(|line| *line != "…").find(foreign), None);
+    }
+}
+
+#[test]
+fn a_summary_that_says_nothing_is_left_out_where_nothing_is_read_back() {
+    let messages = [
+        Message::user(output(0, 300)),
+        Message::assistant("Done."),
+        Message::user("Go on."),
+    ];
+    let history: History = messages.into_iter().collect();
+    for (reading_back, count) in [("", 0), ("Run `restore HANDLE`.", 2)] {
+        let options = Options {
+            reading_back: Some(reading_back),
+            ..Options::new(Target::Budget(600))
+        };
+        let done = compact_with(&history, &options);
+        assert!(done.after.tokens <= 600);
+        let own = |part: &&Part| matches!(part, Part::Text(text) if text.origin != Origin::Own);
+        let parts = done.view.messages.iter().flat_map(|message| &message.parts);
+        assert_eq!(parts.filter(own).count(), count, "{:?}", done.view.messages);
+    }
+}
+
+#[test]
+fn what_an_earlier_notice_says_about_reading_back_is_said_again() {
+    let notice = |done: &Compaction| {
+        let parts = done.view.messages.iter().flat_map(|message| &message.parts);
+        let mut notices = parts.filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Notice => Some(text.body.as_str().to_owned()),
+            _ => None,
+        });
+        notices.next_back().unwrap_or_default()
+    };
+    let with = |history: &History, words| {
+        let options = Options {
+            reading_back: Some(words),
+            ..Options::new(Target::Budget(3_000))
+        };
+        compact_with(history, &options)
+    };
+    let mut messages = vec![Message::user("Look at everything.")];
+    (0..40).for_each(|number| messages.extend(step(number, 60)));
+    let done = with(&messages.into_iter().collect(), "Run `one HANDLE`.");
+    let first = notice(&done);
+    assert!(first.ends_with(" Run `one HANDLE`."), "{first}");
+    let mut history: History = done
+        .view
+        .messages
+        .iter()
+        .map(|message| Message::clone(message))
+        .collect();
+    (40..80).for_each(|number| step(number, 60).into_iter().for_each(|message| history.append(message)));
+    for (words, all) in [
+        ("Run `one HANDLE`.", "Run `one HANDLE`."),
+        ("Run `two HANDLE`.", "Run `one HANDLE`. Run `two HANDLE`."),
+        ("", "Run `one HANDLE`."),
+    ] {
+        let again = notice(&with(&history, words));
+        assert_eq!(again, first.replace("Run `one HANDLE`.", all));
+    }
+}
+
+#[test]
+fn without_handles_markers_say_only_what_was_removed() {
+    let mut call = run("c0", "./look");
+    if let Part::ToolCall(call) = &mut call {
+        let mut map = call.parameters.as_map().clone();
+        map.insert("input".to_owned(), json!(output(5, 300)));
+        call.parameters = codelet_context::message::Parameters::new(map);
+    }
+    let messages = [
+        Message::user("Look at everything."),
+        says(vec![call]),
+        answers(vec![result("c0", output(0, 400))]),
+    ];
+    let history: History = messages.into_iter().collect();
+    let options = Options {
+        reading_back: Some(""),
+        ..Options::new(Target::Budget(2_500))
+    };
+    let mut done = compact_with(&history, &options);
+    let before = done.after.tokens;
+    let shown = |done: &Compaction| {
+        let parts = done.view.messages.iter().flat_map(|message| &message.parts);
+        let texts = parts.flat_map(|part| match part {
+            Part::Text(text) => vec![text.body.as_str().to_owned()],
+            Part::ToolResult(result) => result.texts().map(|text| text.body.as_str().to_owned()).collect(),
+            Part::ToolCall(call) => vec![call.parameters.json().as_str().to_owned()],
+            _ => Vec::new(),
+        });
+        texts.collect::<String>()
+    };
+    let with = shown(&done);
+    done.drop_handles();
+    assert!(with.matches(" · recall ").count() >= 2, "{with}");
+    let expected: String = with
+        .split(" · recall ")
+        .enumerate()
+        .map(|(at, piece)| {
+            if at == 0 {
+                piece
+            } else {
+                &piece[piece.find(']').unwrap()..]
+            }
+        })
+        .collect();
+    assert_eq!(shown(&done), expected);
+    assert!(done.after.tokens < before);
+}
+
 #[test]
 fn of_many_pictures_the_newest_stay_and_the_oldest_give_way() {
-    let picture = |number: usize| {
-        Part::Image(codelet_context::message::Image {
-            media_type: "image/png".into(),
-            data: format!("cGljdHVyZQ{number:04}").repeat(500).as_str().into(),
-            is_url: false,
-            extra: Default::default(),
-        })
-    };
     let mut messages = Vec::new();
     for number in 0..20 {
         let words = Part::text(format!("And what is wrong in picture {number}?"));

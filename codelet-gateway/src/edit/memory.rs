@@ -2,15 +2,15 @@
 
 use super::fold::Fold;
 use codelet_context::conversation::Texts;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The memory for conversations by default, in bytes, by estimate.
 const USUAL_BYTES: usize = 240 << 20;
 /// The share of it up to which texts are kept that are no longer shown and that only reading back needs.
 const WHOLE_SHARE: f64 = 1.0 / 3.0;
-/// The maximum number of refused conversations that are remembered.
-const MOST_SHRUNK: usize = 10_000;
+/// The maximum number of refused conversations that are remembered, for each kind of refusal.
+const MOST_REFUSED: usize = 10_000;
 
 /// The key of a conversation: the terms under which it is edited, and all its items up to some one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,8 +33,10 @@ struct Remembered {
     bytes: usize,
     /// Counts what was put here.
     clock: u64,
-    /// By the hash of all up to the last reply of the request that was refused.
-    shrinks: HashMap<u64, i32>,
+    /// By the model, and all up to the last reply of the request that was refused as too long.
+    shrinks: HashMap<Place, i32>,
+    /// The same for requests that were refused only as they were edited.
+    left: HashSet<Place>,
 }
 
 impl Remembered {
@@ -145,19 +147,34 @@ impl Memory {
     }
 
     /// How many times the window of a conversation was made smaller, since it was refused as too long: that one, and none that only begins
-    /// like it. `hashes` are those of all up to each item.
-    pub fn shrinks(&self, hashes: &[u64]) -> i32 {
+    /// like it. `places` are those of all up to each item.
+    pub fn shrinks(&self, places: &[Place]) -> i32 {
         let all = self.lock();
-        let known = hashes.iter().rev().find_map(|hash| all.shrinks.get(hash));
+        let known = places.iter().rev().find_map(|place| all.shrinks.get(place));
         known.copied().unwrap_or(0)
     }
 
     /// Remembers that.
-    pub fn shrink(&self, hash: u64, times: i32) {
+    pub fn shrink(&self, place: Place, times: i32) {
         let mut all = self.lock();
-        if all.shrinks.len() >= MOST_SHRUNK {
+        if all.shrinks.len() >= MOST_REFUSED {
             all.shrinks.clear();
         }
-        all.shrinks.insert(hash, times);
+        all.shrinks.insert(place, times);
+    }
+
+    /// Whether a conversation is left as it is, since the provider refused it only as it was edited.
+    pub fn is_left(&self, places: &[Place]) -> bool {
+        let all = self.lock();
+        !all.left.is_empty() && places.iter().any(|place| all.left.contains(place))
+    }
+
+    /// Remembers that.
+    pub fn leave(&self, place: Place) {
+        let mut all = self.lock();
+        if all.left.len() >= MOST_REFUSED {
+            all.left.clear();
+        }
+        all.left.insert(place);
     }
 }

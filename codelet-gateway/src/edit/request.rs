@@ -2,6 +2,7 @@
 
 use super::fold::{Fold, Terms};
 use super::mark::{self, Marks};
+use super::memory::Place;
 use super::{Asked, Edited, Editor, Facts, Identity};
 use crate::Api;
 use bytes::Bytes;
@@ -36,6 +37,8 @@ pub(super) struct Request<'a> {
     pub items: Vec<Cow<'a, [u8]>>,
     /// By item: a hash of all up to it.
     pub hashes: Vec<u64>,
+    /// The same as places of what the provider has said about the conversation, which holds for this model alone.
+    pub heard: Vec<Place>,
     pub conversation: Identity,
     pub window: Tokens,
     /// The client's marks for the cache, where it marks the conversation.
@@ -65,6 +68,7 @@ impl<'a> Request<'a> {
             first_reply: upto(first_reply.map_or(items.len(), |at| at + 1)),
         };
         let model = model(asked, listed);
+        let identity = editor.hasher.hash_one(&model);
         let settings = editor.settings;
         let window = settings.window.or(asked.window).or_else(|| (settings.windows)(&model));
         let window = window.unwrap_or(USUAL_WINDOW);
@@ -76,6 +80,7 @@ impl<'a> Request<'a> {
             listed,
             items,
             conversation,
+            heard: hashes.iter().map(|&hash| Place { identity, hash }).collect(),
             hashes,
             window,
             terms: Terms {
@@ -91,6 +96,16 @@ impl<'a> Request<'a> {
                 model,
             },
             marks,
+        }
+    }
+
+    /// What is known of the request before it is edited.
+    pub fn facts(&self) -> Facts {
+        Facts {
+            conversation: Some(self.conversation),
+            model: shortened(&self.terms.model),
+            window: self.window,
+            ..Facts::default()
         }
     }
 
@@ -129,12 +144,12 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// The hash of all up to the last reply, which a request that goes on otherwise from there has, too; of all where
+    /// The place of all up to the last reply, which a request that goes on otherwise from there has, too; of all where
     /// there is no reply yet, since other conversations may have the same beginning.
-    pub fn last_reply(&self) -> u64 {
+    pub fn last_reply(&self) -> Option<Place> {
         let is_reply = |item: &Cow<[u8]>| is_reply_item(item, self.terms.api.format());
         let last = self.items.iter().rposition(is_reply);
-        last.map_or(self.conversation.opening, |at| self.hashes[at])
+        last.map_or(self.heard.last(), |at| self.heard.get(at)).copied()
     }
 
     /// The number of items before the reply that the request ends with, for the model to continue; all if it ends with none.

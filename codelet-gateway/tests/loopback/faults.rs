@@ -8,7 +8,7 @@ use codelet_gateway::{Ledger, Options};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -107,6 +107,35 @@ fn chunked(chunks: &[&str], is_ended: bool) -> String {
 
 /// An editor whose work is a function.
 struct By<F>(F);
+
+/// An editor whose edits are the same until it is told to leave a conversation as it is.
+#[derive(Default)]
+struct Leaves {
+    is_left: AtomicBool,
+}
+
+impl Edit for Leaves {
+    fn edit(&self, _: &Asked, _: &Bytes) -> Edited {
+        let edited = Bytes::from_static(br#"{"messages":[{"role":"user","content":"edited"}]}"#);
+        let is_left = self.is_left.load(Ordering::SeqCst);
+        Edited {
+            body: (!is_left).then(|| vec![edited]),
+            facts: Facts::default(),
+        }
+    }
+
+    fn edit_refused(&self, _: &Asked, _: &Bytes, _: Option<Tokens>, _: Option<Tokens>) -> Option<Edited> {
+        None
+    }
+
+    fn leave(&self, _: &Asked, _: &Bytes) {
+        self.is_left.store(true, Ordering::SeqCst);
+    }
+
+    fn recall(&self, _: &str) -> Option<String> {
+        None
+    }
+}
 
 impl<F: Fn() -> Option<Vec<Bytes>> + Send + Sync + 'static> Edit for By<F> {
     fn edit(&self, _: &Asked, _: &Bytes) -> Edited {
@@ -290,6 +319,44 @@ async fn an_edit_that_the_provider_refuses_is_taken_back() {
     // What was not sent has saved nothing.
     assert!(told["cost_usd"].as_f64() > Some(0.0), "{told}");
     assert_eq!(told["cost_usd"], told["passing_through_usd"], "{told}");
+}
+
+#[tokio::test]
+async fn after_an_edit_that_only_was_refused_the_conversation_is_asked_once() {
+    let (asked, refused) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let upstream = listener.local_addr().unwrap();
+    let counts = (asked.clone(), refused.clone());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (asked, refused) = counts.clone();
+            tokio::spawn(async move {
+                let mut bytes = vec![0; 4_096];
+                loop {
+                    let count = stream.read(&mut bytes).await.unwrap_or(0);
+                    if count == 0 {
+                        return;
+                    }
+                    asked.fetch_add(1, Ordering::SeqCst);
+                    let answer = match String::from_utf8_lossy(&bytes[..count]).contains("Find the line.") {
+                        true => chunked(&[BILL], true),
+                        false => {
+                            refused.fetch_add(1, Ordering::SeqCst);
+                            "HTTP/1.1 400 Bad Request\r\ncontent-length: 9\r\n\r\nnot valid".to_owned()
+                        }
+                    };
+                    let _ = stream.write_all(answer.as_bytes()).await;
+                }
+            });
+        }
+    });
+    let gateway = gateway(upstream, Arc::new(Leaves::default()), None).await;
+    for _ in 0..3 {
+        let answer = ask(&client(), gateway).send().await.unwrap();
+        assert_eq!(answer.text().await.unwrap(), BILL);
+    }
+    let count = |count: &AtomicUsize| count.load(Ordering::SeqCst);
+    assert_eq!((count(&asked), count(&refused)), (4, 1));
 }
 
 #[tokio::test]

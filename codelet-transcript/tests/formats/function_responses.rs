@@ -44,6 +44,27 @@ fn a_response_comes_back_whatever_its_fields() {
 }
 
 #[test]
+fn a_response_without_an_id_answers_the_call_in_its_place_whatever_its_name() {
+    let call = |name: &str| json!({"functionCall": {"name": name, "args": {}}});
+    let answer = |name: &str, said: &str| json!({"functionResponse": {"name": name, "response": {"output": said}}});
+    let request = json!({"contents": [
+        {"role": "user", "parts": [{"text": "Build it."}]},
+        {"role": "model", "parts": [call("read"), call("write"), call("list")]},
+        {"role": "user", "parts": [answer("other", "first"), answer("list", "third"), answer("", "second")]},
+    ]});
+    let document = parsed(&request);
+    let ids: Vec<_> = document.messages[1].calls().map(|call| call.id.clone()).collect();
+    let answered: Vec<_> = document.messages[2]
+        .tool_results()
+        .map(|result| result.call_id.clone())
+        .collect();
+    assert_eq!(answered, [ids[0].clone(), ids[2].clone(), ids[1].clone()]);
+    assert_eq!(write(&document, Format::Gemini).unwrap(), request.to_string());
+    let done = compact(&document.messages.into_iter().collect(), Target::Select);
+    assert!(!format!("{:?}", done.view.messages).contains("[interrupted]"));
+}
+
+#[test]
 fn a_response_says_whether_it_is_one_of_success() {
     let check = |response: Value, success: Option<bool>| {
         let request = request([response]);

@@ -12,6 +12,7 @@ use crate::paint::{self, Ink, Look, clean, clip, count, number};
 use crate::progress::Progress;
 use codelet_context::compact::{Compaction, Target, Warning};
 use codelet_context::notice::smaller;
+use codelet_context::recall::Archive;
 use codelet_context::tokens::Tokens;
 use codelet_offline::compact::{self as offline, Compacted, Written};
 use codelet_offline::removed;
@@ -42,27 +43,37 @@ pub fn run(args: &Compact) -> Result<Exit, Failure> {
         ));
     }
     let places = OutputPaths::of(args)?;
+    let earlier = Earlier::of(args.removed.as_deref())?;
     let (input, progress) = Input::read_any_telling(args.file.as_deref())?;
     match input.conversations(args.conversations.index)? {
-        InputContent::One(input) => one(args, &places, input, progress),
+        InputContent::One(input) => one(args, &places, &earlier, input, progress),
         InputContent::Many(input) => all(args, &places, &input, progress),
     }
     .map(|()| Exit::Done)
 }
 
 /// Compacts one conversation and reports everything about it.
-fn one(args: &Compact, places: &OutputPaths, input: Input, progress: Progress) -> Result<(), Failure> {
+fn one(
+    args: &Compact,
+    places: &OutputPaths,
+    earlier: &Earlier,
+    input: Input,
+    progress: Progress,
+) -> Result<(), Failure> {
     let Outcome {
         compacted,
         written,
         warnings,
         elapsed,
-    } = compacted(args, input, Some(&progress))?;
+    } = compacted(args, Some(&earlier.archive), input, Some(&progress))?;
     drop(progress);
 
     // The result is written last: it may replace the input, which must not be lost if anything else fails.
     if let Some(place) = &places.removed {
-        place.write(|out| removed::write(compacted.archive(), out))?;
+        place.write(|out| {
+            out.write_all(&earlier.lines)?;
+            removed::write(compacted.archive(), out)
+        })?;
     }
     if let Some(place) = &places.report {
         let report = compacted.report(&warnings, Some(elapsed));
@@ -118,7 +129,7 @@ fn all(args: &Compact, places: &OutputPaths, input: &Input, progress: Progress) 
             written,
             warnings,
             ..
-        } = compacted(args, one, Some(&progress))?;
+        } = compacted(args, None, one, Some(&progress))?;
         before += compacted.done.before.tokens;
         after += compacted.done.after.tokens;
         all += 1;
@@ -160,7 +171,38 @@ struct Outcome {
     elapsed: Duration,
 }
 
-fn compacted(args: &Compact, input: Input, progress: Option<&Progress>) -> Result<Outcome, Failure> {
+/// The texts that earlier compactions removed, from the file to which those of this one are added.
+#[derive(Default)]
+struct Earlier {
+    /// Its lines, each with a line break.
+    lines: Vec<u8>,
+    archive: Archive,
+}
+
+impl Earlier {
+    /// Reads the file for removed texts, if there is one.
+    fn of(removed: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = removed.filter(|path| path.is_file()) else {
+            return Ok(Earlier::default());
+        };
+        let mut lines = std::fs::read(path).map_err(|error| Failure::io(path, &error))?;
+        if lines.last().is_some_and(|&last| last != b'\n') {
+            lines.push(b'\n');
+        }
+        let archive = removed::archive(&lines).map_err(|broken| {
+            let problem = format!("{broken}; removed texts are added only to a file that `codelet compact` wrote");
+            Failure::at(path.display(), problem)
+        })?;
+        Ok(Earlier { lines, archive })
+    }
+}
+
+fn compacted(
+    args: &Compact,
+    earlier: Option<&Archive>,
+    input: Input,
+    progress: Option<&Progress>,
+) -> Result<Outcome, Failure> {
     let document = input
         .record(args.conversations.reading.from.0, args.conversations.reading.force)?
         .document;
@@ -168,10 +210,12 @@ fn compacted(args: &Compact, input: Input, progress: Option<&Progress>) -> Resul
     if let Some(progress) = progress {
         progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
     }
+    let reading_back = args.removed.as_deref().map(reading_back);
     let how = offline::Compact {
         target: target(args),
         to: args.to,
-        reading_back: &reading_back(args.removed.as_deref()),
+        reading_back: reading_back.as_deref(),
+        earlier,
     };
     let began = Instant::now();
     let mut compacted = offline::compact(bytes, document, &how);
@@ -188,16 +232,16 @@ fn compacted(args: &Compact, input: Input, progress: Option<&Progress>) -> Resul
 
 /// Explains to the agent that continues from the result how to read removed text: no agent has a tool for it, but
 /// nearly all have a shell.
-fn reading_back(removed: Option<&Path>) -> String {
-    match removed.map(Output::named) {
-        Some(Output::File(path)) => {
+fn reading_back(removed: &Path) -> String {
+    match Output::named(removed) {
+        Output::File(path) => {
             let path = std::path::absolute(&path).unwrap_or(path);
             let path = path.to_string_lossy();
             let word = shell::word(&path);
             format!("In a shell, `codelet restore {word} HANDLE` prints what it leaves out.")
         }
-        // The location of the removed texts is unknown.
-        Some(Output::Stdout) | None => String::new(),
+        // Whoever reads standard output stores the removed texts.
+        Output::Stdout => String::new(),
     }
 }
 

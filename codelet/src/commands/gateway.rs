@@ -132,6 +132,7 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
         )
         .args(rest)
         .envs(known.variables(&set, address))
+        .envs(unproxied(&variable))
         .env(VARIABLE, gateway.recalls_at())
         .stdin(Stdio::inherit());
     // Must precede the start of the program, so that no signal for it is missed.
@@ -161,6 +162,18 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
     sum_up(&look, &totals());
     let status = status.map_err(|error| Failure::Told(words(&error)))?;
     Ok(status_of(status).into())
+}
+
+/// Returns the variables that list hosts which are reached without a proxy, with this machine among them: a proxy cannot
+/// reach the gateway.
+fn unproxied(variable: &dyn Fn(&str) -> Option<String>) -> [(&'static str, String); 2] {
+    const HERE: &str = "127.0.0.1,localhost";
+    let (upper, lower) = ("NO_PROXY", "no_proxy");
+    [(upper, lower), (lower, upper)].map(|(name, other)| match variable(name).or_else(|| variable(other)) {
+        None => (name, HERE.to_owned()),
+        Some(all) if all.trim() == "*" => (name, all),
+        Some(listed) => (name, format!("{listed},{HERE}")),
+    })
 }
 
 fn forward(child: u32, kind: SignalKind) {

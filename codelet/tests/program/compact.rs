@@ -448,6 +448,111 @@ fn a_document_is_kept_or_restored_and_never_lost() {
     assert_eq!(json(stdout(&restored)), pdf(40_000));
 }
 
+/// The handles in the markers of a result.
+fn handles(result: &str) -> Vec<String> {
+    let after = result.split(" · recall ").skip(1);
+    after
+        .map(|rest| rest.chars().take_while(char::is_ascii_alphanumeric).collect())
+        .collect()
+}
+
+#[test]
+fn a_conversation_that_is_compacted_in_place_again_and_again_loses_nothing() {
+    let folder = folder("in_place");
+    let path = file(&folder, "session.json", request_text(30));
+    let gone = folder.join("session.gone").to_str().unwrap().to_owned();
+    let mut kept = Vec::new();
+    for budget in ["9k", "6k", "4k", "1M"] {
+        ended(
+            &run(&["compact", &path, "--budget", budget, "-o", &path, "--removed", &gone]),
+            0,
+        );
+        let lines = fs::read_to_string(&gone).unwrap();
+        let lines: Vec<String> = lines.lines().map(str::to_owned).collect();
+        assert!(lines.starts_with(&kept), "the earlier lines stay as they are");
+        kept = lines;
+        let result = fs::read_to_string(&path).unwrap();
+        let found = handles(&result);
+        assert!(!found.is_empty());
+        for handle in found {
+            ended(&run(&["restore", &gone, &handle]), 0);
+        }
+        assert_eq!(result.matches("prints what it leaves out").count(), 1, "{result}");
+    }
+    // Under another name, the result names both files.
+    let other = folder.join("other.gone").to_str().unwrap().to_owned();
+    let output = run(&["compact", &path, "--budget", "3k", "--removed", &other]);
+    ended(&output, 0);
+    for name in ["session.gone", "other.gone"] {
+        assert!(
+            stdout(&output).contains(&format!("{name} HANDLE` prints")),
+            "{}",
+            stdout(&output)
+        );
+    }
+    // A file of another kind stays as it is.
+    let notes = file(&folder, "notes.txt", "Buy leaves.\n".to_owned());
+    let output = run(&["compact", &path, "--budget", "2k", "-o", &path, "--removed", &notes]);
+    refused(
+        &output,
+        &["notes.txt: line 1", "only to a file that `codelet compact` wrote"],
+    );
+    assert_eq!(fs::read_to_string(&notes).unwrap(), "Buy leaves.\n");
+}
+
+#[test]
+fn the_result_that_a_request_waits_for_stays_whole_under_a_budget_that_holds_it() {
+    let mut request = request(30);
+    let messages = request["messages"].as_array_mut().unwrap();
+    let output: String = (0..300).map(|row| format!("row {row} holds {}\n", row * 31)).collect();
+    messages.push(serde_json::json!({"role": "user", "content": "What do the rows hold?"}));
+    messages.push(serde_json::json!({"role": "assistant", "content": [
+        {"type": "tool_use", "id": "last", "name": "Read", "input": {"file_path": "rows.txt"}}]}));
+    messages.push(serde_json::json!({"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "last", "content": output}]}));
+    let sent = run_with(&["compact", "--budget", "4k"], request.to_string().as_bytes());
+    ended(&sent, 0);
+    let result = json(stdout(&sent));
+    let last = result["messages"].as_array().unwrap().iter().rev();
+    let mut contents = last.filter_map(|message| message["content"].as_array()).flatten();
+    let answer = contents.find(|block| block["type"] == "tool_result").unwrap();
+    assert_eq!(answer["content"], output.as_str());
+}
+
+#[test]
+fn a_reply_that_the_model_is_to_continue_stays_last() {
+    let mut request = request(30);
+    let messages = request["messages"].as_array_mut().unwrap();
+    messages.push(serde_json::json!({"role": "user", "content": "Which part is the largest?"}));
+    messages.push(serde_json::json!({"role": "assistant", "content": "The largest part is"}));
+    for budget in ["4k", "400"] {
+        let sent = run_with(&["compact", "--budget", budget], request.to_string().as_bytes());
+        ended(&sent, 0);
+        let result = json(stdout(&sent));
+        let messages = result["messages"].as_array().unwrap();
+        assert_eq!(messages.last().unwrap()["content"], "The largest part is");
+        assert_eq!(messages[messages.len() - 2]["role"], "user");
+        assert!(!stderr(&sent).contains("which nobody wrote"), "{}", stderr(&sent));
+        ended(&run_with(&["check", "-"], stdout(&sent).as_bytes()), 0);
+    }
+}
+
+#[test]
+fn where_nobody_keeps_what_is_removed_no_marker_has_a_handle_and_removed_pictures_are_told() {
+    let image =
+        serde_json::json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}});
+    let request = session_about(image).to_string();
+    let sent = run_with(&["compact", "--budget", "1500"], request.as_bytes());
+    ended(&sent, 0);
+    assert!(stdout(&sent).contains("[image, 4 bytes, removed]"), "{}", stdout(&sent));
+    assert_eq!(handles(stdout(&sent)), [""; 0]);
+    assert!(
+        stderr(&sent).contains("removed 1 image or file of a prompt"),
+        "{}",
+        stderr(&sent)
+    );
+}
+
 #[test]
 fn a_result_says_how_what_was_removed_is_read_back_if_it_was_kept_and_names_no_tool_of_codelets() {
     let folder = folder("reading back");

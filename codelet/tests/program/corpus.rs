@@ -200,6 +200,8 @@ struct Run {
 
 fn compacted(path: &Path, form: &str, target: &[&str], scratch: &Path) -> Result<Run, String> {
     let (report, removed) = (scratch.join("report.json"), scratch.join("removed.jsonl"));
+    // It would be added to.
+    let _ = fs::remove_file(&removed);
     let mut args = vec!["compact", path.to_str().unwrap(), "--to", form];
     args.extend(target);
     args.extend(["--report", report.to_str().unwrap()]);

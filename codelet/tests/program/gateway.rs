@@ -8,6 +8,35 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 
 #[test]
+fn an_agent_reaches_its_gateway_without_the_proxy_that_is_set() {
+    let work = folder("gateway_proxy");
+    let script = "echo \"$NO_PROXY;$no_proxy\"";
+    for (set, both) in [
+        (&[][..], "127.0.0.1,localhost;127.0.0.1,localhost"),
+        (
+            &[("NO_PROXY", "corp.test")],
+            "corp.test,127.0.0.1,localhost;corp.test,127.0.0.1,localhost",
+        ),
+        (
+            &[("NO_PROXY", "corp.test"), ("no_proxy", "*")],
+            "corp.test,127.0.0.1,localhost;*",
+        ),
+    ] {
+        let output = codelet(&["run", "--", "sh", "-c", script])
+            .current_dir(&work)
+            .env("HOME", &work)
+            .env_remove("NO_PROXY")
+            .env_remove("no_proxy")
+            .env("HTTP_PROXY", "http://proxy.test:3128")
+            .envs(set.iter().copied())
+            .output()
+            .unwrap();
+        ended(&output, 0);
+        assert_eq!(stdout(&output).trim_end(), both);
+    }
+}
+
+#[test]
 fn an_agent_runs_behind_the_gateway_and_what_it_came_to_is_told() {
     let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
     let work = folder("gateway_run");

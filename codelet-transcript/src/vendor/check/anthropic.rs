@@ -1,12 +1,15 @@
 //! Anthropic Messages.
 
-use super::{Faults, is_blank, text};
+use super::{Faults, is_blank, parts, text};
 use crate::vendor::blocks::{is_server_call, is_server_result};
 use serde_json::Value;
 use std::collections::HashSet;
 
 /// The maximum number of cache breakpoints in a request ("Prompt caching", platform.claude.com, November 2026).
 const MOST_MARKS: usize = 4;
+
+/// The types of images ("Vision", platform.claude.com, November 2026).
+const IMAGES: &[&str] = &["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /// The types of content blocks besides the results of the provider's own tools ("Messages", platform.claude.com, November 2026).
 const BLOCKS: &[&str] = &[
@@ -15,10 +18,7 @@ const BLOCKS: &[&str] = &[
 ];
 
 pub(super) fn check(request: &Value, messages: &[Value], faults: &mut Faults) {
-    let marks = marks(request);
-    if marks > MOST_MARKS {
-        faults.add("", format!("{marks} blocks have cache_control; {MOST_MARKS} may."));
-    }
+    cache_marks(request, messages, faults);
     let mut check = AnthropicCheck::default();
     for (at, message) in messages.iter().enumerate() {
         let content = message.get("content");
@@ -41,6 +41,10 @@ pub(super) fn check(request: &Value, messages: &[Value], faults: &mut Faults) {
             if !is_server_result(text(block, "type")) {
                 faults.type_of(format!("{at}.content.{number}"), text(block, "type"), BLOCKS);
             }
+            image(&format!("{at}.content.{number}"), block, faults);
+            for (inner, block) in parts(block) {
+                image(&format!("{at}.content.{number}.content.{inner}"), block, faults);
+            }
         }
     }
     check.end(messages, faults);
@@ -51,18 +55,48 @@ fn is_setting(message: &Value) -> bool {
     text(message, "role") == "system" && message.get("output_config").is_some_and(Value::is_object)
 }
 
-fn marks(value: &Value) -> usize {
+fn image(place: &str, block: &Value, faults: &mut Faults) {
+    if text(block, "type") == "image"
+        && let Some(source) = block.get("source")
+        && let Some(kind) = source.get("media_type").and_then(Value::as_str)
+    {
+        faults.type_of(format!("{place}.source.media_type"), kind, IMAGES);
+    }
+}
+
+/// Checks the number of cache marks, and their order in a prompt: tools, system, messages.
+fn cache_marks(request: &Value, messages: &[Value], faults: &mut Faults) {
+    let mut found = Vec::new();
+    for name in ["tools", "system"] {
+        request.get(name).into_iter().for_each(|value| marks(value, &mut found));
+    }
+    messages.iter().for_each(|message| marks(message, &mut found));
+    let whole = request.get(MARK).filter(|mark| !mark.is_null());
+    let count = found.len() + usize::from(whole.is_some());
+    if count > MOST_MARKS {
+        faults.add("", format!("{count} blocks have cache_control; {MOST_MARKS} may."));
+    }
+    if !found.is_sorted_by_key(|mark| text(mark, "ttl") != "1h") {
+        faults.add(
+            "",
+            "A cache mark with a ttl of 1h follows one of 5m; it must precede it.",
+        );
+    }
+}
+
+const MARK: &str = "cache_control";
+
+fn marks<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(fields) => {
-            let own = usize::from(fields.get("cache_control").is_some_and(|mark| !mark.is_null()));
-            own + fields
+            let inner = fields
                 .iter()
-                .filter(|(name, _)| *name != "input")
-                .map(|(_, value)| marks(value))
-                .sum::<usize>()
+                .filter(|(name, _)| !["input", MARK].contains(&name.as_str()));
+            inner.for_each(|(_, value)| marks(value, found));
+            found.extend(fields.get(MARK).filter(|mark| !mark.is_null()));
         }
-        Value::Array(items) => items.iter().map(marks).sum(),
-        _ => 0,
+        Value::Array(items) => items.iter().for_each(|item| marks(item, found)),
+        _ => {}
     }
 }
 

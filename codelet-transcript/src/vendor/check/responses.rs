@@ -15,10 +15,10 @@ const PARTS: &[&str] = &[
     "input_text", "input_image", "input_file", "input_audio", "output_text", "refusal",
 ];
 
-/// The types of items besides calls and their outputs, and those of MCP servers; the last three are Codex's.
+/// The types of items besides other calls and their outputs, and those of MCP servers; the last three are Codex's.
 const ITEMS: &[&str] = &[
-    "message", "reasoning", "item_reference", "program", "additional_tools", "compaction", "compaction_trigger",
-    "compaction_summary", "context_compaction", "agent_message",
+    "message", "function_call", "function_call_output", "reasoning", "item_reference", "program", "additional_tools",
+    "compaction", "compaction_trigger", "compaction_summary", "context_compaction", "agent_message",
 ];
 
 pub(super) fn check(request: &Value, items: &[Value], faults: &mut Faults) {

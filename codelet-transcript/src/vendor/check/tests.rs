@@ -186,6 +186,48 @@ fn empty_messages_blank_texts_and_too_many_marks_are_faults() {
 }
 
 #[test]
+fn cache_marks_of_an_hour_precede_those_of_minutes_in_the_order_of_a_prompt() {
+    let marked = |ttl: &str| json!({"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": ttl}});
+    let usual = json!({"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}});
+    for (system, said, is_right) in [
+        (marked("1h"), usual.clone(), true),
+        (marked("1h"), marked("1h"), true),
+        (usual.clone(), marked("5m"), true),
+        (usual, marked("1h"), false),
+        (marked("5m"), marked("1h"), false),
+    ] {
+        // A prompt begins with the system prompt, wherever it stands in the request.
+        let request = json!({"messages": [{"role": "user", "content": [said]}], "system": [system]});
+        let found = check(&request, Format::Anthropic);
+        assert_eq!(found.is_empty(), is_right, "{request}: {found:?}");
+    }
+}
+
+#[test]
+fn a_type_of_image_that_anthropic_does_not_take_is_a_fault_also_in_a_result() {
+    let image = |kind: &str| json!({"type": "image", "source": {"type": "base64", "media_type": kind, "data": "AA"}});
+    let result =
+        json!({"type": "tool_result", "tool_use_id": "a", "content": [image("image/webp"), image("image/tiff")]});
+    let found = anthropic(json!([
+        {"role": "user", "content": [image("image/png"), image("image/bmp")]},
+        reply(json!([call("a")])),
+        {"role": "user", "content": [result]},
+    ]));
+    let places: Vec<&str> = found.iter().filter_map(|told| Some(told.split_once(": ")?.0)).collect();
+    assert_eq!(
+        places,
+        [
+            "messages.0.content.1.source.media_type",
+            "messages.2.content.0.content.1.source.media_type"
+        ]
+    );
+    assert!(
+        found[0].contains("\"image/bmp\"") && found[0].contains("image/jpeg"),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn types_that_a_vendor_does_not_have_are_faults() {
     let thinks = reply(json!([{"type": "thinking", "thinking": "x", "signature": "y"}, call("a")]));
     let turn = json!([user("hi"), thinks, results(&["a"])]);
@@ -206,6 +248,8 @@ fn types_that_a_vendor_does_not_have_are_faults() {
         ["input.1.content.0", "input.1.content.1", "input.2.content.0"]
     );
     assert_eq!(places(Format::Responses, "input", &json!([call("a")])), ["input.0"]);
+    let named = faults(Format::Responses, "input", json!([call("a")]));
+    assert!(named[0].contains(" function_call, function_call_output, "), "{named:?}");
     let picture =
         json!([user("hi"), {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]);
     assert_eq!(

@@ -168,7 +168,7 @@ impl Sum {
     fn compact(&mut self, args: &Compact, input: Input) -> Result<Written, Failure> {
         let name = input.name.clone();
         // One unforeseen conversation must not end the processing of a million others.
-        let done = catch_unwind(AssertUnwindSafe(|| compacted(args, input, None)));
+        let done = catch_unwind(AssertUnwindSafe(|| compacted(args, None, input, None)));
         let unforeseen = || Failure::at(&name, "internal error: the conversation could not be compacted");
         let outcome = done.unwrap_or_else(|_| Err(unforeseen()))?;
         self.conversations += 1;
