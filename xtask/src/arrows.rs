@@ -476,6 +476,11 @@ const OUTSIDE: &[Arrow] = &[
     },
     Arrow {
         from: "codelet-replay",
+        to: "fastrand",
+        why: "an interval is found by resampling, from a fixed seed",
+    },
+    Arrow {
+        from: "codelet-replay",
         to: "sha2",
         why: "a page names the digests of its own script and style, and a browser runs nothing else in it",
     },
