@@ -98,10 +98,6 @@ async fn edit(
             if let Some(skills) = &session.skills {
                 skills.tell_again(&mut session.conversation);
             }
-            // The next prompt says it anew.
-            if reason != Reason::Asked {
-                session.tell_tokens();
-            }
             Ok(Some(notice))
         }
         Err(refusal) => {

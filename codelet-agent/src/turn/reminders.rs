@@ -123,20 +123,6 @@ impl Session {
     }
 }
 
-impl Session {
-    /// Repeats the reminder of how full the context window is if a compaction has made it wrong.
-    pub(crate) fn tell_tokens(&mut self) {
-        let messages = &self.conversation.view().messages;
-        if reminder::current(messages, ReminderKind::TokenStatus).is_none() {
-            return;
-        }
-        let told = token_status(&self.conversation.state("", 0));
-        if let Some(message) = reminder::update(messages, &[(ReminderKind::TokenStatus, &*told)]) {
-            self.conversation.append(message);
-        }
-    }
-}
-
 /// Shows the notices that are new since the last time, and keeps the current ones.
 fn tell_new(notices: &[String], before: &mut Vec<String>, listener: &mut dyn Listen) {
     for notice in notices.iter().filter(|notice| !before.contains(notice)) {

@@ -8,9 +8,8 @@ use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
 use codelet_context::conversation::Conversation;
-use codelet_context::message::{Message, Origin, Part, ReminderKind};
+use codelet_context::message::{Message, Origin, Part};
 use codelet_context::policy::Reason;
-use codelet_context::reminder;
 
 #[tokio::test]
 async fn a_long_task_compacts_in_the_middle_of_its_turn_and_goes_on() {
@@ -58,19 +57,6 @@ async fn a_long_task_compacts_in_the_middle_of_its_turn_and_goes_on() {
     );
     // Every request extends the previous one, except at edit points.
     assert_eq!(stage.check_requests(), compactions.len());
-    // Its figure of the window is that of the last compaction, not that of the prompt.
-    let messages = &stage.session.conversation().view().messages;
-    let status = reminder::current(messages, ReminderKind::TokenStatus).unwrap();
-    let status = status.body.as_str();
-    let used = status.split(" tokens of the window").next().unwrap();
-    let used = used.rsplit_once(" of ").unwrap().0;
-    let used: u64 = used
-        .rsplit(|c: char| !c.is_ascii_digit())
-        .next()
-        .unwrap()
-        .parse()
-        .unwrap();
-    assert!(used > 2_000, "{status}");
     // Removed parts can be read back.
     let conversation = stage.session.conversation();
     let (handle, removed) = conversation.archive().iter().next().unwrap();
