@@ -30,7 +30,7 @@ mod view;
 
 pub(crate) use division::{Rise, StandingCut};
 pub(crate) use fold::is_fold;
-pub(crate) use room::UNSEEN_SHARE;
+pub(crate) use room::{PROMPTS_SHARE, UNSEEN_SHARE};
 
 pub use crate::history::turn_index::Size;
 pub use result::{Compaction, Fate, FateKind, TurnCount, Warning};
@@ -106,20 +106,11 @@ impl Options<'_> {
         }
     }
 
-    /// The closing notice after the summary of this history. What an earlier compaction removed is read back as its
-    /// notice says.
-    fn ending(&self, history: &History) -> String {
+    /// The closing notice after the summary.
+    fn ending(&self) -> String {
         let words = self.reading_back.unwrap_or(labels::BY_TOOL);
-        let earlier = read_back_before(history.messages());
-        let all = [
-            earlier,
-            Some(words).filter(|words| !earlier.is_some_and(|earlier| earlier.contains(words))),
-        ];
-        let said = all.into_iter().flatten().filter(|words| !words.is_empty());
-        std::iter::once(labels::NOTICE)
-            .chain(said)
-            .collect::<Vec<&str>>()
-            .join(" ")
+        let blank = if words.is_empty() { "" } else { " " };
+        format!("{}{blank}{words}", labels::NOTICE)
     }
 }
 
@@ -154,20 +145,6 @@ pub fn frame(text: &str) -> Option<Frame> {
         _ if begins(labels::STANDS) => Some(Frame::Stands),
         _ => None,
     }
-}
-
-/// The maximum bytes of what an earlier notice says about reading back.
-const READ_BACK: usize = 500;
-
-/// How the notice of an earlier compaction says that removed content is read back.
-fn read_back_before(messages: &[Arc<Message>]) -> Option<&str> {
-    let parts = messages.iter().rev().flat_map(|message| &message.parts);
-    let mut notices = parts.filter_map(|part| match part {
-        Part::Text(text) if text.origin == Origin::Notice => text.body.as_str().strip_prefix(labels::NOTICE),
-        _ => None,
-    });
-    let words = notices.next()?.trim();
-    (!words.is_empty() && words.len() <= READ_BACK && !words.contains('\n')).then_some(words)
 }
 
 /// Compacts a conversation. Deterministic and without a model; it cannot fail, and the warnings list what was not
@@ -328,7 +305,7 @@ impl<'a> Work<'a> {
         Work {
             history,
             options,
-            ending: options.ending(history),
+            ending: options.ending(),
             turns,
             anchors,
             offered,

@@ -21,14 +21,23 @@ pub(crate) fn file(path: &str) -> u64 {
 pub(crate) fn common_folder<'a>(paths: impl Iterator<Item = &'a str>) -> &'a str {
     let mut paths: Vec<&str> = paths.filter(|path| Path::of(path).is_absolute()).collect();
     paths.sort_unstable();
-    // In order, the paths in a folder stand together, so a folder of more than half of them contains the middle one.
-    let Some(middle) = paths.get(paths.len() / 2) else {
-        return "";
-    };
-    let folders = middle.rmatch_indices(['/', '\\']).map(|(at, _)| &middle[..=at]);
-    let mut folders = folders.filter(|folder| file(folder) != 0);
-    let is_common = |folder: &&str| 4 * paths.iter().filter(|path| path.starts_with(folder)).count() >= 3 * paths.len();
-    folders.find(is_common).unwrap_or("")
+    // In order, the paths in a folder stand together.
+    let most = (3 * paths.len()).div_ceil(4).max(1);
+    let folders = paths
+        .windows(most)
+        .map(|paths| shared_folder(paths[0], paths[most - 1]));
+    let deepest = folders.max_by_key(|folder| folder.len()).unwrap_or("");
+    if file(deepest) == 0 { "" } else { deepest }
+}
+
+/// The deepest folder that both paths begin with, with its separator.
+fn shared_folder<'a>(one: &'a str, other: &str) -> &'a str {
+    let pairs = one.bytes().zip(other.bytes());
+    let same = pairs.take_while(|(one, other)| one == other).count();
+    let separators = one.as_bytes()[..same]
+        .iter()
+        .rposition(|byte| matches!(byte, b'/' | b'\\'));
+    separators.map_or("", |at| &one[..=at])
 }
 
 #[cfg(test)]

@@ -449,7 +449,7 @@ fn works_in_a_folder() -> Talk {
 
 #[test]
 fn the_folder_of_most_files_is_written_once() {
-    let summary = works_in_a_folder().summary(4_000);
+    let summary = works_in_a_folder().summary(1_100);
     assert!(
         summary.contains("\nIn paths of calls, …/ is /home/somebody/projects/of-the-mill/src/\n"),
         "{summary}"

@@ -401,7 +401,7 @@ impl Fetching<'_> {
                 (true, Said::Command(..) | Said::Refused(_)) => {
                     let word = text.split_whitespace().next().unwrap_or_default();
                     Err(Failure::Told(format!(
-                        "{word} works in an interactive session only: `codelet`, then {word}"
+                        "{word} needs an interactive session: `codelet`, then {word}"
                     )))
                 }
                 _ => Ok(None),

@@ -479,17 +479,6 @@ fn a_conversation_that_is_compacted_in_place_again_and_again_loses_nothing() {
         }
         assert_eq!(result.matches("prints what it leaves out").count(), 1, "{result}");
     }
-    // Under another name, the result names both files.
-    let other = folder.join("other.gone").to_str().unwrap().to_owned();
-    let output = run(&["compact", &path, "--budget", "3k", "--removed", &other]);
-    ended(&output, 0);
-    for name in ["session.gone", "other.gone"] {
-        assert!(
-            stdout(&output).contains(&format!("{name} HANDLE` prints")),
-            "{}",
-            stdout(&output)
-        );
-    }
     // A file of another kind stays as it is.
     let notes = file(&folder, "notes.txt", "Buy leaves.\n".to_owned());
     let output = run(&["compact", &path, "--budget", "2k", "-o", &path, "--removed", &notes]);

@@ -4,7 +4,7 @@ use super::Conversation;
 use super::due::Aim;
 use super::edits::Gain;
 use crate::budget::policy::AIM;
-use crate::compact::{Compaction, Target};
+use crate::compact::{Compaction, PROMPTS_SHARE, Target};
 use crate::message::tokens::Tokens;
 
 /// The minimum share of the view to remove. After an edit, the provider processes everything from there on anew at full
@@ -19,8 +19,7 @@ impl Conversation {
     /// an edit at the trigger. If that is not possible either, quotes the user's focus in the same space, if there is
     /// one, and otherwise keeps the view.
     pub(super) fn build_below_aim(&self, written: Option<&str>) -> (Compaction, Gain) {
-        // Nothing has to go: what the user wrote stays.
-        let spared = self.untouchable();
+        let spared = self.spared();
         let build = |target| self.build_with(Aim::from(target), written, &spared);
         let selected = build(Target::Select);
         if self.is_of_use(&selected) {
@@ -39,7 +38,19 @@ impl Conversation {
     /// Builds a view of the current size with other quoted lines.
     pub(super) fn build_in_same_room(&self, written: Option<&str>) -> (Compaction, Gain) {
         let room = Target::Budget(self.shown.tokens);
-        (self.build_with(room.into(), written, &self.untouchable()), Gain::Focus)
+        (self.build_with(room.into(), written, &self.spared()), Gain::Focus)
+    }
+
+    /// The messages that stay whole: none has to go, so prompts are not cut that a full window would keep, too.
+    fn spared(&self) -> Vec<usize> {
+        let standing = self.standing();
+        let all = standing.messages().iter().zip(standing.estimates());
+        let prompts: Tokens = all.filter(|(it, _)| it.is_prompt()).map(|(_, tokens)| *tokens).sum();
+        if prompts as f64 <= self.budget() as f64 * PROMPTS_SHARE {
+            self.untouchable()
+        } else {
+            Vec::new()
+        }
     }
 
     fn is_of_use(&self, done: &Compaction) -> bool {
