@@ -149,7 +149,7 @@ impl Compaction {
         let mut is_changed = false;
         for message in &mut self.view.messages {
             let mut plain = Message::clone(message);
-            if plain.parts.iter_mut().fold(false, |any, part| drop_handle(part) || any) {
+            if drop_handles(&mut plain.parts) {
                 *message = Arc::new(plain);
                 is_changed = true;
             }
@@ -165,6 +165,14 @@ impl Compaction {
     }
 }
 
+fn drop_handles(parts: &mut [Part]) -> bool {
+    let mut had = false;
+    for part in parts {
+        had |= drop_handle(part);
+    }
+    had
+}
+
 /// Removes the handle from the markers of a part; returns whether it had one.
 fn drop_handle(part: &mut Part) -> bool {
     match part {
@@ -175,10 +183,7 @@ fn drop_handle(part: &mut Part) -> bool {
             }
             None => false,
         },
-        Part::ToolResult(result) => result
-            .output
-            .iter_mut()
-            .fold(false, |any, part| drop_handle(part) || any),
+        Part::ToolResult(result) => drop_handles(&mut result.output),
         Part::ToolCall(call) => match &call.cut {
             Some(handle) => {
                 let mut map = call.parameters.as_map().clone();

@@ -422,45 +422,6 @@ fn a_summary_that_says_nothing_is_left_out_where_nothing_is_read_back() {
 }
 
 #[test]
-fn what_an_earlier_notice_says_about_reading_back_is_said_again() {
-    let notice = |done: &Compaction| {
-        let parts = done.view.messages.iter().flat_map(|message| &message.parts);
-        let mut notices = parts.filter_map(|part| match part {
-            Part::Text(text) if text.origin == Origin::Notice => Some(text.body.as_str().to_owned()),
-            _ => None,
-        });
-        notices.next_back().unwrap_or_default()
-    };
-    let with = |history: &History, words| {
-        let options = Options {
-            reading_back: Some(words),
-            ..Options::new(Target::Budget(3_000))
-        };
-        compact_with(history, &options)
-    };
-    let mut messages = vec![Message::user("Look at everything.")];
-    (0..40).for_each(|number| messages.extend(step(number, 60)));
-    let done = with(&messages.into_iter().collect(), "Run `one HANDLE`.");
-    let first = notice(&done);
-    assert!(first.ends_with(" Run `one HANDLE`."), "{first}");
-    let mut history: History = done
-        .view
-        .messages
-        .iter()
-        .map(|message| Message::clone(message))
-        .collect();
-    (40..80).for_each(|number| step(number, 60).into_iter().for_each(|message| history.append(message)));
-    for (words, all) in [
-        ("Run `one HANDLE`.", "Run `one HANDLE`."),
-        ("Run `two HANDLE`.", "Run `one HANDLE`. Run `two HANDLE`."),
-        ("", "Run `one HANDLE`."),
-    ] {
-        let again = notice(&with(&history, words));
-        assert_eq!(again, first.replace("Run `one HANDLE`.", all));
-    }
-}
-
-#[test]
 fn without_handles_markers_say_only_what_was_removed() {
     let mut call = run("c0", "./look");
     if let Part::ToolCall(call) = &mut call {

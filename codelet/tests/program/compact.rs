@@ -480,7 +480,7 @@ fn a_conversation_that_is_compacted_in_place_again_and_again_loses_nothing() {
         assert_eq!(result.matches("prints what it leaves out").count(), 1, "{result}");
     }
     // A file of another kind stays as it is.
-    let notes = file(&folder, "notes.txt", "Buy leaves.\n".to_owned());
+    let notes = file(&folder, "notes.txt", "Buy leaves.\n");
     let output = run(&["compact", &path, "--budget", "2k", "-o", &path, "--removed", &notes]);
     refused(
         &output,
