@@ -119,9 +119,6 @@ pub fn compact(input: Vec<u8>, mut document: Document, how: &Compact<'_>) -> Com
     if let Some(earlier) = how.earlier {
         done.view.archive = done.view.archive.without(earlier);
     }
-    if how.reading_back.is_none() {
-        done.drop_handles();
-    }
     if is_request && to == format {
         end_with_reply(&history, &mut done);
     }

@@ -1,17 +1,14 @@
 //! The result of a compaction: the view, the saving, the fate of each message, and warnings for the user.
 
-use super::{StandingCut, draft, is_fold};
+use super::StandingCut;
 use crate::evidence::anchor::Anchor;
 use crate::history::turn_index::Size;
 use crate::message::cut;
 use crate::message::tokens::Tokens;
 use crate::message::view::View;
-use crate::message::{Message, Parameters, Part};
 use crate::strategy::{StrategyStats, pairing};
 use crate::summary::summary_request::Failure;
-use crate::text::body::Body;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// The number of turns, in total and by treatment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -143,58 +140,9 @@ pub struct Compaction {
 }
 
 impl Compaction {
-    /// Removes the handles from all markers, for a caller that does not keep what was removed. Only a fold of prompts has
-    /// one still, by which a later compaction recognizes it.
-    pub fn drop_handles(&mut self) {
-        let mut is_changed = false;
-        for message in &mut self.view.messages {
-            let mut plain = Message::clone(message);
-            if drop_handles(&mut plain.parts) {
-                *message = Arc::new(plain);
-                is_changed = true;
-            }
-        }
-        if is_changed {
-            self.after = Size::of(&self.view.messages);
-        }
-    }
-
     /// Returns whether the view ends with a message that nobody wrote, since providers want the user to speak last.
     pub fn is_closed(&self) -> bool {
         self.view.messages.last().is_some_and(|last| pairing::is_closing(last))
-    }
-}
-
-fn drop_handles(parts: &mut [Part]) -> bool {
-    let mut had = false;
-    for part in parts {
-        had |= drop_handle(part);
-    }
-    had
-}
-
-/// Removes the handle from the markers of a part; returns whether it had one.
-fn drop_handle(part: &mut Part) -> bool {
-    match part {
-        Part::Text(text) if !is_fold(text) => match &text.cut {
-            Some(handle) => {
-                text.body = Body::from(cut::without_handle(text.body.as_str(), handle));
-                true
-            }
-            None => false,
-        },
-        Part::ToolResult(result) => drop_handles(&mut result.output),
-        Part::ToolCall(call) => match &call.cut {
-            Some(handle) => {
-                let mut map = call.parameters.as_map().clone();
-                let drop = |text: &mut String| *text = cut::without_handle(text, handle);
-                map.values_mut().for_each(|value| draft::visit(value, 0, &mut { drop }));
-                call.parameters = Parameters::new(map);
-                true
-            }
-            None => false,
-        },
-        _ => false,
     }
 }
 

@@ -24,11 +24,6 @@ fn recall(handle: &Handle) -> String {
     format!(" · recall {handle}")
 }
 
-/// Removes a handle from the markers in a text.
-pub(crate) fn without_handle(text: &str, handle: &Handle) -> String {
-    text.replace(&recall(handle), "")
-}
-
 /// The maximum bytes of [`marker`] with these arguments, for any handle.
 pub(crate) fn marker_bound(what: &str, bytes: usize, why: &str) -> usize {
     let grouped = (bytes.max(1).ilog10() as usize + 1) * 4 / 3 + 1;

@@ -422,54 +422,6 @@ fn a_summary_that_says_nothing_is_left_out_where_nothing_is_read_back() {
 }
 
 #[test]
-fn without_handles_markers_say_only_what_was_removed() {
-    let mut call = run("c0", "./look");
-    if let Part::ToolCall(call) = &mut call {
-        let mut map = call.parameters.as_map().clone();
-        map.insert("input".to_owned(), json!(output(5, 300)));
-        call.parameters = codelet_context::message::Parameters::new(map);
-    }
-    let messages = [
-        Message::user("Look at everything."),
-        says(vec![call]),
-        answers(vec![result("c0", output(0, 400))]),
-    ];
-    let history: History = messages.into_iter().collect();
-    let options = Options {
-        reading_back: Some(""),
-        ..Options::new(Target::Budget(2_500))
-    };
-    let mut done = compact_with(&history, &options);
-    let before = done.after.tokens;
-    let shown = |done: &Compaction| {
-        let parts = done.view.messages.iter().flat_map(|message| &message.parts);
-        let texts = parts.flat_map(|part| match part {
-            Part::Text(text) => vec![text.body.as_str().to_owned()],
-            Part::ToolResult(result) => result.texts().map(|text| text.body.as_str().to_owned()).collect(),
-            Part::ToolCall(call) => vec![call.parameters.json().as_str().to_owned()],
-            _ => Vec::new(),
-        });
-        texts.collect::<String>()
-    };
-    let with = shown(&done);
-    done.drop_handles();
-    assert!(with.matches(" · recall ").count() >= 2, "{with}");
-    let expected: String = with
-        .split(" · recall ")
-        .enumerate()
-        .map(|(at, piece)| {
-            if at == 0 {
-                piece
-            } else {
-                &piece[piece.find(']').unwrap()..]
-            }
-        })
-        .collect();
-    assert_eq!(shown(&done), expected);
-    assert!(done.after.tokens < before);
-}
-
-#[test]
 fn of_many_pictures_the_newest_stay_and_the_oldest_give_way() {
     let mut messages = Vec::new();
     for number in 0..20 {
