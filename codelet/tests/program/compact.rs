@@ -527,14 +527,17 @@ fn a_reply_that_the_model_is_to_continue_stays_last() {
 }
 
 #[test]
-fn where_nobody_keeps_what_is_removed_no_marker_has_a_handle_and_removed_pictures_are_told() {
+fn a_picture_that_was_removed_from_a_prompt_is_told() {
     let image =
         serde_json::json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}});
     let request = session_about(image).to_string();
     let sent = run_with(&["compact", "--budget", "1500"], request.as_bytes());
     ended(&sent, 0);
-    assert!(stdout(&sent).contains("[image, 4 bytes, removed]"), "{}", stdout(&sent));
-    assert_eq!(handles(stdout(&sent)), [""; 0]);
+    assert!(
+        stdout(&sent).contains("[image, 4 bytes, removed · recall "),
+        "{}",
+        stdout(&sent)
+    );
     assert!(
         stderr(&sent).contains("removed 1 image or file of a prompt"),
         "{}",
