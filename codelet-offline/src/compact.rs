@@ -29,9 +29,8 @@ pub struct Compact<'a> {
     pub target: Target,
     /// The output format. With `None` that of the input, or Anthropic's if the input format is read-only.
     pub to: Option<Format>,
-    /// A sentence for the summary that says how the model reads back removed content; empty if the caller tells it, or
-    /// restores the content itself. With `None` nobody keeps that, and the result has no handles.
-    pub reading_back: Option<&'a str>,
+    /// A sentence for the summary that says how the model reads back removed content; empty if it cannot.
+    pub reading_back: &'a str,
     /// What earlier compactions of the conversation removed: new handles differ from those.
     pub earlier: Option<&'a Archive>,
 }
@@ -41,7 +40,7 @@ impl Default for Compact<'_> {
         Compact {
             target: Target::Select,
             to: None,
-            reading_back: Some(""),
+            reading_back: "",
             earlier: None,
         }
     }
@@ -112,7 +111,7 @@ pub fn compact(input: Vec<u8>, mut document: Document, how: &Compact<'_>) -> Com
         pins: &pins,
         archive: how.earlier,
         goes_on: is_request,
-        reading_back: Some(how.reading_back.unwrap_or_default()),
+        reading_back: Some(how.reading_back),
         ..Options::new(how.target)
     };
     let mut done = compact_with(&history, &options);

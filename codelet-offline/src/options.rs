@@ -182,7 +182,7 @@ impl<'a> Compactor<'a> {
         let how = Compact {
             target,
             to: to.map(form).transpose()?,
-            reading_back: Some(reading_back),
+            reading_back,
             earlier: None,
         };
         Ok(Compactor { reading, how })

@@ -221,7 +221,7 @@ impl Editor {
     /// that line; a single line goes on.
     pub fn paste(&mut self, text: &str) {
         self.leave_past();
-        self.edits.push((self.text(), self.at()));
+        self.keep((self.text(), self.at()));
         self.is_typing = false;
         let text = match text.strip_suffix('\n') {
             Some(line) if !line.contains('\n') => line,
@@ -444,12 +444,17 @@ impl Editor {
         }
         let is_letter = key.types() && matches!(key.code, KeyCode::Char(c) if !c.is_whitespace());
         if !(is_letter && self.is_typing) {
-            if self.edits.len() == REMEMBERED {
-                self.edits.remove(0);
-            }
-            self.edits.push((before, was));
+            self.keep((before, was));
         }
         self.is_typing = is_letter;
+    }
+
+    /// Keeps the text and the cursor from before an edit.
+    fn keep(&mut self, before: (String, usize)) {
+        if self.edits.len() == REMEMBERED {
+            self.edits.remove(0);
+        }
+        self.edits.push(before);
     }
 
     /// Undoes the last edit.

@@ -447,8 +447,7 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
     }
 }
 
-/// Passes each string within a value to `act`.
-pub(crate) fn visit(value: &mut Value, depth: usize, act: &mut impl FnMut(&mut String)) {
+fn visit(value: &mut Value, depth: usize, act: &mut impl FnMut(&mut String)) {
     match value {
         Value::String(string) => act(string),
         Value::Array(items) if depth < 64 => items.iter_mut().for_each(|item| visit(item, depth + 1, act)),

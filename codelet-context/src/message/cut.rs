@@ -16,12 +16,7 @@ const LONGEST_HANDLE: usize = 16;
 /// `[Read output, 12,345 bytes, same as a newer one · recall k3f9a2]`. Nothing is ever recognised by this text.
 pub(crate) fn marker(what: &str, bytes: usize, why: &str, handle: &Handle) -> String {
     let (what, bytes) = (plain_name(what), grouped(bytes));
-    format!("[{what}, {bytes} bytes, {why}{}]", recall(handle))
-}
-
-/// The words in a marker that name its handle.
-fn recall(handle: &Handle) -> String {
-    format!(" · recall {handle}")
+    format!("[{what}, {bytes} bytes, {why} · recall {handle}]")
 }
 
 /// The maximum bytes of [`marker`] with these arguments, for any handle.

@@ -284,53 +284,18 @@ async fn a_refusal_comes_back_as_the_provider_has_said_it() {
     }
 }
 
-#[tokio::test]
-async fn an_edit_that_the_provider_refuses_is_taken_back() {
+/// A provider that takes the request as it came, and refuses any other. Returns its address, and how often it was asked and
+/// has refused.
+async fn refuses_edits() -> (SocketAddr, Arc<[AtomicUsize; 2]>) {
+    let counts: Arc<[AtomicUsize; 2]> = Arc::default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let upstream = listener.local_addr().unwrap();
+    let counted = counts.clone();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
+            let counts = counted.clone();
             tokio::spawn(async move {
-                let mut bytes = vec![0; 4_096];
-                loop {
-                    let count = stream.read(&mut bytes).await.unwrap_or(0);
-                    if count == 0 {
-                        return;
-                    }
-                    let answer = match String::from_utf8_lossy(&bytes[..count]).contains("Find the line.") {
-                        true => chunked(&[BILL], true),
-                        false => "HTTP/1.1 400 Bad Request\r\ncontent-length: 9\r\n\r\nnot valid".to_owned(),
-                    };
-                    let _ = stream.write_all(answer.as_bytes()).await;
-                }
-            });
-        }
-    });
-    let edited = r#"{"messages":[{"role":"user","content":"edited"}]}"#;
-    let editor = By(move || Some(vec![Bytes::from_static(edited.as_bytes())]));
-    let gateway = gateway(upstream, Arc::new(editor), None).await;
-    let answer = ask(&client(), gateway).send().await.unwrap();
-    assert_eq!(answer.text().await.unwrap(), BILL);
-    let told = figures(gateway, 1).await;
-    assert_eq!(
-        told["last_requests"][0]["fail_open"],
-        "the provider refused the edited request"
-    );
-    // What was not sent has saved nothing.
-    assert!(told["cost_usd"].as_f64() > Some(0.0), "{told}");
-    assert_eq!(told["cost_usd"], told["passing_through_usd"], "{told}");
-}
-
-#[tokio::test]
-async fn after_an_edit_that_only_was_refused_the_conversation_is_asked_once() {
-    let (asked, refused) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let upstream = listener.local_addr().unwrap();
-    let counts = (asked.clone(), refused.clone());
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let (asked, refused) = counts.clone();
-            tokio::spawn(async move {
+                let [asked, refused] = &*counts;
                 let mut bytes = vec![0; 4_096];
                 loop {
                     let count = stream.read(&mut bytes).await.unwrap_or(0);
@@ -350,13 +315,37 @@ async fn after_an_edit_that_only_was_refused_the_conversation_is_asked_once() {
             });
         }
     });
+    (upstream, counts)
+}
+
+#[tokio::test]
+async fn an_edit_that_the_provider_refuses_is_taken_back() {
+    let (upstream, _) = refuses_edits().await;
+    let edited = r#"{"messages":[{"role":"user","content":"edited"}]}"#;
+    let editor = By(move || Some(vec![Bytes::from_static(edited.as_bytes())]));
+    let gateway = gateway(upstream, Arc::new(editor), None).await;
+    let answer = ask(&client(), gateway).send().await.unwrap();
+    assert_eq!(answer.text().await.unwrap(), BILL);
+    let told = figures(gateway, 1).await;
+    assert_eq!(
+        told["last_requests"][0]["fail_open"],
+        "the provider refused the edited request"
+    );
+    // What was not sent has saved nothing.
+    assert!(told["cost_usd"].as_f64() > Some(0.0), "{told}");
+    assert_eq!(told["cost_usd"], told["passing_through_usd"], "{told}");
+}
+
+#[tokio::test]
+async fn after_an_edit_that_only_was_refused_the_conversation_is_asked_once() {
+    let (upstream, counts) = refuses_edits().await;
     let gateway = gateway(upstream, Arc::new(Leaves::default()), None).await;
     for _ in 0..3 {
         let answer = ask(&client(), gateway).send().await.unwrap();
         assert_eq!(answer.text().await.unwrap(), BILL);
     }
-    let count = |count: &AtomicUsize| count.load(Ordering::SeqCst);
-    assert_eq!((count(&asked), count(&refused)), (4, 1));
+    let counts = counts.each_ref().map(|count| count.load(Ordering::SeqCst));
+    assert_eq!(counts, [4, 1]);
 }
 
 #[tokio::test]

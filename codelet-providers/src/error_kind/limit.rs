@@ -77,7 +77,6 @@ const BEFORE_LIMIT: &[&str] = &[
     "maximum allowed input length of",
     "exceeds the limit of",
     "configured limit of",
-    "exceeds max context window of",
     "`max_new_tokens` must be <=",
     "`inputs` must have less than",
 ];

@@ -210,11 +210,11 @@ fn compacted(
     if let Some(progress) = progress {
         progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
     }
-    let reading_back = args.removed.as_deref().map(reading_back);
+    let reading_back = args.removed.as_deref().map(reading_back).unwrap_or_default();
     let how = offline::Compact {
         target: target(args),
         to: args.to,
-        reading_back: reading_back.as_deref(),
+        reading_back: &reading_back,
         earlier,
     };
     let began = Instant::now();

@@ -394,18 +394,19 @@ impl Fetching<'_> {
         let is_known = |(command, _): &(&str, &str)| self.settings.mcp.contains_key(prompts::server_of(command));
         let served = || prompts::command(text).filter(is_known);
         let Some((command, words)) = prompts::command_of_file(text, &self.source.prompts()).or_else(served) else {
-            return match (
-                text.trim_start().starts_with('/'),
-                codelet_terminal::command::read(text),
-            ) {
-                (true, Said::Command(..) | Said::Refused(_)) => {
-                    let word = text.split_whitespace().next().unwrap_or_default();
-                    Err(Failure::Told(format!(
-                        "{word} needs an interactive session: `codelet`, then {word}"
-                    )))
-                }
-                _ => Ok(None),
+            let is_command = || {
+                matches!(
+                    codelet_terminal::command::read(text),
+                    Said::Command(..) | Said::Refused(_)
+                )
             };
+            if text.trim_start().starts_with('/') && is_command() {
+                let word = text.split_whitespace().next().unwrap_or_default();
+                return Err(Failure::Told(format!(
+                    "{word} needs an interactive session: `codelet`, then {word}"
+                )));
+            }
+            return Ok(None);
         };
         let fetched = prompts::fetch(self.source, command, words, self.interrupt);
         let fetched = self.runtime.block_on(fetched).map_err(Failure::Told)?;
