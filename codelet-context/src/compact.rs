@@ -333,7 +333,7 @@ impl<'a> Work<'a> {
         let outputs: Vec<Tokens> = outputs.map(tokens::estimate_part).collect();
         let steps = self.steps_share(budget, last);
         let (mut kept, mut drafts) = self.keep(budget, room::share(budget, steps), last);
-        let is_seen = self.is_seen(last);
+        let is_seen = self.is_seen(last) || !self.may_await(&outputs, budget);
         let demand = Demand {
             work: &self,
             drafts: &drafts,
@@ -454,6 +454,13 @@ impl<'a> Work<'a> {
         let mut after = self.history.messages()[last..].iter();
         let reply = after.rfind(|message| message.role == Role::Assistant);
         !goes_on || reply.is_none_or(|reply| reply.calls().next().is_none())
+    }
+
+    /// Returns whether outputs that the model has not seen may stay for that: in a fixed budget, they replace older steps,
+    /// but not what a record says.
+    fn may_await(&self, outputs: &[Tokens], budget: Tokens) -> bool {
+        let steps = room::kept_share(budget, self.history.course().size.tokens);
+        self.rise.is_some() || outputs.iter().sum::<Tokens>() <= room::share(budget, steps)
     }
 
     /// Selects the kept messages: the standing ones before `start`, and everything from there on. The last complete

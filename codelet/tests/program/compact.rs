@@ -509,6 +509,39 @@ fn the_result_that_a_request_waits_for_stays_whole_under_a_budget_that_holds_it(
 }
 
 #[test]
+fn a_long_result_that_a_request_waits_for_takes_nothing_from_the_record() {
+    let mut request = request(30);
+    let messages = request["messages"].as_array_mut().unwrap();
+    messages.push(serde_json::json!({"role": "user", "content": "What do the rows hold?"}));
+    for (id, row) in [("one", "row"), ("two", "line"), ("three", "entry")] {
+        let output: String = (0..400).map(|at| format!("{row} {at} holds {}\n", at * 31)).collect();
+        messages.push(serde_json::json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": "rows.txt"}}]}));
+        messages.push(serde_json::json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": id, "content": output}]}));
+    }
+    let record = |request: &serde_json::Value| {
+        let sent = run_with(&["compact", "--budget", "3k"], request.to_string().as_bytes());
+        ended(&sent, 0);
+        let result = json(stdout(&sent));
+        let contents = result["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| message["content"].to_string());
+        contents
+            .filter(|text| text.contains("Summary"))
+            .map(|text| text.len())
+            .sum::<usize>()
+    };
+    let waiting = record(&request);
+    let messages = request["messages"].as_array_mut().unwrap();
+    messages.push(serde_json::json!({"role": "assistant", "content": "They hold multiples."}));
+    let seen = record(&request);
+    assert!(waiting * 10 >= seen * 9, "{waiting} bytes of {seen}");
+}
+
+#[test]
 fn a_reply_that_the_model_is_to_continue_stays_last() {
     let mut request = request(30);
     let messages = request["messages"].as_array_mut().unwrap();
