@@ -88,8 +88,6 @@ pub struct Options<'a> {
     pub focus: Option<&'a str>,
     /// The estimated tokens of each request besides its messages: the tool definitions take up part of the window.
     pub overhead: Tokens,
-    /// True if the next request is about to be sent: outputs after the last reply stay whole if possible.
-    pub goes_on: bool,
     /// The weights of sentences and lines; `None` for the built-in weights.
     pub weights: Option<&'a Weights>,
     /// A sentence that says how to read back what is removed, empty if that is not possible; `None` if the model has
@@ -165,6 +163,8 @@ pub(crate) struct SessionOptions<'a> {
     pub spared: &'a [usize],
     /// The amount by which the view may exceed the target for standing texts and for a prompt that no model has seen.
     pub rise: Option<Rise>,
+    /// True if the next request is about to be sent: outputs after the last reply stay whole if possible.
+    pub goes_on: bool,
 }
 
 /// Compacts the history of a session; see [`compact`].
@@ -289,6 +289,8 @@ struct Work<'a> {
     archive: Archive,
     /// The maximum rise of the budget.
     rise: Option<Rise>,
+    /// True if the next request is about to be sent.
+    goes_on: bool,
     /// The cut of standing texts, if later compactions should repeat it.
     cut: Option<StandingCut>,
     strategies: StrategyStats,
@@ -312,6 +314,7 @@ impl<'a> Work<'a> {
             pinned: pinned(history.messages(), options.pins),
             archive: mended.archive.clone(),
             rise: known.rise.or_else(|| rise_in(options)),
+            goes_on: known.goes_on || matches!(options.target, Target::Window(_)),
             cut: None,
             strategies: StrategyStats::default(),
             spared: mended.places(known.spared),
@@ -333,7 +336,7 @@ impl<'a> Work<'a> {
         let outputs: Vec<Tokens> = outputs.map(tokens::estimate_part).collect();
         let steps = self.steps_share(budget, last);
         let (mut kept, mut drafts) = self.keep(budget, room::share(budget, steps), last);
-        let is_seen = self.is_seen(last) || !self.may_await(&outputs, budget);
+        let is_seen = self.is_seen(last, &outputs, budget);
         let demand = Demand {
             work: &self,
             drafts: &drafts,
@@ -447,20 +450,14 @@ impl<'a> Work<'a> {
         drafts
     }
 
-    /// Returns whether the model has seen the outputs of the last complete step, which begins at `last`. A recording
-    /// has no next reply, so its outputs count as seen.
-    fn is_seen(&self, last: usize) -> bool {
-        let goes_on = self.options.goes_on || matches!(self.options.target, Target::Window(_));
+    /// Returns whether the outputs of the last complete step, which begins at `last`, count as seen by the model: those that
+    /// a reply follows, and under a fixed budget those that would take more than the share of the kept steps.
+    fn is_seen(&self, last: usize, outputs: &[Tokens], budget: Tokens) -> bool {
         let mut after = self.history.messages()[last..].iter();
         let reply = after.rfind(|message| message.role == Role::Assistant);
-        !goes_on || reply.is_none_or(|reply| reply.calls().next().is_none())
-    }
-
-    /// Returns whether outputs that the model has not seen may stay for that: in a fixed budget, they replace older steps,
-    /// but not what a record says.
-    fn may_await(&self, outputs: &[Tokens], budget: Tokens) -> bool {
         let steps = room::kept_share(budget, self.history.course().size.tokens);
-        self.rise.is_some() || outputs.iter().sum::<Tokens>() <= room::share(budget, steps)
+        reply.is_none_or(|reply| reply.calls().next().is_none())
+            || !self.goes_on && outputs.iter().sum::<Tokens>() > room::share(budget, steps)
     }
 
     /// Selects the kept messages: the standing ones before `start`, and everything from there on. The last complete

@@ -110,7 +110,6 @@ pub fn compact(input: Vec<u8>, mut document: Document, how: &Compact<'_>) -> Com
         overhead,
         pins: &pins,
         archive: how.earlier,
-        goes_on: is_request,
         reading_back: Some(how.reading_back),
         ..Options::new(how.target)
     };

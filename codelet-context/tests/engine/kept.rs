@@ -455,17 +455,21 @@ fn the_outputs_of_the_last_step_stay_whole_under_a_budget_that_holds_them_with_e
     let weight = estimate_message(&last[1]);
     let done = compact(&history, Target::Budget(weight * 9));
     assert!(done.changed && done.view.messages.iter().any(|message| **message == last[1]));
-    // Where the next request is about to be sent, nobody has seen them.
-    let options = |goes_on| Options {
-        goes_on,
-        ..Options::new(Target::Budget(weight * 2))
-    };
-    for goes_on in [true, false] {
-        let done = compact_with(&history, &options(goes_on));
-        assert!(done.after.tokens <= weight * 2);
+    // Nobody has seen them: up to the share of the kept steps, they stay whole as well.
+    for (budget, whole) in [(weight * 2, false), (weight * 3, true)] {
+        let done = compact(&history, Target::Budget(budget));
+        assert!(done.after.tokens <= budget);
         let is_whole = done.view.messages.iter().any(|message| **message == last[1]);
-        assert_eq!(is_whole, goes_on);
+        assert_eq!(is_whole, whole);
     }
+    let mut messages = history
+        .messages()
+        .iter()
+        .map(|message| Message::clone(message))
+        .collect::<Vec<_>>();
+    messages.push(Message::assistant("Seen."));
+    let done = compact(&messages.into_iter().collect(), Target::Budget(weight * 3));
+    assert!(!done.view.messages.iter().any(|message| **message == last[1]));
 }
 
 #[test]
@@ -542,7 +546,6 @@ fn outputs_that_were_bounded_as_they_came_are_cut_before_anything_that_stands_at
     for budget in [1_600, 2_500, 4_000] {
         let options = Options {
             archive: Some(conversation.archive()),
-            goes_on: true,
             ..Options::new(Target::Budget(budget))
         };
         let done = compact_with(conversation.history(), &options);

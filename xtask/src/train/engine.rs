@@ -16,7 +16,6 @@ pub fn compact(history: &History, budget: Tokens, weights: Option<&Weights>, wri
     let options = Options {
         weights,
         written,
-        goes_on: true,
         ..Options::new(Target::Budget(budget))
     };
     compact_with(history, &options)

@@ -188,11 +188,14 @@ impl Conversation {
                 archive: Some(&self.view.archive),
                 focus: self.focus.as_deref(),
                 overhead: self.overhead,
-                goes_on: true,
                 weights: None,
                 reading_back: self.reading_back,
             },
-            SessionOptions { spared, rise: aim.rise },
+            SessionOptions {
+                spared,
+                rise: aim.rise,
+                goes_on: true,
+            },
         )
     }
 
