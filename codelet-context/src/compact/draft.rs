@@ -379,7 +379,8 @@ pub(crate) fn opaque_marker(opaque: &Opaque, why: &str, reason: &'static str, ar
     Some(Text::marker(Origin::Own, &what, bytes, why, handle))
 }
 
-/// Shortens the long strings of a call's parameters in the middle; they stay an object of the same shape.
+/// Shortens the long strings of a call's parameters in the middle; they stay an object of the same shape. Of a change, the
+/// text that was replaced is shortened most, and what the new text shares with it is left out first.
 fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
     // So few have no string that could be cut, and are not replaced by a marker.
     if call.parameters.json().len() <= bytes.max(SHORT_STRING.min(FEWEST_BYTES)) {
@@ -397,24 +398,28 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
             }
         }
     };
-    let mut lengths = Vec::new();
-    visit(&mut Value::Object(map.clone()), 0, &mut |string| {
-        lengths.push(string.len() as Tokens)
-    });
-    let long: Tokens = lengths.iter().filter(|&&length| length > SHORT_STRING as Tokens).sum();
-    let short = (whole.len() as Tokens).saturating_sub(long);
-    let cap = fair_cap(
-        lengths
-            .into_iter()
-            .filter(|&length| length > SHORT_STRING as Tokens)
-            .collect(),
-        (bytes as Tokens).saturating_sub(short),
-    );
+    let replaced = block::replaced(call.action.kind, &map);
+    let is_replaced = |name: &str| !replaced.is_empty() && block::is_replaced(name);
+    let mut lengths: Vec<Tokens> = Vec::new();
+    // The bytes of everything else.
+    let mut short = whole.len();
+    for (name, value) in &mut map {
+        visit(name, value, 0, &mut |name, string| {
+            if is_replaced(name) {
+                short = short.saturating_sub(string.len().saturating_sub(SHORT_STRING));
+            } else if string.len() > SHORT_STRING {
+                short = short.saturating_sub(string.len());
+                lengths.push(string.len() as Tokens);
+            }
+        });
+    }
+    let cap = fair_cap(lengths, bytes.saturating_sub(short) as Tokens);
     let cap = (cap as usize).max(SHORT_STRING);
     let handle = archive.keep(&whole, &call.tool, REASON);
     let mut first = true;
-    for value in map.values_mut() {
-        visit(value, 0, &mut |string| {
+    for (name, value) in &mut map {
+        visit(name, value, 0, &mut |name, string| {
+            let cap = if is_replaced(name) { SHORT_STRING } else { cap };
             if string.len() <= cap {
                 return;
             }
@@ -425,10 +430,12 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
                 String::from("[…]")
             };
             first = false;
+            let news = (!replaced.is_empty() && !is_replaced(name)).then(|| block::news(string, &replaced));
             let half = cap.saturating_sub(marker.len() + 2) / 2;
-            let shown = match cut::ends(string, half, half) {
-                Some((head, tail)) => format!("{head}\n{marker}\n{tail}"),
-                None => return,
+            let shown = match (&news, cut::ends(news.as_deref().unwrap_or(string), half, half)) {
+                (Some(news), None) => format!("{marker}\n{news}"),
+                (_, Some((head, tail))) => format!("{head}\n{marker}\n{tail}"),
+                (None, None) => return,
             };
             if shown.len() < string.len() {
                 *string = shown;
@@ -447,11 +454,17 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
     }
 }
 
-fn visit(value: &mut Value, depth: usize, act: &mut impl FnMut(&mut String)) {
+/// Passes each string within a value to `act`, with the name of the field that it stands in.
+fn visit(name: &str, value: &mut Value, depth: usize, act: &mut impl FnMut(&str, &mut String)) {
     match value {
-        Value::String(string) => act(string),
-        Value::Array(items) if depth < 64 => items.iter_mut().for_each(|item| visit(item, depth + 1, act)),
-        Value::Object(map) if depth < 64 => map.values_mut().for_each(|item| visit(item, depth + 1, act)),
+        Value::String(string) => act(name, string),
+        Value::Array(items) if depth < 64 => {
+            items.iter_mut().for_each(|item| visit(name, item, depth + 1, act));
+        }
+        Value::Object(map) if depth < 64 => {
+            map.iter_mut()
+                .for_each(|(name, item)| visit(name, item, depth + 1, act));
+        }
         _ => {}
     }
 }

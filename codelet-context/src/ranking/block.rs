@@ -8,7 +8,7 @@ use crate::message::harness;
 use crate::message::{ActionKind, BlockText, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use crate::text::body::Body;
 use crate::text::hash;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -178,7 +178,7 @@ fn words_of(call: &ToolCall) -> String {
             words.push_str(word);
         }
     };
-    let is_told = |name: &str| action.kind != ActionKind::Change || !name.starts_with(REPLACED);
+    let is_told = |name: &str| action.kind != ActionKind::Change || !is_replaced(name);
     for (name, value) in object.iter().filter(|(name, _)| is_told(name)) {
         match value {
             // A number alone says nothing.
@@ -194,13 +194,15 @@ const DEEPEST: usize = 16;
 /// The prefix of the names of parameters with the text that a change removes: `old_string`, `oldText`.
 const REPLACED: &str = "old";
 
+/// Returns whether a parameter of a change holds the text that it removes.
+pub(crate) fn is_replaced(name: &str) -> bool {
+    name.starts_with(REPLACED)
+}
+
 /// The hashes of the lines and sentences that a change replaces: what of them stands in the new content is not new.
-pub(crate) fn replaced(part: &Part) -> HashSet<u64> {
+pub(crate) fn replaced(kind: ActionKind, fields: &Map<String, Value>) -> HashSet<u64> {
     let mut lines = HashSet::new();
-    if let Part::ToolCall(call) = part
-        && call.action.kind == ActionKind::Change
-    {
-        let fields = call.parameters.as_map();
+    if kind == ActionKind::Change {
         fields
             .iter()
             .for_each(|(name, value)| replaced_in(name, value, DEEPEST, &mut lines));
@@ -208,9 +210,22 @@ pub(crate) fn replaced(part: &Part) -> HashSet<u64> {
     lines
 }
 
+/// The lines of the new content that are not among those replaced; `…` stands for others.
+pub(crate) fn news(text: &str, replaced: &HashSet<u64>) -> String {
+    let mut shown: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        match replaced.contains(&hash::bytes(line.trim().as_bytes())) {
+            false => shown.push(line),
+            true if shown.last() != Some(&"…") => shown.push("…"),
+            true => {}
+        }
+    }
+    shown.join("\n")
+}
+
 fn replaced_in(name: &str, value: &Value, depth: usize, lines: &mut HashSet<u64>) {
     match value {
-        _ if name.starts_with(REPLACED) => leaves(value, depth, &|_| true, &mut |text| {
+        _ if is_replaced(name) => leaves(value, depth, &|_| true, &mut |text| {
             lines.extend(text.lines().map(|line| hash::bytes(line.trim().as_bytes())));
             let pieces = cut::pieces(text, true)
                 .into_iter()

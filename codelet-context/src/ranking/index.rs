@@ -37,7 +37,7 @@ const FRAMING_OUTPUTS: u32 = 8;
 const FRAMING_SHARE: u32 = 2;
 
 /// Of more lines of one output than this that are equal apart from their numbers, as in a log, all but the first and the
-/// last count as repetitions: they would hide the lines that differ.
+/// last count as repetitions. Beside lines that differ, those of a command are not quoted: they would hide these.
 const ALIKE: usize = 8;
 
 /// A word in a segment: its number and flags for this occurrence.
@@ -171,7 +171,11 @@ impl RankingIndex {
             self.asked.entry(block.turn).or_insert(at);
         }
         self.outputs += u32::from(block.speaker == Speaker::Tool);
-        self.cut(&mut block, at, calls, &block::replaced(part));
+        let replaced = match part {
+            Part::ToolCall(call) => block::replaced(call.action.kind, call.parameters.as_map()),
+            _ => HashSet::new(),
+        };
+        self.cut(&mut block, at, calls, &replaced);
         self.mark_followed(&block, at);
         self.blocks.push(block);
     }
@@ -300,7 +304,11 @@ impl RankingIndex {
             .filter(|alike| alike.len() > ALIKE)
         {
             for &(_, between) in &alike[1..alike.len() - 1] {
-                self.segments[between].looks |= const { bit("dup") };
+                let segment = &mut self.segments[between];
+                segment.looks |= const { bit("dup") };
+                if alike.len() < count && !numbered {
+                    segment.bytes = 0;
+                }
             }
         }
         block.segments.end = self.segments.len() as u32;

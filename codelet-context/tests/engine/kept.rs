@@ -794,3 +794,38 @@ fn a_prompt_that_interrupts_work_answers_no_reply() {
     let done = compact(&history, Target::Budget(3_000));
     assert_eq!(said_before_the_newest_prompt(&done), None);
 }
+
+#[test]
+fn of_a_long_edit_that_is_cut_the_new_lines_stay() {
+    let lines = |changed: &str| {
+        let line = |at: usize| match at {
+            60 => format!("    {changed}\n"),
+            _ => format!("    let value_{at} = compute(input_{at}, {at});\n"),
+        };
+        (0..120).map(line).collect::<String>()
+    };
+    let parameters =
+        json!({"file_path": "/w/pool.rs", "old_string": lines("close(pool);"), "new_string": lines("drain(pool)?;")});
+    let edit = ToolCall::new("e", "Edit", parameters.as_object().unwrap().clone())
+        .doing(Action::on(ActionKind::Change, ["/w/pool.rs"]));
+    let mut messages = vec![Message::user("Look at everything.")];
+    (0..40).for_each(|number| messages.extend(step(number, 60)));
+    messages.push(says(vec![Part::ToolCall(edit)]));
+    messages.push(answers(vec![result("e", "The file was updated.".to_owned())]));
+    let done = compact(&messages.into_iter().collect(), Target::Budget(3_000));
+    assert!(done.after.tokens <= 3_000);
+    let mut calls = done.view.messages.iter().flat_map(|message| message.calls());
+    let edit = calls.find(|call| &*call.id == "e").expect("the last step stays");
+    let shown = |name: &str| edit.parameters.str(name).unwrap_or_default().to_owned();
+    assert_eq!(shown("file_path"), "/w/pool.rs");
+    assert!(
+        shown("new_string").contains("    drain(pool)?;"),
+        "{}",
+        shown("new_string")
+    );
+    assert!(!shown("new_string").contains("value_59"), "{}", shown("new_string"));
+    assert!(shown("old_string").len() <= 160, "{}", shown("old_string"));
+    let handle = edit.cut.as_ref().expect("it was cut");
+    let whole = done.view.archive.get(handle.as_str()).expect("it can be read back");
+    assert!(whole.body.as_str().contains("value_59") && whole.body.as_str().contains("close(pool);"));
+}

@@ -666,6 +666,22 @@ fn of_each_of_many_logs_the_line_that_differs_is_quoted() {
 }
 
 #[test]
+fn of_what_a_command_prints_again_and_again_the_first_and_the_last_line_are_quoted_at_most() {
+    let tests = |run: usize| -> String {
+        let line = |at: usize| format!("test case_{run}_{at} ... {}\n", if at == 77 { "FAILED" } else { "ok" });
+        (0..150).map(line).collect()
+    };
+    let talk = (0..10).fold(Talk::default().asks("Which case fails?"), |talk, run| {
+        talk.says(&format!("Run {run}."))
+            .runs(&format!("./press run{run}"), &tests(run))
+    });
+    let summary = talk.works().works().summary(30_000);
+    let failed = summary.lines().filter(|line| line.ends_with(" ... FAILED")).count();
+    let passed = summary.lines().filter(|line| line.ends_with(" ... ok")).count();
+    assert!(failed >= 5 && passed <= 2 * failed, "{failed} and {passed}: {summary}");
+}
+
+#[test]
 fn a_quoted_line_comes_with_the_one_without_which_it_says_little() {
     let noise = "the press turns and says that it turns as it has turned all day\n".repeat(100);
     let time = "Lint\tRun\t2026-06-17T10:22:22.37Z ";
