@@ -24,6 +24,8 @@
 //! # Ok::<(), codelet_transcript::ReadError>(())
 //! ```
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod cache;
 pub mod check;
 pub mod csv;

@@ -19,6 +19,8 @@
 //! assert_eq!(short::clip("a long line", 5), "a lo…");
 //! ```
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod codes;
 pub mod json;
 mod named;

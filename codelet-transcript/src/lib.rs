@@ -34,6 +34,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 /// Runs the examples of the package's README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -41,7 +41,7 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
     };
     let tested = || -> Result<String, String> {
         let codelet = program::as_tested(root)?;
-        // What chores alone have faster takes a minute to optimise.
+        // `dev` optimises this crate for a benchmark, which takes a minute.
         let profile = [
             "--profile",
             "dev",
