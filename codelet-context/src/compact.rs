@@ -33,19 +33,19 @@ pub(crate) use fold::is_fold;
 pub(crate) use room::{PROMPTS_SHARE, UNSEEN_SHARE};
 
 pub use crate::history::turn_index::Size;
+pub use crate::ranking::earlier::{Frame, find as find_summary, frame};
 pub use result::{Compaction, Fate, FateKind, TurnCount, Warning};
 
 use crate::budget::policy::{CLEARLY_BELOW, CompactionConfig, UNSEEN_PROMPT};
 use crate::evidence::anchor::Anchor;
-use crate::history::{History, is_earlier_summary, stands};
+use crate::history::{History, stands};
 use crate::message::note::Note;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::Turn;
 use crate::message::view::View;
 use crate::message::{Message, Origin, Part, Role};
-use crate::ranking::Weights;
-use crate::ranking::labels;
+use crate::ranking::{Weights, earlier, labels};
 use crate::strategy::{self, StrategyCount, StrategyStats, pairing, thinking_prune};
 use division::Demand;
 use draft::Draft;
@@ -114,36 +114,6 @@ impl Options<'_> {
 
 /// A smaller saving than this share causes a warning.
 pub(crate) const MODEST_SAVING: f64 = 0.6;
-
-/// The kind of an engine-written text on the user's side of a compacted view.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Frame {
-    /// The summary, before the kept steps, up to the second prompt that stands in it.
-    Summary,
-    /// What it says on a later prompt.
-    Passage,
-    /// The current state, after them.
-    Stands,
-    /// The notice at the end of the view.
-    Notice,
-}
-
-/// Recognises such a text by its first line, in the written form of a view. No tool output can begin a text of its own,
-/// and text that a person types is none of these unless a notice follows it.
-pub fn frame(text: &str) -> Option<Frame> {
-    let begins = |line: &str| {
-        let rest = text.strip_prefix(line.trim_end());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
-    };
-    let turn = text.strip_prefix(labels::MORE);
-    match text {
-        _ if text.starts_with(labels::NOTICE) => Some(Frame::Notice),
-        _ if turn.is_some_and(|turn| turn.starts_with(|c: char| c.is_ascii_digit())) => Some(Frame::Passage),
-        _ if begins(labels::SUMMARY) => Some(Frame::Summary),
-        _ if begins(labels::STANDS) => Some(Frame::Stands),
-        _ => None,
-    }
-}
 
 /// Compacts a conversation. Deterministic and without a model; it cannot fail, and the warnings list what was not
 /// achieved.
@@ -484,7 +454,7 @@ impl<'a> Work<'a> {
                 // The summary of an earlier compaction is merged into the new one.
                 let stays =
                     index >= start || pinned || stands(message.role, part, head) || self.is_offered(index, part);
-                !notice && !is_earlier_summary(part) && stays
+                !notice && earlier::summary(part).is_none() && stays
             });
             let is_last = index >= last;
             drafts.extend(draft.map(|draft| Draft {
@@ -579,16 +549,15 @@ impl<'a> Work<'a> {
         }
         let folded = fold.as_ref().map_or(&[][..], |fold| &fold.sources);
         let fates = fate::fates(self.history, &drafts, &summary.taken, &self.offered, folded);
-        // An empty summary is there for its notice, which says how to read back what the handles stand for. It is left out
-        // next to a fold, whose first line suffices, or if it does not fit.
-        let tells = !(summary.head.is_empty() && summary.behind.is_empty());
+        // A state is read back only behind the first line of a summary. An empty one, whose notice says how to read back what
+        // the handles stand for, is left out next to a fold, whose first line suffices, or if it does not fit.
         let ending = self.ending;
         let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &ending) <= budget;
         let reads_back = ending != labels::NOTICE;
-        if !tells && reads_back && fold.is_none() && budget.is_none_or(has_room) {
-            summary
-                .head
-                .push((kept.start.saturating_sub(1), labels::SUMMARY.trim_end().to_owned()));
+        let is_needed = || !summary.behind.is_empty() || reads_back && fold.is_none() && budget.is_none_or(has_room);
+        if summary.head.is_empty() && is_needed() {
+            let before = kept.start.min(told::first_reply(&drafts));
+            summary.head.push((before, labels::SUMMARY.trim_end().to_owned()));
         }
         let view = view::of(self.history.messages(), drafts, fold, (summary, ending), self.archive);
         let size = Size::of(&view.messages);

@@ -7,7 +7,7 @@ use crate::evidence::anchor::{self, Anchor, LONG_TURN};
 use crate::evidence::facts::Facts;
 use crate::history::lazy_index::LazyIndex;
 use crate::history::turn_index::TurnIndex;
-pub(crate) use crate::history::turn_index::{is_earlier_summary, stands};
+pub(crate) use crate::history::turn_index::stands;
 use crate::message::Message;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::Turn;

@@ -12,6 +12,7 @@
 
 pub(crate) mod block;
 mod cut;
+pub(crate) mod earlier;
 pub(crate) mod excerpt;
 mod features;
 mod focus;

@@ -217,7 +217,10 @@ fn read_form(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     if format == Format::Corpus {
         told::mark_sentences(&mut document.messages);
     }
-    if format.is_request() && told::mark(&mut document.messages) {
+    if format.is_request() {
+        told::mark(&mut document.messages);
+    }
+    if told::is_compacted(&document.messages) {
         document.warnings.push(Warning::Compacted);
     }
     if matches!(format, Format::Codex | Format::Responses) {

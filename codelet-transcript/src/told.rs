@@ -4,36 +4,41 @@
 //! *Observations*: results of actions in text, see [`crate::observations`]. *Complaints* of a harness about a reply without
 //! a parsable action, directly after a reply without calls. *Blocks* of a harness next to a prompt or a result, each in
 //! one tag. *Events*, in a tag that nobody types. *Interruptions* by the user, and *openings*: a text about the project
-//! as a separate message, always in the same words. *Summaries* that this engine wrote, followed by a notice with fixed
-//! words.
+//! as a separate message, always in the same words. *Summaries* that this engine wrote, where it writes them.
 //!
 //! A text wrongly taken for a prompt costs space; a prompt taken for something else is lost. So in doubt a text is a
 //! prompt.
 
 use crate::harness::{complains, is_block, is_event, is_fragment, is_interruption, is_note, is_opening};
 use crate::observations::{self, inject, own_texts, texts};
-use crate::text_tool_calls;
-use codelet_context::compact::{Frame, frame};
+use crate::text_tool_calls::{self, is_action};
+use codelet_context::compact::{Frame, find_summary, frame};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 
-/// Marks texts of a harness in the user role. Returns whether the conversation was compacted before.
-pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
-    if says_what_is_what(messages) {
-        return false;
+/// Marks texts of a harness in the user role, unless the file itself gives the origins.
+pub(crate) fn mark(messages: &mut Vec<Message>) {
+    if !says_what_is_what(messages) {
+        mark_rest(messages);
     }
-    mark_rest(messages)
+}
+
+/// Returns whether the engine wrote one of these texts, in an earlier compaction.
+pub(crate) fn is_compacted(messages: &[Message]) -> bool {
+    let mut parts = messages.iter().flat_map(|message| &message.parts);
+    parts.any(|part| {
+        matches!(part, Part::Text(text) if text.origin == Origin::Summary && frame(text.body.as_str()).is_some())
+    })
 }
 
 /// Like [`mark`], even if the file itself gives the origins of some texts.
-pub(crate) fn mark_rest(messages: &mut Vec<Message>) -> bool {
+pub(crate) fn mark_rest(messages: &mut Vec<Message>) {
     // First, as a summary may precede a harness's text at the start.
-    let is_compacted = mark_endings(messages);
+    let is_compacted = mark_summaries(messages);
     let observed = mark_behind(messages, false);
     text_tool_calls::take(messages, &observed);
     if is_compacted {
         *messages = std::mem::take(messages).into_iter().flat_map(each_prompt).collect();
     }
-    is_compacted
 }
 
 /// Marks texts of a harness in the user role in a part of a conversation; `is_begun` says that a prompt precedes it.
@@ -96,47 +101,18 @@ fn each_prompt(mut message: Message) -> Vec<Message> {
     all
 }
 
-/// Marks the summaries and notices of earlier compactions: a notice ends what a summary began, or follows a state.
-fn mark_endings(messages: &mut [Message]) -> bool {
-    let all = messages.iter_mut().flat_map(|message| {
-        let is_user = message.role == Role::User;
-        message.parts.iter_mut().map(move |part| (is_user, part))
-    });
-    let mut texts: Vec<Option<(Frame, &mut Text)>> = all
-        .map(|(is_user, part)| match part {
-            Part::Text(text) if is_user && text.origin == Origin::Own => Some((frame(text.body.as_str())?, text)),
-            _ => None,
-        })
-        .collect();
-    let mut begun = Vec::new();
-    let mut found = false;
-    for at in 0..texts.len() {
-        match &texts[at] {
-            Some((Frame::Summary, _)) => begun = vec![at],
-            Some((Frame::Passage, _)) if !begun.is_empty() => begun.push(at),
-            Some((Frame::Notice, _)) => {
-                let stood = at
-                    .checked_sub(1)
-                    .filter(|&before| matches!(texts[before], Some((Frame::Stands, _))));
-                let begun = std::mem::take(&mut begun);
-                if begun.is_empty() && stood.is_none() {
-                    continue;
-                }
-                found = true;
-                for place in begun.into_iter().chain(stood).chain([at]) {
-                    if let Some((frame, text)) = &mut texts[place] {
-                        text.origin = if *frame == Frame::Notice {
-                            Origin::Notice
-                        } else {
-                            Origin::Summary
-                        };
-                    }
-                }
-            }
-            _ => {}
+/// Marks the summaries and notices of an earlier compaction; returns whether there was one.
+fn mark_summaries(messages: &mut [Message]) -> bool {
+    let found = find_summary(messages, is_action);
+    for &(at, number, frame) in &found {
+        if let Part::Text(text) = &mut messages[at].parts[number] {
+            text.origin = match frame {
+                Frame::Notice | Frame::Warning => Origin::Notice,
+                Frame::Summary | Frame::Passage | Frame::Stands => Origin::Summary,
+            };
         }
     }
-    found
+    !found.is_empty()
 }
 
 fn mark_blocks(messages: &mut [Message]) {

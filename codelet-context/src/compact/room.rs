@@ -4,6 +4,7 @@ use crate::compact::draft::{self, Draft, PartClass};
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, PART_TOKENS, Tokens};
 use crate::message::{Message, Part, Role};
+use crate::ranking::earlier;
 use crate::ranking::labels;
 use crate::strategy::pairing;
 
@@ -280,12 +281,14 @@ pub fn overhead(drafts: &[Draft], ending: &str) -> Tokens {
     } else {
         pairing::OPENING
     };
+    let warnings = drafts.iter().flat_map(|draft| {
+        let parts = draft.message.parts.iter();
+        parts.filter_map(|part| earlier::warning(draft.message.role, part))
+    });
     let texts = [labels::SUMMARY, labels::STANDS, ending, opening];
-    texts
-        .iter()
-        .filter(|text| !text.is_empty())
-        .map(|text| tokens::estimate_bytes(text.len()) + PART_TOKENS)
-        .sum()
+    let told = texts.iter().filter(|text| !text.is_empty());
+    let told = told.map(|text| tokens::estimate_bytes(text.len()) + PART_TOKENS);
+    told.chain(warnings.map(|part| tokens::estimate_part(&part))).sum()
 }
 
 /// The tokens that `pairing` adds around a view without a summary.

@@ -8,7 +8,7 @@ use crate::message::files;
 use crate::message::recall::Handle;
 use crate::message::refusal;
 use crate::message::tokens::{self, Tokens};
-use crate::message::{ActionKind, Part, ToolCall, cut};
+use crate::message::{ActionKind, Part, Role, ToolCall, cut};
 use crate::ranking::labels;
 use crate::ranking::quoting;
 use crate::ranking::{Block, CallKind, Focus, Speaker, Task, Weights, choose};
@@ -27,6 +27,8 @@ const BYTES: usize = 24_000;
 /// The current state gets the summary's size divided by `STATE`, and at most `STATE_BYTES`, besides the to-do list.
 const STATE: usize = 12;
 const STATE_BYTES: usize = 3_000;
+/// What earlier compactions told of the state gets the summary's size divided by this.
+const EARLIER: usize = 6;
 /// The next steps get the summary's size divided by this.
 const NEXT: usize = 48;
 /// The title of a turn is the start of its prompt, limited to the record's size divided by `TITLE`, within these bounds
@@ -52,7 +54,7 @@ const HEADER: usize = 40;
 
 /// The parts of a summary.
 pub(super) struct Summary {
-    /// The texts before the kept steps, each with the message behind which it stands; none if there is nothing to
+    /// The texts before the kept steps, each with the message before which it stands; none if there is nothing to
     /// summarise.
     pub head: Vec<(usize, String)>,
     /// The text after them; possibly empty.
@@ -83,10 +85,14 @@ impl<'a> Work<'a> {
     /// the drafts, the current state and the next steps. The steps from `start` on are kept.
     pub(super) fn summarise(&mut self, start: usize, drafts: &[Draft], bytes: usize) -> Summary {
         let (_, sentences) = self.texts();
+        let (index, facts) = (self.history.ranking(), self.history.facts());
         let mut head = String::new();
         let all = bytes.saturating_sub(labels::SUMMARY.len() + labels::STANDS.len());
         head.push_str(&state::pinned(&sentences, all / 4));
         head.push_str(&self.pinned_texts(all / 4));
+        let mut left = (all / 4).saturating_sub(head.len());
+        let has_room = |line: &&str| left.checked_sub(line.len()).map(|less| left = less).is_some();
+        head.extend(index.earlier.preface.split_inclusive('\n').take_while(has_room));
         let mut beside = self.noted(all.saturating_sub(head.len()) / 2);
         head.push_str(&beside);
         if let Some(written) = self.options.written {
@@ -99,13 +105,12 @@ impl<'a> Work<'a> {
             head.push('\n');
             beside.push_str(written);
         }
-        let beside = self.history.ranking().words.known_in(&beside);
-        let stands = state::list_bytes(self.history.facts()).min(all / 4) + (all / STATE).min(STATE_BYTES);
-        let state = state::tell(
-            self.history.ranking(),
-            self.history.facts(),
-            stands.min(all.saturating_sub(head.len() + labels::STATE.len())),
-        );
+        let beside = index.words.known_in(&beside);
+        let stands = state::list_bytes(facts).min(all / 4) + (all / STATE).min(STATE_BYTES);
+        let left = all.saturating_sub(head.len() + labels::STATE.len());
+        let mut state = state::tell(index, facts, stands.min(left));
+        let left = left - state.len();
+        state.push_str(&state::earlier(index, facts, &state, left.min(all / EARLIER)));
         let mut behind = headed(labels::STATE, &state);
         let left = all.saturating_sub(head.len() + behind.len() + labels::NEXT.len());
         let next = state::next(self.history.messages(), (all / NEXT).min(left));
@@ -123,17 +128,21 @@ impl<'a> Work<'a> {
         let quoted = self.record(drafts, beside, folder, room).tell(room);
         let is_abbreviated = quoted.record.iter().any(|passage| passage.text.contains("…/"));
         let mut passages = quoted.record.into_iter();
-        let mut at = start.saturating_sub(1);
-        if let Some(first) = passages.next() {
+        // A summary is read back where it stands before the first reply; only a passage stands below its own prompt.
+        let (mut before, reply) = (start, first_reply(drafts));
+        if let Some(first) = passages.as_slice().first() {
             head.push_str(heading);
             if is_abbreviated {
                 head.push_str(&folder_line);
             }
-            head.push_str(&first.text);
-            at = first.message as usize;
+            before = first.message as usize + 1;
+            if before <= reply || !first.is_below_prompt {
+                head.push_str(&first.text);
+                passages.next();
+            }
         }
-        let first = [(at, headed(labels::SUMMARY, head.trim_end()))];
-        let more = passages.map(|passage| (passage.message as usize, passage.text.trim_end().to_owned()));
+        let first = [(before.min(reply), headed(labels::SUMMARY, head.trim_end()))];
+        let more = passages.map(|passage| (passage.message as usize + 1, passage.text.trim_end().to_owned()));
         Summary {
             head: first
                 .into_iter()
@@ -151,22 +160,20 @@ impl<'a> Work<'a> {
         self.options.reading_back.is_none_or(|words| !words.is_empty())
     }
 
-    /// The folder that the record abbreviates in paths: that of an earlier record, which is quoted, or else the common
+    /// The folder that the record abbreviates in paths: that of an earlier record, if it has one, or else the common
     /// one of the files that calls name.
     fn folder(&self) -> &'a str {
         let history = self.history;
-        let records = history.ranking().blocks.iter().rev();
-        let mut records = records.filter(|block| block.speaker == Speaker::Record);
-        let earlier = records.find_map(|block| {
-            let mut lines = block.text.as_str().lines();
-            lines.find_map(|line| line.strip_prefix(labels::FOLDER))
-        });
+        let earlier = &history.ranking().earlier.folder;
+        if !earlier.is_empty() {
+            return earlier;
+        }
         let calls = history.messages().iter().flat_map(|message| message.calls());
         let paths = calls.flat_map(|call| &call.action.paths).map(|path| &**path);
-        earlier.unwrap_or_else(|| match files::common_folder(paths) {
+        match files::common_folder(paths) {
             folder if folder.len() < FOLDER || quoting::quotable(folder).is_none_or(|shown| shown != folder) => "",
             folder => folder,
-        })
+        }
     }
 
     /// The record, of about `bytes`, of everything that the drafts do not show.
@@ -420,7 +427,7 @@ impl<'a> Work<'a> {
         let mut text = String::new();
         for (number, note) in long.iter().enumerate() {
             let handle = self.archive.keep(&Body::from(*note), "pin", draft::REASON);
-            let header = format!("[pinned {handle}]\n");
+            let header = format!("{}{handle}]\n", labels::PINNED_TEXT);
             let lines: Vec<_> = note.lines().filter_map(quoting::quotable).collect();
             // Each line may get a leading space, and the gap in the middle adds one more.
             let frame = header.len() + lines.len() + GAP.len() + 2;
@@ -442,6 +449,12 @@ impl<'a> Work<'a> {
         }
         text
     }
+}
+
+/// The message of the first reply in a view.
+pub(super) fn first_reply(drafts: &[Draft]) -> usize {
+    let reply = drafts.iter().find(|draft| draft.message.role == Role::Assistant);
+    reply.map_or(usize::MAX, |draft| draft.source)
 }
 
 /// The range of a text that its cut form leaves out: what is between the beginning and the end that both have.

@@ -7,6 +7,7 @@ use crate::message::pending;
 use crate::message::recall::Archive;
 use crate::message::view::View;
 use crate::message::{Message, Origin, Part, Role};
+use crate::ranking::earlier;
 use crate::strategy;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// the summary between them, so that everything is in order of time. The current state and the ending follow.
 pub(super) fn of(
     history: &[Arc<Message>],
-    drafts: Vec<Draft>,
+    mut drafts: Vec<Draft>,
     fold: Option<Fold>,
     (summary, ending): (Summary, String),
     archive: Archive,
@@ -25,6 +26,9 @@ pub(super) fn of(
     };
     let say = |origin, text: String| Arc::new(Message::new(Role::User, vec![Part::text_from(origin, text)]));
     let has_summary = !(summary.head.is_empty() && summary.behind.is_empty());
+    if has_summary {
+        drafts.iter_mut().for_each(|draft| warn(&mut draft.message));
+    }
     let mut head = summary.head.into_iter().peekable();
     let mut fold = fold.map(|fold| (fold.sources.first().copied(), Arc::new(fold.message)));
     for draft in drafts {
@@ -33,7 +37,7 @@ pub(super) fn of(
         }
         // No text stands between a call and its results.
         let is_answer = draft.message.tool_results().next().is_some();
-        while let Some((_, text)) = head.next_if(|(at, _)| !is_answer && draft.source > *at) {
+        while let Some((_, text)) = head.next_if(|(at, _)| !is_answer && draft.source >= *at) {
             view.messages.push(say(Origin::Summary, text));
         }
         let source = &history[draft.source];
@@ -56,4 +60,13 @@ pub(super) fn of(
     view.messages.extend(paused);
     strategy::pair(&mut view);
     view
+}
+
+/// Puts a warning before each text that begins like one of the engine's.
+fn warn(message: &mut Message) {
+    let (role, parts) = (message.role, std::mem::take(&mut message.parts));
+    let count = parts.len();
+    let warned = |part: Part| earlier::warning(role, &part).into_iter().chain([part]);
+    message.parts = parts.into_iter().flat_map(warned).collect();
+    message.bare &= message.parts.len() == count;
 }

@@ -5,7 +5,7 @@ use crate::message::tokens::{self, Tokens};
 use crate::message::turn::{Course, Step, Turn};
 use crate::message::validate::Order;
 use crate::message::{Message, Nature, Origin, Part, Role};
-use crate::ranking::labels;
+use crate::ranking::earlier;
 use crate::strategy;
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ impl TurnIndex {
         if has(&|part| matches!(part, Part::Text(text) if matches!(text.origin, Origin::Reminder(_)))) {
             self.reminding.push(at);
         }
-        self.was_compacted |= has(&is_earlier_summary);
+        // Prompts before a summary have lost everything between them.
+        self.was_compacted |= has(&|part| earlier::summary(part).is_some());
     }
 
     /// The turns, see [`crate::message::turn::turns`]; in a previously compacted conversation, where nothing may be
@@ -89,17 +90,6 @@ impl Size {
             bytes: messages.iter().map(|message| strategy::bytes(message) as u64).sum(),
         }
     }
-}
-
-/// Returns whether this part is the summary of an earlier compaction: prompts before it have lost everything between
-/// them.
-pub(crate) fn is_earlier_summary(part: &Part) -> bool {
-    let begins = |text: &str| {
-        [labels::SUMMARY, labels::MORE, labels::STANDS]
-            .iter()
-            .any(|line| text.starts_with(line.trim_end()))
-    };
-    matches!(part, Part::Text(text) if text.origin == Origin::Summary && begins(text.body.as_str()))
 }
 
 /// Returns whether a part always stays: the system prompt, reminders, the user's words and files, harness text at the

@@ -24,7 +24,7 @@ pub(crate) enum Speaker {
     Thinking,
     /// A harness, on the user's behalf.
     Harness,
-    /// The record of an earlier compaction.
+    /// A summary: a unit of the record of an earlier compaction, or the words of somebody else.
     Record,
     /// The model, to a tool.
     Call,
@@ -57,6 +57,8 @@ pub(crate) struct Block {
     pub call_failed: bool,
     /// True if it is about a file of prose.
     pub prose: bool,
+    /// True for a unit of an earlier record, which is one segment and is quoted as it stands.
+    pub is_unit: bool,
     /// The text.
     pub text: Body,
     /// Its segments.

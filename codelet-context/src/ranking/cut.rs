@@ -15,7 +15,7 @@ const LONGEST: usize = 420;
 const SENTENCE: usize = 40;
 
 /// A segment, as a range of its text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Piece {
     /// The byte range; `end` is exclusive.
     pub start: usize,

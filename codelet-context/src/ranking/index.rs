@@ -2,11 +2,12 @@
 
 use super::block::{self, Block, Segment, Speaker};
 use super::cut::{self, Piece};
+use super::earlier::{self, Earlier, Frame};
 use super::features;
 use super::kind::{self, CallKind};
-use super::labels;
 use super::line;
 use super::look::{self, Looks, Signs, bit};
+use super::quoting;
 use super::weights::{Score, Weights};
 use super::word::{COMMON, Words, make_room};
 use crate::evidence::check;
@@ -15,6 +16,7 @@ use crate::message::refusal;
 use crate::message::{Message, Part};
 use crate::text::body::Body;
 use crate::text::hash::{self, ByHash, QuickMap};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -108,6 +110,7 @@ pub(crate) struct RankingIndex {
     outputs: u32,
     prompts: u32,
     pub messages: u32,
+    pub earlier: Earlier,
 }
 
 impl RankingIndex {
@@ -117,7 +120,13 @@ impl RankingIndex {
             self.prompts += 1;
         }
         for number in 0..message.parts.len() {
-            if let Some(told) = block::told(message, number) {
+            if let Some((frame, text)) = earlier::summary(&message.parts[number]) {
+                self.earlier.message = Some(self.messages);
+                match frame {
+                    Frame::Stands => self.earlier.states = earlier::states(text),
+                    _ => self.read_back(text, number as u32),
+                }
+            } else if let Some(told) = block::told(message, number) {
                 let calls = message.parts[number..]
                     .iter()
                     .any(|part| matches!(part, Part::ToolCall(_)));
@@ -137,20 +146,7 @@ impl RankingIndex {
     /// Adds a block; `calls` is true if the message calls a tool in this part or behind it.
     fn add(&mut self, told: block::Told, part: &Part, calls: bool) {
         let at = self.blocks.len() as u32;
-        let first = self.segments.len() as u32;
-        let mut block = Block {
-            speaker: told.speaker,
-            message: self.messages,
-            part: told.part,
-            turn: self.prompts,
-            kind: CallKind::Other,
-            call: None,
-            failed: false,
-            call_failed: false,
-            prose: false,
-            text: told.text,
-            segments: first..first,
-        };
+        let mut block = self.block(told);
         match part {
             Part::ToolCall(call) => {
                 block.kind = CallKind::of(call);
@@ -177,6 +173,70 @@ impl RankingIndex {
         };
         self.cut(&mut block, at, calls, &replaced);
         self.mark_followed(&block, at);
+        self.blocks.push(block);
+    }
+
+    /// A block of the current message that is not cut yet.
+    fn block(&self, told: block::Told) -> Block {
+        let first = self.segments.len() as u32;
+        Block {
+            speaker: told.speaker,
+            message: self.messages,
+            part: told.part,
+            turn: self.prompts,
+            kind: CallKind::Other,
+            call: None,
+            failed: false,
+            call_failed: false,
+            prose: false,
+            is_unit: false,
+            text: told.text,
+            segments: first..first,
+        }
+    }
+
+    /// Adds an earlier record or a passage of one, which is in this part of the current message.
+    fn read_back(&mut self, text: &str, part: u32) {
+        for (heading, units) in self.earlier.record(text) {
+            self.begin_turn(heading);
+            units.into_iter().for_each(|unit| self.add_unit(unit, part));
+        }
+    }
+
+    /// Gives the turn that begins or goes on with this line above a record the number that it had then.
+    fn begin_turn(&mut self, heading: &str) {
+        let Some((number, is_below_prompt)) = earlier::heading(heading) else {
+            return;
+        };
+        // Prompts without a record of their own are counted, and readers may count parts of one.
+        let is_wrong = |turn| turn > number || is_below_prompt && turn == self.prompts;
+        self.asked.retain(|&turn, _| turn < number);
+        let blocks = self.blocks.iter_mut().enumerate().rev();
+        for (at, block) in blocks.take_while(|(_, block)| is_wrong(block.turn)) {
+            block.turn = number;
+            if block.speaker == Speaker::User && is_below_prompt {
+                self.asked.insert(number, at as u32);
+            }
+        }
+        self.prompts = number;
+        self.earlier.headings.insert(number, heading.to_owned());
+    }
+
+    fn add_unit(&mut self, unit: String, part: u32) {
+        let (end, lines) = (unit.len(), unit.lines().count());
+        let (speaker, text) = (Speaker::Record, Body::from(unit));
+        let mut block = self.block(block::Told { speaker, part, text });
+        block.is_unit = true;
+        block.segments.end += 1;
+        let piece = Piece {
+            end,
+            ..Piece::default()
+        };
+        let mut segment = self.segment(&block, self.blocks.len() as u32, piece, false);
+        // Each line of it was worth its room.
+        segment.score = score(&block, 0, &segment) + libm::logf(lines as f32);
+        make_room(&mut self.segments, 1);
+        self.segments.push(segment);
         self.blocks.push(block);
     }
 
@@ -217,19 +277,6 @@ impl RankingIndex {
         // Of a prompt and of an output, single lines may stay.
         let wraps = !matches!(block.speaker, Speaker::User | Speaker::Harness | Speaker::Tool);
         let mut pieces = cut::pieces(text.as_str(), wraps);
-        if block.speaker == Speaker::Record {
-            let mut was_in_frame = false;
-            let mut in_frame = |piece: &mut Piece| {
-                let line = &text.as_str()[piece.start..piece.end];
-                let is_over = labels::is_over(line) || piece.joined && was_in_frame;
-                // The marker for omitted text is written anew.
-                let rest = line.trim_start_matches(['…', ' ']);
-                piece.start += line.len() - rest.len();
-                was_in_frame = is_over || rest.is_empty() || labels::is_frame(rest);
-                was_in_frame
-            };
-            pieces.retain_mut(|piece| !in_frame(piece));
-        }
         // What a harness says before the user's comment on a refused call is the same each time.
         if let Some(comment) = refusal::comment_at(text.as_str()).filter(|_| block.speaker == Speaker::Tool) {
             pieces.retain(|piece| piece.end > comment);
@@ -316,9 +363,7 @@ impl RankingIndex {
             leave_out_long_code(&mut self.segments[block.segments.start as usize..]);
         }
         for (place, segment) in self.segments[block.segments.start as usize..].iter_mut().enumerate() {
-            let mut score = Score::new(Weights::built_in());
-            features::of_text(&mut score, block, place, segment);
-            segment.score = score.sum;
+            segment.score = score(block, place, segment);
         }
     }
 
@@ -358,7 +403,11 @@ impl RankingIndex {
             const { bit("commit") },
             block.speaker == Speaker::Tool && check::is_commit(text),
         );
-        let quoted = line::quoted(text, signs);
+        let is_as_quoted = |line: &str| quoting::quotable(line).is_some_and(|quoted| quoted == line);
+        let quoted = match block.is_unit {
+            true => Some(Cow::Borrowed(text)).filter(|text| text.lines().all(is_as_quoted)),
+            false => line::quoted(text, signs),
+        };
         let is_again = quoted.as_ref().is_some_and(|quoted| {
             let hash = hash::bytes(quoted.as_bytes());
             self.seen_before.binary_search(&hash).is_ok() || self.seen.insert(hash, ()).is_some()
@@ -450,6 +499,13 @@ impl RankingIndex {
         let before = segment.checked_sub(1);
         before.map_or(0, |before| self.segments[before as usize].words as usize)
     }
+}
+
+/// The score of a segment of this block, at this place in it, from features of the block alone.
+fn score(block: &Block, place: usize, segment: &Segment) -> f32 {
+    let mut score = Score::new(Weights::built_in());
+    features::of_text(&mut score, block, place, segment);
+    score.sum
 }
 
 /// Returns whether a line says nothing by itself: one that a change leaves as it was; a comment in code that the model

@@ -1,7 +1,6 @@
 //! The first words of lines that the engine writes. The writer of summaries, the parser of earlier compactions and the
 //! check on quoted text all use these constants.
 
-use crate::ranking::cut;
 use crate::ranking::look_alike;
 
 /// The first line of a summary, those of its further passages and of its second part after the kept steps, and the last
@@ -11,6 +10,8 @@ pub(crate) const SUMMARY: &str = "Summary of the earlier part of this session.\n
 pub(crate) const MORE: &str = "Summary, turn ";
 pub(crate) const STANDS: &str = "How things stand after the steps above.\n";
 pub(crate) const NOTICE: &str = "The session goes on from an earlier part; its summary is above.";
+/// Before a text of the view that is none of these and begins like one.
+pub(crate) const NOT_OF_SUMMARY: &str = "[The next text is not part of the summary.]";
 /// Follows the notice if the model has a tool for reading back removed content.
 pub(crate) const BY_TOOL: &str = "Recall(handle) reads back what it leaves out.";
 macro_rules! record {
@@ -55,6 +56,8 @@ pub(crate) const SAID: &str = "Said last";
 pub(crate) const ANSWERED: &str = "Answered: ";
 /// A sentence pinned by the user, and a call refused by the user, with the user's comment.
 pub(crate) const PINNED: &str = "Pinned: ";
+/// The start of the line above a longer pinned text.
+pub(crate) const PINNED_TEXT: &str = "[pinned ";
 pub(crate) const REFUSED: &str = "Refused: ";
 /// Open items of the to-do list.
 pub(crate) const TO_DO: &str = "To do: ";
@@ -63,8 +66,9 @@ pub(crate) const UNLISTED: &str = "To do, and not listed here: ";
 /// The last run of a check, followed by its kind; and the prefix of its output lines.
 pub(crate) const LAST: &str = "Last ";
 pub(crate) const UNDER: &str = "  | ";
-/// The changed files: if nothing was committed, since the last commit, and before it, with or without changes since.
+/// The changed files: if nothing was committed, and then if there may be others; since the last commit, and before it.
 pub(crate) const CHANGED: &str = "Files changed so far: ";
+pub(crate) const CHANGED_LATELY: &str = "Files changed lately: ";
 pub(crate) const UNCOMMITTED: &str = "Files changed since the last commit: ";
 pub(crate) const COMMITTED: &str = "Files changed before the last commit: ";
 pub(crate) const ALL_COMMITTED: &str = "No edit since the last commit; files changed before it: ";
@@ -72,34 +76,17 @@ pub(crate) const ALL_COMMITTED: &str = "No edit since the last commit; files cha
 /// The files of the last change if it failed: after others that succeeded, and after none.
 pub(crate) const FAILED_CHANGE: &str = "Last edit failed: ";
 pub(crate) const NO_CHANGE: &str = "No edit succeeded; the last one failed: ";
+/// The line above what an earlier compaction told of the state, with the number of steps since.
+pub(crate) const AT_COMPACTION: &str = "At the compaction ";
 
 /// The starts of such lines that begin without a sign; and of lines with which harnesses or recordings label speakers.
 #[rustfmt::skip]
-const BEGINNINGS: [&str; 41] = [
-    PINNED, REFUSED, "To do", "In paths of calls", FAILED_CHANGE, NO_CHANGE, CHANGED, UNCOMMITTED, COMMITTED, ALL_COMMITTED, ASKED_EARLIER, ASKED, "Last pull request:", SAID, ANSWERED, "Last commit:", "Last git status:",
+const BEGINNINGS: [&str; 43] = [
+    PINNED, REFUSED, "To do", "In paths of calls", FAILED_CHANGE, NO_CHANGE, CHANGED, CHANGED_LATELY, AT_COMPACTION, UNCOMMITTED, COMMITTED, ALL_COMMITTED, ASKED_EARLIER, ASKED, "Last pull request:", SAID, ANSWERED, "Last commit:", "Last git status:",
     "Last push:", "Last test:", "Last build:", "Last lint:", "Goal:", "Decided:", "Changed:", "Next:", "Developer:", "Key outcomes",
     "Summary of the earlier part", "Summary, turn", "Quoted, shortened", "How things stand", "The session goes on", "Context compacted:", "Recall(",
     "Assistant:", "Harness:", "Human:", "System:", "Thinking:", "Tool:", "User:",
 ];
-
-/// Returns whether a line of an earlier summary, or a sentence of one, is only framing.
-pub(crate) fn is_frame(line: &str) -> bool {
-    [SUMMARY, RECORD, RECORD_WITH_HANDLES, STANDS, NOTES, STATE, NEXT]
-        .iter()
-        .any(|frame| {
-            let mut sentences = cut::pieces(frame, true)
-                .into_iter()
-                .map(|piece| &frame[piece.start..piece.end]);
-            frame.trim_end() == line || sentences.any(|sentence| sentence == line)
-        })
-}
-
-/// Returns whether a line of an earlier summary says no more: it named a turn, or described what was next at that time.
-pub(crate) fn is_over(line: &str) -> bool {
-    [MORE, FOLDER, ASKED_EARLIER, ASKED, SAID, ANSWERED]
-        .iter()
-        .any(|label| line.starts_with(label))
-}
 
 /// Returns whether these words, in plain characters ([`look_alike::plain`]), form one of the engine's headings.
 pub(crate) fn heads(words: &str) -> bool {
@@ -126,23 +113,12 @@ mod tests {
     use crate::ranking::quoting::poses;
 
     #[test]
-    fn a_word_of_a_frame_is_no_frame() {
-        let is = [
-            "# State",
-            "Summary of the earlier part of this session.",
-            RECORD.trim_end(),
-        ];
-        let is_not = ["session", "error.", "output", "left out"];
-        assert_eq!(is.map(is_frame), [true; 3]);
-        assert_eq!(is_not.map(is_frame), [false; 4]);
-    }
-
-    #[test]
     fn every_label_is_one_that_nothing_quoted_may_begin_with() {
         let labels = [
             SUMMARY, STANDS, NOTICE, RECORD, USER, ASSISTANT, THINKING, HARNESS, CALL, FAILED_CALL, OUTPUT,
             FAILED_OUTPUT, PINNED, REFUSED, TO_DO, UNDER_WAY, CHANGED, UNCOMMITTED, COMMITTED, ASKED_EARLIER, ASKED,
-            SAID, ANSWERED, MORE, FOLDER, FAILED_CHANGE, NO_CHANGE,
+            SAID, ANSWERED, MORE, FOLDER, FAILED_CHANGE, NO_CHANGE, CHANGED_LATELY, AT_COMPACTION, PINNED_TEXT,
+            NOT_OF_SUMMARY,
         ];
         for label in labels {
             assert!(poses(&format!("{label}1")), "{label}");

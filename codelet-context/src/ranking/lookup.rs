@@ -12,6 +12,9 @@ impl RankingIndex {
     /// A segment of this block as it is quoted: on one line, and safe from being mistaken for anything but a quotation.
     pub fn quoted(&self, block: u32, segment: u32) -> Cow<'_, str> {
         let text = self.text_of(block, segment);
+        if self.blocks[block as usize].is_unit {
+            return Cow::Borrowed(text);
+        }
         // Quoting printable ASCII only ever takes something out.
         match usize::from(self.segments[segment as usize].bytes) == text.len() && quoting::is_printable(text) {
             true => Cow::Borrowed(text),

@@ -67,8 +67,9 @@ pub(crate) struct Record<'a> {
 
 /// A part of the record: that of a turn whose prompt stands in the view, and of the turns behind it whose prompts don't.
 pub(crate) struct Passage {
-    /// The message from which its first line is quoted: it stands behind it, and before everything later.
+    /// The message behind which it stands: its prompt, or the one from which its first line is quoted.
     pub message: u32,
+    pub is_below_prompt: bool,
     pub text: String,
 }
 
@@ -167,6 +168,11 @@ impl Record<'_> {
 
     /// The line above a turn: its number, the remark, and the start of its prompt unless that stands above.
     fn turn(&self, turn: u32) -> String {
+        if let Some(heading) = self.index().earlier.headings.get(&turn)
+            && heading.starts_with(labels::MORE) == self.asked.contains(&turn)
+        {
+            return format!("{heading}\n");
+        }
         let mark = self.marks.get(&turn).map_or("", String::as_str);
         if self.asked.contains(&turn) {
             return format!("{}{turn}{mark}:\n", labels::MORE);
@@ -292,8 +298,10 @@ impl Record<'_> {
             let its_turn = index.blocks[unit as usize].turn;
             let begins = turn.replace(its_turn) != Some(its_turn);
             if record.is_empty() || begins && self.asked.contains(&its_turn) {
+                let prompt = index.asked.get(&its_turn).filter(|_| self.asked.contains(&its_turn));
                 record.push(Passage {
-                    message: index.blocks[unit as usize].message,
+                    message: index.blocks[*prompt.unwrap_or(&unit) as usize].message,
+                    is_below_prompt: prompt.is_some(),
                     text: String::new(),
                 });
             }
@@ -302,6 +310,11 @@ impl Record<'_> {
             };
             if begins {
                 out.push_str(&self.turn(its_turn));
+            }
+            if block.is_unit {
+                out.push_str(block.text.as_str());
+                out.push('\n');
+                continue;
             }
             self.head(out, number, segments, &mut called);
             self.quote(out, number, block, segments);

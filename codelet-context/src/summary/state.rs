@@ -3,6 +3,7 @@
 
 use crate::evidence::check::{self, CheckKind};
 use crate::evidence::facts::{CheckRun, Facts};
+use crate::message::cut::counted;
 use crate::message::files;
 use crate::message::harness;
 use crate::message::todo::TodoState;
@@ -12,6 +13,7 @@ use crate::ranking::quoting;
 use crate::ranking::{RankingIndex, evident_lines, plain_command};
 use codelet_text::short;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -63,7 +65,7 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
     // Which files have changed is told in no other place: of what the list leaves, its room is kept for it.
     let mut files = Page::of(bytes.saturating_sub(list_bytes(facts)) / 2);
     let most = files.room / 2;
-    tell_files(&mut files, facts, most);
+    tell_files(&mut files, facts, most, index.earlier.message.is_some());
     let bytes = bytes - files.text.len();
     let mut page = Page::of(bytes);
     let open = facts.todo.open().count();
@@ -104,6 +106,50 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
     }
     page.text + &files.text
 }
+
+/// What earlier compactions told of the state, newest first, without what the present state or a newer one tells anew.
+pub(crate) fn earlier(index: &RankingIndex, facts: &Facts, state: &str, bytes: usize) -> String {
+    let earlier = &index.earlier;
+    let since = earlier.message.map_or(0, |message| index.steps_since(message));
+    let mut told: HashSet<&str> = state.lines().map(topic).collect();
+    if facts.todo.items().next().is_some() {
+        told.insert(TO_DO);
+    }
+    let mut text = String::new();
+    for (steps, lines) in &earlier.states {
+        let steps = counted(since + *steps as usize, "step");
+        let mut section = format!("{}{steps} ago:\n", labels::AT_COMPACTION);
+        let (heading, mut stays) = (section.len(), false);
+        for line in lines.lines() {
+            let is_quotable = quoting::quotable(line).is_some_and(|quoted| quoted == line);
+            let fits = text.len() + section.len() + labels::UNDER.len() + line.len() < bytes;
+            // What stands under a line goes with it.
+            let goes_on = line.starts_with(labels::UNDER);
+            let is_new = goes_on && stays || !goes_on && !told.contains(topic(line));
+            stays = is_quotable && fits && is_new;
+            if stays {
+                section.extend([labels::UNDER, line, "\n"]);
+            }
+        }
+        told.extend(lines.lines().map(topic));
+        if section.len() > heading {
+            text.push_str(&section);
+        }
+    }
+    text
+}
+
+/// The topic of a line of a state, of which the newest line holds: the to-do list, or a check. Any other line holds on.
+fn topic(line: &str) -> &str {
+    match line.split_once(':') {
+        _ if line.starts_with(TO_DO) => TO_DO,
+        Some((label, _)) if label.starts_with(labels::LAST) => label,
+        _ => line,
+    }
+}
+
+/// The start of all lines on the to-do list.
+const TO_DO: &str = "To do";
 
 /// The next steps, in at most this many bytes: the newest prompt and the last text of the model since, which have the same
 /// room; and before them the prompt before, which the newest may only have interrupted. Empty if there is too little room.
@@ -297,12 +343,12 @@ fn ago(steps: usize) -> Option<String> {
 }
 
 /// Lists the files changed by tools, newest first: those since the last commit, then the others; and those of the last
-/// change if it failed.
-fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
-    let label = if facts.has_commit {
-        labels::UNCOMMITTED
-    } else {
-        labels::CHANGED
+/// change if it failed. If the conversation `is_compacted`, there may be others.
+fn tell_files(page: &mut Page, facts: &Facts, most: usize, is_compacted: bool) {
+    let label = match (facts.has_commit, is_compacted) {
+        (true, _) => labels::UNCOMMITTED,
+        (false, true) => labels::CHANGED_LATELY,
+        (false, false) => labels::CHANGED,
     };
     let changed = || facts.files.iter().rev().filter(|file| file.is_changed);
     let files = |is_committed: bool| {
@@ -315,9 +361,9 @@ fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
         None => labels::ALL_COMMITTED,
     };
     list(page, label, files(true), most / 2);
-    let label = match changed().next() {
-        Some(_) => labels::FAILED_CHANGE,
-        None => labels::NO_CHANGE,
+    let label = match is_compacted || changed().next().is_some() {
+        true => labels::FAILED_CHANGE,
+        false => labels::NO_CHANGE,
     };
     list(page, label, facts.unchanged.iter().map(|path| (&**path, 0)), most);
 }

@@ -769,14 +769,15 @@ fn what_a_kept_output_leaves_out_is_quoted_in_it_and_nothing_of_it_twice() {
 
 #[test]
 fn what_was_next_when_an_earlier_summary_was_made_is_over() {
-    let earlier = "Summary of the earlier part of this session.\n# Turn 1: Mend the pool.\nassistant: The pool leaks its lock.\n\
-                   # State\nLast commit: exit status 0\n  | [main 3f2a9c1] Mend the pool\n\
-                   # Next\nNewest prompt: Mend the walnut press. It is slow.\nSaid last: Now the press.";
+    let record =
+        "Summary of the earlier part of this session.\n# Turn 1: Mend the pool.\nassistant: The pool leaks its lock.";
+    let state = "How things stand after the steps above.\n# State\nLast commit: exit status 0\n  | [main 3f2a9c1] Mend the pool\n\
+                 # Next\nNewest prompt: Mend the walnut press. It is slow.\nSaid last: Now the press.";
     let mut talk = Talk::default();
-    talk.messages.push(Message::new(
-        Role::User,
-        vec![Part::Text(Text::new(earlier, Origin::Summary))],
-    ));
+    for text in [record, state] {
+        let text = Part::Text(Text::new(text, Origin::Summary));
+        talk.messages.push(Message::new(Role::User, vec![text]));
+    }
     let summary = talk
         .asks("And the saw?")
         .works()
