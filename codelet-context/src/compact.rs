@@ -106,11 +106,15 @@ impl Options<'_> {
         }
     }
 
-    /// The closing notice after the summary.
-    fn ending(&self) -> String {
+    /// The closing notice after the summary, or after the state if there is no summary.
+    fn ending(&self, is_summarised: bool) -> String {
         let words = self.reading_back.unwrap_or(labels::BY_TOOL);
         let blank = if words.is_empty() { "" } else { " " };
-        format!("{}{blank}{words}", labels::NOTICE)
+        let how = match is_summarised {
+            true => labels::SUMMARISED,
+            false => labels::SHORTENED,
+        };
+        format!("{}{how}{blank}{words}", labels::NOTICE)
     }
 }
 
@@ -278,7 +282,7 @@ fn rise_in(options: &Options<'_>) -> Option<Rise> {
 struct Work<'a> {
     history: &'a History,
     options: &'a Options<'a>,
-    /// The closing notice.
+    /// The longest closing notice, for which room is kept.
     ending: String,
     turns: &'a [Turn],
     anchors: Vec<Anchor>,
@@ -305,7 +309,7 @@ impl<'a> Work<'a> {
         Work {
             history,
             options,
-            ending: options.ending(),
+            ending: options.ending(true),
             turns,
             anchors,
             offered,
@@ -585,14 +589,13 @@ impl<'a> Work<'a> {
         // An empty summary is there for its notice, which says how to read back what the handles stand for. It is left out
         // next to a fold, whose first line suffices, or if it does not fit.
         let tells = !(summary.head.is_empty() && summary.behind.is_empty());
-        let ending = self.ending;
-        let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &ending) <= budget;
-        let reads_back = ending != labels::NOTICE;
-        if !tells && reads_back && fold.is_none() && budget.is_none_or(has_room) {
+        let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &self.ending) <= budget;
+        if !tells && self.reads_back() && fold.is_none() && budget.is_none_or(has_room) {
             summary
                 .head
                 .push((kept.start.saturating_sub(1), labels::SUMMARY.trim_end().to_owned()));
         }
+        let ending = self.options.ending(!summary.head.is_empty());
         let view = view::of(self.history.messages(), drafts, fold, (summary, ending), self.archive);
         let size = Size::of(&view.messages);
         let summarised = self.turns.iter().filter(|turn| turn.0.end <= kept.start).count();

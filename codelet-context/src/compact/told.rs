@@ -147,7 +147,7 @@ impl<'a> Work<'a> {
     }
 
     /// Returns whether the model can read back removed content; otherwise its handles would be riddles in a record.
-    fn reads_back(&self) -> bool {
+    pub(super) fn reads_back(&self) -> bool {
         self.options.reading_back.is_none_or(|words| !words.is_empty())
     }
 

@@ -10,7 +10,11 @@ use crate::ranking::look_alike;
 pub(crate) const SUMMARY: &str = "Summary of the earlier part of this session.\n";
 pub(crate) const MORE: &str = "Summary, turn ";
 pub(crate) const STANDS: &str = "How things stand after the steps above.\n";
-pub(crate) const NOTICE: &str = "The session goes on from an earlier part; its summary is above.";
+/// The beginning of the notice, and its end with a summary and without one: only the state is told then, and where
+/// something is cut, a marker says so.
+pub(crate) const NOTICE: &str = "The session goes on from an earlier part";
+pub(crate) const SUMMARISED: &str = "; its summary is above.";
+pub(crate) const SHORTENED: &str = ", shortened above.";
 /// Follows the notice if the model has a tool for reading back removed content.
 pub(crate) const BY_TOOL: &str = "Recall(handle) reads back what it leaves out.";
 macro_rules! record {

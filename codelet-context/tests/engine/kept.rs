@@ -519,6 +519,32 @@ fn how_what_was_removed_is_read_back_is_said_in_the_callers_words_and_within_the
 }
 
 #[test]
+fn a_notice_behind_the_state_alone_names_no_summary() {
+    let items = json!([{"content": "write the tests", "status": "pending"}]);
+    let parameters = Map::from_iter([("todos".to_owned(), items)]);
+    let call = ToolCall::new("todo", "Todo", parameters).doing(Action::on(ActionKind::Todo, []));
+    let mut messages = vec![
+        Message::user("Look at it."),
+        says(vec![Part::ToolCall(call)]),
+        answers(vec![result("todo", "ok")]),
+    ];
+    messages.extend(step(1, 600));
+    let done = compact(&messages.into_iter().collect(), Target::Budget(4_000));
+    let told = summary(&done);
+    assert!(told.starts_with("How things stand"), "everything is kept: {told}");
+    let notice = done.view.messages.iter().flat_map(|message| &message.parts);
+    let notice: Vec<_> = notice
+        .filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Notice => Some(text.body.as_str()),
+            _ => None,
+        })
+        .collect();
+    let expected =
+        "The session goes on from an earlier part, shortened above. Recall(handle) reads back what it leaves out.";
+    assert_eq!(notice, [expected]);
+}
+
+#[test]
 fn a_conversation_tells_how_what_was_removed_is_read_back_in_the_callers_words() {
     let end = |conversation: Conversation| {
         let mut conversation = conversation;
