@@ -1,20 +1,14 @@
-//! Policies that rewrite what was sent by a simple rule: most replace old results with a marker.
+//! Policies that replace old results with a marker, by a simple rule.
 
 use crate::editor::{Editor, Full, Moment, Unedited};
 use codelet_context::conversation::Report;
 use codelet_context::message::{Message, Part, ToolResult};
-use codelet_context::strategy;
 use codelet_context::tokens::{Tokens, estimate_part};
 use codelet_context::view::View;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 const MARKER: &str = "[Old tool result content cleared]";
-
-/// The strategies examine every message, so running them before every request takes quadratic time. On more messages
-/// than this, which a window of a million tokens holds, they run only when what is sent has grown by one in [`GROWTH`].
-const MANY: usize = 2_500;
-const GROWTH: usize = 50;
 
 /// The results that are masked, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,8 +19,6 @@ pub enum Rule {
     Last(usize),
     /// All but `keep` when the request has more than `trigger` tokens.
     Beyond { trigger: Tokens, keep: usize },
-    /// No results; all strategies run before every request, over the rest of the last one and everything since.
-    Strategies,
 }
 
 /// A result that is still shown.
@@ -42,8 +34,6 @@ pub struct Mask<'a> {
     view: View,
     /// The results that are shown whole and larger than a marker, oldest first.
     whole: VecDeque<Whole>,
-    /// The number of messages after the strategies ran the last time.
-    last: usize,
     /// The number of messages in the last request, as long as no edit followed it.
     same: usize,
 }
@@ -55,7 +45,6 @@ impl<'a> Mask<'a> {
             rule,
             view: View::default(),
             whole: VecDeque::new(),
-            last: 0,
             same: 0,
         }
     }
@@ -74,25 +63,13 @@ impl<'a> Mask<'a> {
     }
 
     fn masks(&self) -> bool {
-        !matches!(self.rule, Rule::Nothing | Rule::Strategies)
-    }
-
-    /// Runs all strategies, unless that would take too long.
-    fn run_strategies(&mut self) -> Option<&'static str> {
-        let messages = self.view.messages.len();
-        if messages > MANY && messages.saturating_sub(self.last) < messages / GROWTH {
-            return None;
-        }
-        self.same = 0;
-        strategy::apply_all(&mut self.view);
-        self.last = self.view.messages.len();
-        Some("strategies")
+        self.rule != Rule::Nothing
     }
 
     /// Returns the number of the oldest results that the rule would mask now.
     fn due(&self, moment: &Moment) -> usize {
         match self.rule {
-            Rule::Nothing | Rule::Strategies => 0,
+            Rule::Nothing => 0,
             Rule::Beyond { trigger, .. } if moment.tokens <= trigger => 0,
             Rule::Last(keep) | Rule::Beyond { keep, .. } => self.whole.len().saturating_sub(keep),
         }
@@ -120,9 +97,6 @@ impl Editor for Mask<'_> {
     }
 
     fn edit(&mut self, moment: &Moment) -> Option<&'static str> {
-        if self.rule == Rule::Strategies {
-            return self.run_strategies();
-        }
         let due = self.due(moment);
         for result in self.whole.drain(..due) {
             self.same = self.same.min(result.message);
@@ -141,7 +115,7 @@ impl Editor for Mask<'_> {
         let view = view.to_vec();
         self.view.messages.clear();
         self.whole.clear();
-        (self.last, self.same) = (0, 0);
+        self.same = 0;
         view.iter().for_each(|message| self.show(message));
         true
     }

@@ -14,8 +14,6 @@ pub use crate::settings::Settings;
 pub enum Policy {
     /// Nothing is edited before the window is full.
     Never,
-    /// The seven strategies run before every request.
-    Seven,
     /// All results except those of the last ten calls are masked, at every request.
     MaskTen,
     /// Beyond 100,000 tokens, all results but the last three are cleared.
@@ -28,7 +26,6 @@ impl Policy {
     /// All policies, in the order in which they are listed; the first is the baseline.
     pub const ALL: &[Policy] = &[
         Policy::Never,
-        Policy::Seven,
         Policy::MaskTen,
         Policy::Clear,
         Policy::Preset(Preset::Faithful),
@@ -44,7 +41,6 @@ impl Policy {
     pub fn name(self) -> &'static str {
         match self {
             Policy::Never => "never",
-            Policy::Seven => "seven",
             Policy::MaskTen => "mask-10",
             Policy::Clear => "clear-100k",
             Policy::Preset(preset) => preset.name(),
@@ -89,7 +85,6 @@ impl Policy {
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Policy::Never => "edit nothing until the context window is full",
-            Policy::Seven => "apply all seven strategies before every request",
             Policy::MaskTen => "mask all tool outputs but the last ten",
             Policy::Clear => "above 100k tokens, clear all tool outputs but the last three",
             Policy::Preset(preset) => preset.explained(),
@@ -105,7 +100,6 @@ impl Policy {
         let rule = match self {
             Policy::Preset(preset) => return Box::new(Engine::new(session, settings, preset)),
             Policy::Never => Rule::Nothing,
-            Policy::Seven => Rule::Strategies,
             Policy::MaskTen => Rule::Last(10),
             Policy::Clear => Rule::Beyond {
                 trigger: 100_000,

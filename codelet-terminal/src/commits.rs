@@ -57,7 +57,9 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
         (Some(branch), None) => format!("as the first commit on {}", clean(branch, 1)),
         (None, _) => "on no branch (HEAD is detached)".to_owned(),
     };
-    let head = format!("Commit {place}, by {}", clean(&commit.author, 1));
+    let more = if commit.is_cut { " and more" } else { "" };
+    let files = count(commit.files.len() as u64, "file");
+    let head = format!("Commit {place}, by {}: {files}{more}", clean(&commit.author, 1));
     lines.extend(say(look, Role::Strong, &head));
     // Staged files were chosen by the user.
     let is_chosen = |file: &Changed| commit.is_staged || file.is_written_here;
@@ -235,6 +237,7 @@ mod tests {
             .iter()
             .map(ToString::to_string)
             .collect();
+        assert!(told[0].ends_with(": 45 files"), "{}", told[0]);
         assert_eq!(told[1..=40].iter().filter(|line| line.ends_with(".txt")).count(), 40);
         assert_eq!(told[41], "and 2 more files; /diff shows them");
         assert_eq!(told[42], OTHERS);

@@ -159,14 +159,19 @@ pub fn files(letters: &str, all: &[String]) -> Vec<Candidate> {
         .iter()
         .filter_map(|path| Some((score(&letters, path)?, path)))
         .collect();
-    found.sort_by(|a, b| {
+    let best_first = |a: &(i64, &String), b: &(i64, &String)| {
         b.0.cmp(&a.0)
             .then_with(|| a.1.len().cmp(&b.1.len()))
             .then_with(|| a.1.cmp(b.1))
-    });
+    };
+    // All files of a large workspace match one letter, so only those that are shown are sorted.
+    if found.len() > SHOWN {
+        found.select_nth_unstable_by(SHOWN, best_first);
+        found.truncate(SHOWN);
+    }
+    found.sort_by(best_first);
     found
         .into_iter()
-        .take(SHOWN)
         .map(|(_, path)| Candidate {
             text: file_reference::write(path),
             help: String::new(),

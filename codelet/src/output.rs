@@ -7,7 +7,7 @@ use codelet_tools::draft::{Draft, is_folder};
 use codelet_tools::{follow_links, open_plainly};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal as _, Read, Stdout, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
@@ -208,8 +208,39 @@ impl Pinned {
             draft.file.set_permissions(permissions.clone())?;
         }
         let file = draft.file.try_clone()?;
+        // Before it has the name, so that nobody else claims it. If the file system does not support locks, the file is
+        // used without one.
+        let _ = file.try_lock();
         draft.become_file(name)?;
         Ok(Some(file))
+    }
+
+    /// Claims the file for this process, and creates it if it is missing; `None` if another process has claimed or
+    /// [begun](Self::begin) it. What is written to directly, and a file system without locks, can be claimed by several.
+    pub fn claim(&self) -> Option<Claim> {
+        let Target::Named { folder, name, .. } = &self.target else {
+            return Some(Claim::default());
+        };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let new = rustix::fs::openat(
+            folder,
+            name,
+            flags | OFlags::CREATE | OFlags::EXCL,
+            Mode::RUSR | Mode::WUSR,
+        );
+        let is_new = new.is_ok();
+        let Ok(file) = new.or_else(|_| rustix::fs::openat(folder, name, flags, Mode::empty())) else {
+            return Some(Claim::default());
+        };
+        let file = File::from(file);
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return None;
+        }
+        let made = folder.try_clone().ok().filter(|_| is_new);
+        Some(Claim {
+            file: Some(file),
+            made: made.map(|folder| (folder, name.clone())),
+        })
     }
 
     /// Returns whether the file exists and is not empty.
@@ -257,14 +288,8 @@ impl Pinned {
 
     /// Removes this file if it still has the name.
     pub fn remove(&self, file: &File) {
-        let Target::Named { folder, name, .. } = &self.target else {
-            return;
-        };
-        let named = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
-        if let (Ok(named), Ok(own)) = (named, rustix::fs::fstat(file))
-            && (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino)
-        {
-            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+        if let Target::Named { folder, name, .. } = &self.target {
+            remove_named(folder, name, file);
         }
     }
 
@@ -284,6 +309,33 @@ impl Pinned {
         match &self.target {
             Target::Named { folder, name, .. } => rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok(),
             Target::Stdout | Target::Held(_) => false,
+        }
+    }
+}
+
+/// Removes a file if it still has this name.
+fn remove_named(folder: &OwnedFd, name: &OsStr, file: &File) {
+    let named = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    if let (Ok(named), Ok(own)) = (named, rustix::fs::fstat(file))
+        && (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino)
+    {
+        let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+    }
+}
+
+/// A file that no other process claims meanwhile.
+#[derive(Debug, Default)]
+pub struct Claim {
+    file: Option<File>,
+    /// Its folder and name, if it was created for the claim. It is removed at the end unless a file with content has
+    /// replaced it.
+    made: Option<(OwnedFd, OsString)>,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if let (Some(file), Some((folder, name))) = (&self.file, &self.made) {
+            remove_named(folder, name, file);
         }
     }
 }
@@ -473,6 +525,24 @@ mod tests {
             names.sort();
             names
         }
+    }
+
+    #[test]
+    fn a_file_is_claimed_by_one_at_a_time_and_leaves_nothing_if_nothing_was_written() {
+        let place = Place::new();
+        let pinned = [0, 1].map(|_| place.pin("t.json").unwrap());
+        let claim = pinned[0].claim();
+        assert!(claim.is_some() && pinned[1].claim().is_none());
+        drop(claim);
+        assert!(!pinned[0].exists());
+        let claim = pinned[0].claim();
+        let begun = pinned[0].begin().unwrap();
+        assert!(
+            pinned[1].claim().is_none(),
+            "the file that was begun is claimed as well"
+        );
+        drop((claim, begun));
+        assert!(pinned[1].exists() && pinned[1].claim().is_some());
     }
 
     fn write(pinned: &Pinned) -> bool {

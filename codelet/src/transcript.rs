@@ -4,7 +4,7 @@
 //! only another vendor could verify are omitted, and text that is not the speaker's own is labelled with its origin.
 
 use crate::exit::{Failure, words};
-use crate::output::{Access, Output, Pinned, is_same_file};
+use crate::output::{Access, Claim, Output, Pinned, is_same_file};
 use crate::paint::Ink;
 use crate::place::Place;
 use crate::saved::{self, Note};
@@ -86,6 +86,8 @@ pub struct Transcript {
 struct Destination {
     /// The locked file of a continued saved session: while it is open, no other session continues it.
     _held: Option<File>,
+    /// The claim to a file that the user named.
+    _claim: Option<Claim>,
     place: Place,
     /// The folder of saved sessions, if the file is one of them.
     folder: Option<PathBuf>,
@@ -174,9 +176,16 @@ impl Transcript {
     /// the session that continues it, since that contains everything in it.
     ///
     /// # Errors
-    /// As for [`pin`], and if the file has other content.
+    /// As for [`pin`], if the file has other content, and if another session is writing it.
     pub fn find(path: &Path, from: Option<(&Path, Format)>, place: &Place) -> Result<Self, Failure> {
         let pinned = pin(path, place)?;
+        let claim = pinned.claim();
+        if claim.is_none() {
+            let file = spell(path.as_os_str());
+            return Err(Failure::Told(format!(
+                "another session is writing {file}; choose another file for --transcript"
+            )));
+        }
         let goes_on = from.is_some_and(|(from, form)| form == Format::Anthropic && is_same_file(from, path));
         if pinned.has_content() && !goes_on {
             let file = spell(path.as_os_str());
@@ -184,7 +193,11 @@ impl Transcript {
                 "{file} already exists, and --transcript writes a new file; to continue the session in it, add --from {file}"
             )));
         }
-        Ok(Transcript::of(path.to_owned(), pinned, None, place))
+        let mut transcript = Transcript::of(path.to_owned(), pinned, None, place);
+        if let Some(to) = Arc::get_mut(&mut transcript.to) {
+            to._claim = claim;
+        }
+        Ok(transcript)
     }
 
     /// Creates a transcript in the folder of saved sessions; the file appears with the first content.
@@ -229,6 +242,7 @@ impl Transcript {
         Transcript {
             to: Arc::new(Destination {
                 _held: None,
+                _claim: None,
                 place: place.clone(),
                 folder: folder.map(Path::to_owned),
                 current: Mutex::new(current),
@@ -360,8 +374,6 @@ impl TranscriptFile {
         if self.file.is_none() {
             let pinned = Arc::clone(&self.to.current().file.pinned);
             self.file = pinned.begin()?;
-            // If the file system does not support locks, the file is used without one.
-            let _ = self.file.as_ref().map(File::try_lock);
         }
         // A pipe or a device receives everything at the end.
         let Some(file) = &self.file else { return Ok(()) };

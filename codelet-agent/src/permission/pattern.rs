@@ -2,10 +2,11 @@
 
 use super::line::{self, split};
 use super::looks;
-use super::word::ShellWord;
+use super::word::{ShellWord, is_among};
 
-/// Reads a pattern as users write it. The form of other agents is understood where it names commands: `Bash(git push:*)`
-/// is `git push *`.
+/// Reads a pattern as users write it. The form of other agents is understood where it names what patterns are for:
+/// `Bash(git push:*)` is `git push *`, `WebFetch(domain:docs.rs)` is `web:docs.rs`, `mcp__files` is `mcp:files__*`, and
+/// a name alone, as `Bash`, means every use of the tool.
 ///
 /// # Errors
 /// Says how to write it, if it is in another agent's form and would match nothing.
@@ -14,31 +15,42 @@ pub fn read(text: &str) -> Result<String, String> {
     if text.is_empty() {
         return Err("a pattern is empty".to_owned());
     }
-    let call = text.strip_suffix(')').and_then(|call| call.split_once('('));
-    if let Some((tool, inner)) = call.filter(|(tool, _)| tool.bytes().all(|byte| byte.is_ascii_alphabetic()))
-        && !tool.is_empty()
-    {
-        if tool != "Bash" || inner.trim().is_empty() {
-            return Err(format!("no pattern begins with {tool}(: {FORMS}"));
-        }
-        return match inner.strip_suffix(":*") {
-            Some(command) => Ok(format!("{} *", command.trim())),
-            None => Ok(inner.trim().to_owned()),
-        };
-    }
     if let Some(tool) = text.strip_prefix("mcp__") {
-        return Err(format!("tools of MCP servers are named {CALL}{tool}"));
+        let all = if tool.contains("__") { "" } else { "__*" };
+        return Ok(format!("{CALL}{tool}{all}"));
     }
-    match text.strip_suffix(":*").filter(|_| !is_of_calls(text)) {
-        Some(command) => Err(format!(
-            "write `{command} *` for any further words, or `{command}*` for any text in the last word"
-        )),
-        None => Ok(text.to_owned()),
+    let call = text.strip_suffix(')').and_then(|call| call.split_once('('));
+    let call = call.filter(|(tool, _)| !tool.is_empty() && tool.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    let (tool, inner) = call.map_or((text, None), |(tool, inner)| (tool, Some(inner.trim())));
+    match (tool, inner) {
+        ("Bash", None) => Ok("*".to_owned()),
+        ("WebFetch", None) => Ok(format!("{WEB}*")),
+        ("Bash", Some(inner)) if !inner.is_empty() => match inner.strip_suffix(":*") {
+            Some(command) => Ok(format!("{} *", command.trim())),
+            None => Ok(inner.to_owned()),
+        },
+        ("WebFetch", Some(inner)) if let Some(host) = inner.strip_prefix("domain:") => {
+            Ok(format!("{WEB}{}", host.trim()))
+        }
+        (tool, inner) if inner.is_some() || is_among(OTHER_TOOLS, tool) => {
+            Err(format!("there are no patterns for {text}: {FORMS}"))
+        }
+        _ => match text.strip_suffix(":*").filter(|_| !is_of_calls(text)) {
+            Some(command) => Err(format!(
+                "write `{command} *` for any further words, or `{command}*` for any text in the last word"
+            )),
+            None => Ok(text.to_owned()),
+        },
     }
 }
 
+/// Tools that run nothing and fetch nothing, so that no pattern is for them.
+const OTHER_TOOLS: &str =
+    "Read Write Edit MultiEdit NotebookEdit Grep Glob LS Todo TodoWrite Note Recall Task WebSearch";
+
 /// What patterns are for.
-const FORMS: &str = "patterns are for commands (`git push *`), MCP tools (`mcp:files__*`) and hosts (`web:docs.rs`)";
+const FORMS: &str = "patterns are for commands (`git push *`), MCP tools (`mcp:files__*`) and hosts (`web:docs.rs`); \
+    `permission = \"read\"` is for sessions that change no file";
 
 /// Returns whether every command of a line matches one of the patterns, or, if `may_look`, only reads and may do so
 /// next to others. A pattern with a path relative to the session's directory matches nothing if the shell is elsewhere
@@ -293,6 +305,12 @@ pub(super) mod tests {
             ("Bash(git push *)", "git push *"),
             ("Bash(npm run test:unit)", "npm run test:unit"),
             ("Bash(*)", "*"),
+            ("Bash", "*"),
+            ("WebFetch", "web:*"),
+            ("WebFetch(domain:*.docs.rs)", "web:*.docs.rs"),
+            ("mcp__files__stat", "mcp:files__stat"),
+            ("mcp__files", "mcp:files__*"),
+            ("Rscript", "Rscript"),
             ("Rscript a(b)", "Rscript a(b)"),
             ("web:localhost:*", "web:localhost:*"),
         ] {
@@ -301,8 +319,9 @@ pub(super) mod tests {
         for (text, told) in [
             ("git push:*", "write `git push *`"),
             ("Read(./.env)", "patterns are for commands"),
-            ("WebFetch(domain:docs.rs)", "hosts (`web:docs.rs`)"),
-            ("mcp__files__stat", "mcp:files__stat"),
+            ("WebFetch(docs.rs)", "hosts (`web:docs.rs`)"),
+            ("Edit", "no patterns for Edit: "),
+            ("Edit(src/**)", "`permission = \"read\"`"),
             ("Bash()", "patterns are for commands"),
             (" ", "empty"),
         ] {

@@ -84,12 +84,12 @@ impl<'a> Work<'a> {
     /// Builds the summary within this many bytes: pinned texts, the model's summary, the record of everything not in
     /// the drafts, the current state and the next steps. The steps from `start` on are kept.
     pub(super) fn summarise(&mut self, start: usize, drafts: &[Draft], bytes: usize) -> Summary {
-        let (_, sentences) = self.texts();
+        let (blocks, sentences) = self.texts(drafts);
         let (index, facts) = (self.history.ranking(), self.history.facts());
         let mut head = String::new();
         let all = bytes.saturating_sub(labels::SUMMARY.len() + labels::STANDS.len());
         head.push_str(&state::pinned(&sentences, all / 4));
-        head.push_str(&self.pinned_texts(all / 4));
+        head.push_str(&self.pinned_texts(&blocks, all / 4));
         let mut left = (all / 4).saturating_sub(head.len());
         let has_room = |line: &&str| left.checked_sub(line.len()).map(|less| left = less).is_some();
         head.extend(index.earlier.preface.split_inclusive('\n').take_while(has_room));
@@ -415,15 +415,22 @@ impl<'a> Work<'a> {
         headed(labels::NOTES, &told)
     }
 
-    /// Splits the pinned texts into those shown as blocks and those shown as one line each.
-    fn texts(&self) -> (Vec<&'a str>, Vec<&'a str>) {
+    /// Splits the pinned texts into those shown as blocks and those shown as one line each. A block that a kept message
+    /// shows whole, since it was sent with a prompt, is in neither.
+    fn texts(&self, drafts: &[Draft]) -> (Vec<&'a str>, Vec<&'a str>) {
         let is_long = |text: &&str| text.len() > SENTENCE || text.trim_end().contains('\n');
-        self.options.texts.iter().copied().partition(is_long)
+        let (mut blocks, sentences): (Vec<_>, Vec<_>) = self.options.texts.iter().copied().partition(is_long);
+        let prompts = drafts.iter().filter(|draft| draft.message.role == Role::User);
+        for part in prompts.flat_map(|draft| &draft.message.parts) {
+            if let Part::Text(text) = part {
+                blocks.retain(|block| !text.body.as_str().contains(block));
+            }
+        }
+        (blocks, sentences)
     }
 
     /// The long pinned texts in at most `bytes`: whole, or without the middle, with the handle of the whole.
-    fn pinned_texts(&mut self, bytes: usize) -> String {
-        let (long, _) = self.texts();
+    fn pinned_texts(&mut self, long: &[&str], bytes: usize) -> String {
         let mut text = String::new();
         for (number, note) in long.iter().enumerate() {
             let handle = self.archive.keep(&Body::from(*note), "pin", draft::REASON);

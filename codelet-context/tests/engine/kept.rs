@@ -267,6 +267,26 @@ fn a_pinned_file_keeps_its_lines_and_what_does_not_fit_has_a_handle() {
 }
 
 #[test]
+fn a_pinned_file_that_a_kept_prompt_shows_is_not_told_again() {
+    let file: String = (0..40).map(|line| format!("keep rule {line}\n")).collect();
+    let texts = [file.as_str()];
+    let sent = Message::user(format!("The user has pinned this:\n{file}"));
+    let turn = |number| std::iter::once(Message::user(prompt(number))).chain(step(number, 60));
+    let history: History = std::iter::once(sent).chain((0..60).flat_map(turn)).collect();
+    let mut options = Options::new(Target::Budget(12_000));
+    options.texts = &texts;
+    let times = |done: &Compaction| format!("{:?}", done.view.messages).matches("keep rule 39").count();
+    let roomy = compact_with(&history, &options);
+    assert!(own_words(&roomy).iter().any(|words| words.contains(&file)));
+    assert_eq!(times(&roomy), 1);
+    // Where the prompt has lost it, the summary tells it.
+    options.target = Target::Budget(1_600);
+    let tight = compact_with(&history, &options);
+    assert!(!own_words(&tight).iter().any(|words| words.contains(&file)));
+    assert!(summary(&tight).contains("[pinned "), "{}", summary(&tight));
+}
+
+#[test]
 fn the_open_list_is_told_whole_and_what_has_no_room_is_counted() {
     let items = |count: usize| {
         let items: Vec<_> = (0..count)

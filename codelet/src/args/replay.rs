@@ -14,7 +14,6 @@ Examples:
 
 Policies (all compact when a request would not fit in the context window):
   never           edit nothing until the context window is full
-  seven           apply all seven strategies before every request
   mask-10         mask all tool outputs but the last ten
   clear-100k      above 100k tokens, clear all tool outputs but the last three
   faithful, balanced, thrifty, off
