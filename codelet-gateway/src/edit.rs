@@ -155,8 +155,9 @@ pub trait Edit: Send + Sync + 'static {
     /// as it came. One that is refused as too long is edited still.
     fn leave(&self, _asked: &Asked, _body: &Bytes) {}
 
-    /// The text that was removed from a conversation under this handle, as long as that is remembered.
-    fn recall(&self, handle: &str) -> Option<String>;
+    /// The text that was removed from a conversation under this handle, as long as that is remembered; two if conversations
+    /// have different ones under it.
+    fn recall(&self, handle: &str) -> Vec<String>;
 }
 
 impl Edit for Editor {
@@ -215,7 +216,7 @@ impl Edit for Editor {
         }
     }
 
-    fn recall(&self, handle: &str) -> Option<String> {
+    fn recall(&self, handle: &str) -> Vec<String> {
         self.memory.recall(handle)
     }
 }
@@ -249,7 +250,7 @@ impl Editor {
         let summary = Some(request.last_step())
             .filter(|&end| end > 0 && own::asks_for_summary(&request.items[request.items.len() - 1]));
         let kept = summary.and_then(|end| {
-            self.told(request, &terms, end, |whole| request.kept(whole, &facts))
+            self.told(request, &terms, end, |whole| request.kept(whole, &facts, terms.window))
                 .ok()?
         });
         kept.unwrap_or_else(|| {

@@ -20,6 +20,9 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// The number of conversations that are kept; those that were silent for longest leave first.
 const MOST_CONVERSATIONS: usize = 500;
 
+/// The number of models that are kept of a conversation.
+const MOST_MODELS: usize = 16;
+
 /// One request.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Row {
@@ -51,7 +54,7 @@ pub(crate) struct Row {
     pub is_dry_run: bool,
     /// The failure because of which it went on unedited, if there was one.
     pub fail_open: Option<String>,
-    /// It was refused as too long, made smaller and sent again.
+    /// It was refused and sent once more: made smaller where it was too long, otherwise as it came.
     pub is_sent_again: bool,
 }
 
@@ -74,8 +77,19 @@ pub(crate) struct Conversation {
     pub passing: f64,
     /// The time of the last request.
     pub last: Option<SystemTime>,
+    /// By the model, since each has a cache and a tokenizer of its own.
+    models: HashMap<String, Known>,
+}
+
+/// What the bills of a conversation with one model tell of its next request.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct Known {
     /// The last request that was billed, if it had been passed through and had found room: in the provider's tokens, and by estimate.
     passed: (Tokens, Tokens),
+    /// The time of the last request that was billed.
+    last: Option<SystemTime>,
+    /// Something was read from the cache.
+    has_read: bool,
 }
 
 /// The books.
@@ -93,6 +107,8 @@ struct Books {
     numbers: HashMap<u64, u64>,
     /// How many there were.
     count: u64,
+    /// By the same hashes: the edits of conversations that left, which are in the totals.
+    counted: HashMap<u64, usize>,
     totals: Totals,
 }
 
@@ -141,7 +157,9 @@ impl Ledger {
             Some(identity) => {
                 let number = books.number(identity);
                 row.conversation = Some(number);
+                let counted = books.counted.remove(&identity.first_reply).unwrap_or(0);
                 let conversation = books.conversations.entry(number).or_default();
+                conversation.edits = conversation.edits.max(counted);
                 let edits = conversation.edits;
                 conversation.add(&mut row, billed, card);
                 books.totals.edits += (books.conversations[&number].edits - edits) as u64;
@@ -198,25 +216,40 @@ impl Conversation {
         self.model.clone_from(&row.facts.model);
         self.requests += 1;
         self.edits = self.edits.max(row.facts.edits);
+        if let (true, Some(billed), Some(card)) = (row.is_dry_run, billed, card) {
+            row.edited = Some(with_edits(&row.facts, billed, card));
+        }
+        if !row.is_edited {
+            row.facts.after = row.facts.before;
+        }
         self.window = (row.facts.before, row.facts.after);
         if let Some(billed) = billed {
             self.usage = self.usage.plus(billed.usage);
             if let Some(card) = card {
-                self.weigh_against_passing_through(row, billed, card);
-                row.edited = row.is_dry_run.then(|| with_edits(&row.facts, billed, card));
+                if self.models.len() >= MOST_MODELS {
+                    self.models.clear();
+                }
+                let known = self.models.entry(row.facts.model.clone()).or_default();
+                known.weigh_against_passing_through(row, billed, card);
             }
         }
         self.dollars += row.dollars.unwrap_or_default();
         self.passing += row.passing.or(row.dollars).unwrap_or_default();
         self.last = self.last.max(Some(row.at));
     }
+}
 
+impl Known {
     /// Estimates what the request would have cost if it had been passed through, and what its edit has cost.
     fn weigh_against_passing_through(&mut self, row: &mut Row, billed: Billed, card: &PriceCard) {
         let usage = billed.usage;
         let (before, after) = (row.facts.before.max(1), row.facts.after.max(1));
         let counted = |estimate: Tokens| (estimate as f64 * usage.prompt() as f64 / after as f64) as Tokens;
         let (held, told) = self.passed;
+        // Answers may come in another order than their requests.
+        let silence = self.last.map(|last| row.at.duration_since(last).unwrap_or_default());
+        self.last = self.last.max(Some(row.at));
+        self.has_read |= usage.cache_read > 0;
         // What came since the last request is new to the cache in any case. Where nothing is known of that, or the agent has taken something back,
         // there is only the proportion.
         let new = before.checked_sub(told).filter(|_| held > 0).map(counted);
@@ -236,8 +269,6 @@ impl Conversation {
             0 => card.expires_after(),
             _ => card.expires_after().max(HOUR),
         };
-        // Answers may come in another order than their requests.
-        let silence = self.last.map(|last| row.at.duration_since(last).unwrap_or_default());
         let read = match (silence, new) {
             (Some(silence), _) if silence >= lives => 0,
             (Some(_), Some(new)) => prompt.saturating_sub(new),
@@ -246,7 +277,7 @@ impl Conversation {
             _ => (prompt as f64 * usage.cache_read as f64 / usage.prompt().max(1) as f64) as Tokens,
         };
         // A provider that keeps nothing of what was sent would have kept nothing of more.
-        if usage.cache_read == 0 && usage.cache_write == 0 && self.usage.cache_read == 0 {
+        if usage.cache_read == 0 && usage.cache_write == 0 && !self.has_read {
             row.passing = Some(card.cost(Usage::from_exclusive(prompt, 0, 0, usage.output), 0));
             return;
         }
@@ -319,8 +350,16 @@ impl Books {
         if self.conversations.len() > MOST_CONVERSATIONS {
             let oldest = self.conversations.iter().min_by_key(|(id, it)| (it.last, **id));
             if let Some(oldest) = oldest.map(|(id, _)| *id) {
-                self.conversations.remove(&oldest);
-                self.numbers.retain(|_, number| *number != oldest);
+                let edits = self.conversations.remove(&oldest).map_or(0, |left| left.edits);
+                if self.counted.len() >= MOST_ROWS {
+                    self.counted.clear();
+                }
+                self.numbers.retain(|hash, number| {
+                    if *number == oldest && edits > 0 {
+                        self.counted.insert(*hash, edits);
+                    }
+                    *number != oldest
+                });
             }
         }
     }
@@ -457,6 +496,59 @@ mod tests {
             let apart = row.edit_dollars.unwrap_or_default() - told.unwrap_or_default();
             assert!(apart.abs() < 1e-9, "{told:?}: {row:?}");
         }
+    }
+
+    #[test]
+    fn a_model_that_takes_over_is_weighed_by_its_own_bills() {
+        let ledger = Ledger::new(None);
+        let ask = |model: &str, before, after, bill| {
+            let mut row = row(before, after);
+            row.facts.model = model.to_owned();
+            ledger.add(row, bill);
+            ledger.shown(1).rows.pop().unwrap()
+        };
+        ask("claude-opus-4-5", 100_000, 100_000, billed(0, 100_000));
+        // The other model's cache is empty: all that was removed would have been written, too, and no more than the proportion is known.
+        let first = ask("claude-haiku-4-5", 103_000, 41_200, billed(0, 20_600));
+        let card = price::find("claude-haiku-4-5").unwrap();
+        let passed = card.cost(Usage::from_exclusive(0, 51_500, 0, 100), 0);
+        assert!((first.passing.unwrap() - passed).abs() < 1e-9, "{first:?}");
+        // And the first one goes on from its own last request.
+        let back = ask("claude-opus-4-5", 106_000, 43_000, billed(40_000, 3_000));
+        let card = price::find("claude-opus-4-5").unwrap();
+        let passed = card.cost(Usage::from_exclusive(0, 6_000, 100_000, 100), 0);
+        assert!((back.passing.unwrap() - passed).abs() < 1e-9, "{back:?}");
+    }
+
+    #[test]
+    fn an_original_that_was_sent_is_shown_at_its_own_length() {
+        let ledger = Ledger::new(None);
+        let mut unsent = row(150_000, 40_000);
+        unsent.is_edited = false;
+        ledger.add(unsent, billed(0, 150_000));
+        let shown = ledger.shown(1);
+        assert_eq!(line(&shown.rows[0])["tokens_after"], 150_000);
+        assert_eq!(shown.conversations[0].1.window, (150_000, 150_000));
+    }
+
+    #[test]
+    fn edits_of_a_conversation_that_left_the_books_are_not_counted_again() {
+        let ledger = Ledger::new(None);
+        let ask = |id, edits, edit| {
+            let mut row = row(10_000, 10_000);
+            row.facts.conversation = Some(identity(id, id));
+            (row.facts.edits, row.facts.edit) = (edits, edit);
+            ledger.add(row, billed(1, 1));
+        };
+        ask(0, 0, None);
+        ask(0, 1, Some("price"));
+        for id in 1..=MOST_CONVERSATIONS as u64 {
+            ask(id, 0, None);
+        }
+        ask(0, 1, None);
+        assert_eq!(ledger.totals().edits, 1);
+        ask(0, 2, Some("price"));
+        assert_eq!(ledger.totals().edits, 2);
     }
 
     #[test]

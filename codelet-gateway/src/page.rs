@@ -32,7 +32,7 @@ pub(crate) fn html(ledger: &Ledger) -> String {
         ("Estimate without the gateway", dollars(totals.passing, totals.usage)),
         ("Prompt read from the cache", percent(totals.usage.cache_read, prompt)),
         ("Could not be edited", totals.fail_opens.to_string()),
-        ("Refused as too long, sent again", totals.sent_again.to_string()),
+        ("Refused and sent again", totals.sent_again.to_string()),
         ("Other requests", totals.others.to_string()),
     ];
     out.push_str("<dl>");
@@ -133,7 +133,7 @@ fn edits(out: &mut String, rows: &[Row]) {
     for row in told {
         let why = match (&row.fail_open, row.is_sent_again, row.facts.edit) {
             (Some(why), ..) => format!("not edited: {why}"),
-            (None, true, _) => "refused by the provider as too long".to_owned(),
+            (None, true, _) => "refused by the provider, sent again".to_owned(),
             (None, false, why) => explained(why.unwrap_or_default()).to_owned(),
         };
         let number = row.conversation.map_or_else(String::new, |number| number.to_string());
@@ -209,7 +209,7 @@ fn totals(totals: &Totals) -> [(&'static str, &'static str, Value); 9] {
         ),
         (
             "sent_again",
-            "Requests refused as too long and sent again.",
+            "Requests that were refused and sent again.",
             totals.sent_again.into(),
         ),
         (

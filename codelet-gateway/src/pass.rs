@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::oneshot::error::RecvError;
 use tokio::time::error::Elapsed;
-use tokio::time::timeout;
+use tokio::time::timeout_at;
 
 /// The time limit of an edit, and its extension for each megabyte. An edit takes some 5 ms, and 60 for each megabyte that nobody remembers; many
 /// times that where a machine is busy. To give up a conversation that was edited before costs far more than the wait: nothing of it is in
@@ -68,6 +68,7 @@ fn provider(shared: &Shared, path: &PathAndQuery, headers: &HeaderMap) -> Result
 }
 
 async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request: Request<Incoming>) -> Answer {
+    let arrived = SystemTime::now();
     let (head, body) = request.into_parts();
     let upstream = shared.upstream(provider).clone();
     let mut headers = headers::onward(&head.headers);
@@ -105,9 +106,9 @@ async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request
     let announced: Option<usize> = length.as_ref().and_then(|length| length.to_str().ok()?.parse().ok());
     match body::read(&shared.room, announced, body).await {
         // It is kept until it is answered, since it may be sent again.
-        Ok(Read::Whole(body, _room)) => converse(shared.clone(), asked, onward, body).await,
+        Ok(Read::Whole(body, _room)) => converse(shared.clone(), asked, onward, body, arrived).await,
         Ok(Read::Not(begun, why)) => {
-            let mut entry = Entry::new(&shared, api, Facts::default(), Duration::ZERO);
+            let mut entry = Entry::new(&shared, arrived, api, Facts::default(), Duration::ZERO);
             entry.note(|row| row.fail_open = Some(why.to_owned()));
             match onward.pass(onward.readable(), length, begun).await {
                 Ok(answer) => heard(api, &onward, answer, entry).await,
@@ -202,11 +203,11 @@ struct Entry {
 
 impl Entry {
     /// A request of which nothing is known yet but what went on.
-    fn new(shared: &Arc<Shared>, api: Api, facts: Facts, added: Duration) -> Self {
+    fn new(shared: &Arc<Shared>, at: SystemTime, api: Api, facts: Facts, added: Duration) -> Self {
         Entry {
             shared: shared.clone(),
             row: Some(Row {
-                at: SystemTime::now(),
+                at,
                 api,
                 conversation: None,
                 facts,
@@ -247,13 +248,14 @@ impl Drop for Entry {
 }
 
 /// A request of a conversation.
-async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: Bytes) -> Answer {
+async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: Bytes, arrived: SystemTime) -> Answer {
     let began = Instant::now();
     let api = asked.api;
     let (edited, facts, fail_open) = edit(&shared, asked.clone(), &body).await;
     let edited = edited.filter(|_| !shared.options.is_dry_run);
     let is_edited = edited.is_some();
-    let mut entry = Entry::new(&shared, api, facts, began.elapsed());
+    let conversation = facts.conversation.map(|identity| identity.first_reply);
+    let mut entry = Entry::new(&shared, arrived, api, facts, began.elapsed());
     entry.note(|row| {
         row.is_edited = is_edited;
         row.fail_open = fail_open;
@@ -262,27 +264,32 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
         Ok(answer) => answer,
         Err(failure) => return failure,
     };
-    let answer = match body::refused(answer).await {
-        Passed::Answer(answer) => answer,
-        Passed::Refused(refusal) => {
-            let status = refusal.answer.status().as_u16();
-            let again = match overheard::too_long(status, &String::from_utf8_lossy(&refusal.begun)) {
-                Some(why) => ask_again(&shared, asked.clone(), &onward, &body, why).await,
-                // It may be the edit that the provider does not take.
-                None if is_edited => onward.ask(body.clone()).await.ok().map(|answer| (None, answer)),
-                None => None,
-            };
-            match again {
-                Some((Some(facts), answer)) => {
-                    entry.note(|row| {
-                        row.facts = facts;
-                        row.is_edited = true;
-                        row.is_sent_again = true;
-                    });
-                    answer
-                }
-                Some((None, answer)) => {
-                    // Where the original is refused, too, it was not the edit.
+    let refusal = match body::refused(answer).await {
+        Passed::Answer(answer) => {
+            if is_edited && answer.status().is_success() {
+                shared.tried.remove(conversation);
+            }
+            return heard(api, &onward, answer, entry).await;
+        }
+        Passed::Refused(refusal) => refusal,
+    };
+    let status = refusal.answer.status().as_u16();
+    if let Some(why) = overheard::too_long(status, &String::from_utf8_lossy(&refusal.begun)) {
+        if let Some((facts, answer)) = ask_again(&shared, asked, &onward, &body, why).await {
+            entry.note(|row| {
+                row.facts = facts;
+                row.is_edited = true;
+                row.is_sent_again = true;
+            });
+            return heard(api, &onward, answer, entry).await;
+        }
+    } else if is_edited && !shared.tried.has(conversation) {
+        // It may be the edit that the provider does not take. Where it does not take the original either, it was something else: a
+        // wrong field, an empty account.
+        entry.note(|row| row.is_sent_again = true);
+        match onward.ask(body.clone()).await {
+            Ok(answer) => match body::refused(answer).await {
+                Passed::Answer(answer) => {
                     let refused_edit = answer.status().is_success();
                     if refused_edit {
                         leave(&shared, asked, body).await;
@@ -291,16 +298,15 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
                         row.is_edited = false;
                         row.fail_open = refused_edit.then(|| "the provider refused the edited request".to_owned());
                     });
-                    answer
+                    return heard(api, &onward, answer, entry).await;
                 }
-                None => {
-                    entry.note(|row| row.status = Some(status));
-                    return refusal.back();
-                }
-            }
+                Passed::Refused(_) => shared.tried.add(conversation),
+            },
+            Err(_) => {}
         }
-    };
-    heard(api, &onward, answer, entry).await
+    }
+    entry.note(|row| row.status = Some(status));
+    refusal.back()
 }
 
 /// The answer to a conversation on its way back, by what passes of which its entry is closed.
@@ -363,7 +369,7 @@ async fn ask_again(
     onward: &Onward,
     body: &Bytes,
     why: TooLong,
-) -> Option<(Option<Facts>, reqwest::Response)> {
+) -> Option<(Facts, reqwest::Response)> {
     if shared.options.is_dry_run {
         return None;
     }
@@ -379,7 +385,7 @@ async fn ask_again(
     };
     let (facts, body) = in_turn(shared, body, work).await.ok()?.ok()??;
     let answer = onward.ask(body).await.ok()?;
-    Some((Some(facts), answer))
+    Some((facts, answer))
 }
 
 /// Has a conversation be left as it is, of which the provider has refused an edit.
@@ -390,20 +396,19 @@ async fn leave(shared: &Arc<Shared>, asked: Arc<Asked>, body: Bytes) {
     let _ = in_turn(shared, &body, move || editor.leave(&asked, &original)).await;
 }
 
-/// Edits when it is the request's turn, which it keeps until the work ends, even where nobody waits for that any more. The wait for the turn may take
-/// as long as the work.
+/// Edits when it is the request's turn, which it keeps until the work ends, even where nobody waits for that any more.
 ///
 /// # Errors
-/// When one of the two takes too long; within that, when the work panics.
+/// When the wait for the turn and the work together take too long; within that, when the work panics.
 async fn in_turn<T: Send + 'static>(
     shared: &Shared,
     body: &Bytes,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Result<T, RecvError>, Elapsed> {
-    let patience = patience(body);
-    let turn = timeout(patience, shared.turns.clone().acquire_owned()).await?;
+    let end = tokio::time::Instant::now() + patience(body);
+    let turn = timeout_at(end, shared.turns.clone().acquire_owned()).await?;
     // The turn comes back with the result, and so after the thread is free for the next one.
-    let done = timeout(patience, shared.threads.run(move || (work(), turn))).await?;
+    let done = timeout_at(end, shared.threads.run(move || (work(), turn))).await?;
     Ok(done.map(|(done, _)| done))
 }
 

@@ -49,6 +49,9 @@ pub async fn recall(gateway: &str, handle: &str, token: Option<&str>) -> Result<
         404 => Err(format!(
             "the gateway has no text {handle} now; try again after the conversation's next request"
         )),
+        409 => Err(format!(
+            "two conversations of the gateway have different texts {handle}, and it does not know which is meant; run again what printed the text"
+        )),
         401 => Err(format!(
             "the gateway at {place} requires its token: set CODELET_GATEWAY_TOKEN"
         )),

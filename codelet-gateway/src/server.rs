@@ -4,7 +4,7 @@ use crate::body::{Answer, ROOM_STEP, Refused, error, full};
 use crate::headers::TOKEN;
 use crate::page;
 use crate::pass;
-use crate::shared::{Options, Shared};
+use crate::shared::{Options, Shared, Tried};
 use crate::threads::Threads;
 use crate::totals::Totals;
 use bytes::Bytes;
@@ -69,6 +69,7 @@ impl Gateway {
                     std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
                 )),
                 threads: Threads::default(),
+                tried: Tried::default(),
             }),
         })
     }
@@ -269,11 +270,18 @@ impl Shared {
                         "this is not the gateway's address for removed texts",
                     ));
                 }
-                let Some(text) = self.options.editor.recall(handle) else {
-                    let words = "the gateway has no text under this handle now; try again after the conversation's next request";
-                    return Some(error(StatusCode::NOT_FOUND, words));
-                };
-                ("text/plain; charset=utf-8", text)
+                let mut texts = self.options.editor.recall(handle);
+                match (texts.pop(), texts.is_empty()) {
+                    (Some(text), true) => ("text/plain; charset=utf-8", text),
+                    (Some(_), false) => {
+                        let words = "two conversations have different texts under this handle, and the gateway does not know which is meant";
+                        return Some(error(StatusCode::CONFLICT, words));
+                    }
+                    (None, _) => {
+                        let words = "the gateway has no text under this handle now; try again after the conversation's next request";
+                        return Some(error(StatusCode::NOT_FOUND, words));
+                    }
+                }
             }
         };
         let answer = Response::builder()

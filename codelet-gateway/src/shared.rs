@@ -5,8 +5,9 @@ use crate::ledger::Ledger;
 use crate::provider::Provider;
 use crate::threads::Threads;
 use crate::upstream::Upstream;
+use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
 /// The parts of a gateway.
@@ -41,6 +42,40 @@ pub(crate) struct Shared {
     pub turns: Arc<Semaphore>,
     /// The threads that edit.
     pub threads: Threads,
+    /// Conversations of which the provider has refused a request as it was edited and as it came.
+    pub tried: Tried,
+}
+
+/// The most conversations that are remembered in [`Tried`].
+const MOST_TRIED: usize = 10_000;
+
+/// Conversations whose original need not be tried when the next edited request is refused, until one is taken.
+#[derive(Default)]
+pub(crate) struct Tried(Mutex<HashSet<Option<u64>>>);
+
+impl Tried {
+    fn lock(&self) -> MutexGuard<'_, HashSet<Option<u64>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this conversation is among them.
+    pub fn has(&self, conversation: Option<u64>) -> bool {
+        self.lock().contains(&conversation)
+    }
+
+    /// Adds it.
+    pub fn add(&self, conversation: Option<u64>) {
+        let mut all = self.lock();
+        if all.len() >= MOST_TRIED {
+            all.clear();
+        }
+        all.insert(conversation);
+    }
+
+    /// Takes it out again.
+    pub fn remove(&self, conversation: Option<u64>) {
+        self.lock().remove(&conversation);
+    }
 }
 
 impl Shared {

@@ -14,7 +14,7 @@ pub struct Totals {
     pub edits: u64,
     /// Requests that could not be edited: they were too long to be read, or the edit failed.
     pub fail_opens: u64,
-    /// Requests that were made smaller since the provider refused them.
+    /// Requests that the provider refused and that were sent once more: made smaller, or as they came.
     pub sent_again: u64,
     /// Requests whose figures the ledger's file did not take.
     pub unwritten: u64,

@@ -255,10 +255,10 @@ fn a_text_for_which_there_was_no_room_is_there_after_the_next_request() {
             continue;
         };
         one.edit(&Api::Anthropic.into(), &twin(&pair[0]));
-        if one.recall(handle).is_none() {
+        if one.recall(handle).is_empty() {
             dropped += 1;
             one.edit(&Api::Anthropic.into(), &pair[1]);
-            assert!(one.recall(handle).is_some_and(is_text), "{:?}", edited.facts);
+            assert!(one.recall(handle).pop().is_some_and(is_text), "{:?}", edited.facts);
         }
     }
     assert!(dropped > 2, "{dropped} dropped");
@@ -341,12 +341,12 @@ fn what_was_removed_is_read_back_by_the_command_that_the_model_is_told_of() {
             assert_eq!(said.contains(command), has_notice, "{api:?}");
             for marker in said.split(" · `codelet recall ").skip(1) {
                 let handle = marker.split('`').next().unwrap();
-                let text = one.recall(handle).unwrap();
+                let text = one.recall(handle).pop().unwrap();
                 assert!(text.contains("::open("), "{api:?}: {handle}: {text}");
                 found += 1;
             }
         }
-        assert_eq!(one.recall("nothing"), None);
+        assert!(one.recall("nothing").is_empty());
     }
     assert!(found > 0);
 }
@@ -618,6 +618,51 @@ fn what_is_no_conversation_or_kept_by_the_provider_goes_on_as_it_came() {
             edited.body.is_none() && why == Some("the agent is compacting"),
             "{edited:?}"
         );
+    }
+}
+
+#[test]
+fn a_conversation_of_which_the_provider_has_the_calls_goes_on_as_it_came() {
+    let all: Value = serde_json::from_slice(&requests(Api::Responses, 80)[80]).unwrap();
+    // By reference, with a type and by the id alone, and not at all.
+    for stands_for_a_call in [
+        Some(json!({"type": "item_reference", "id": "fc_1"})),
+        Some(json!({"id": "fc_1"})),
+        None,
+    ] {
+        let mut asked = all.clone();
+        let items = asked["input"].as_array_mut().unwrap();
+        let items = std::mem::take(items)
+            .into_iter()
+            .filter_map(|item| match item["type"] == "function_call" {
+                true => stands_for_a_call.clone(),
+                false => Some(item),
+            });
+        asked["input"] = items.collect();
+        let body = Bytes::from(serde_json::to_vec(&asked).unwrap());
+        let edited = editor(32_000).edit(&Api::Responses.into(), &body);
+        assert!(edited.body.is_none() && edited.facts.passed.is_some(), "{edited:?}");
+        assert_eq!(edited.facts.before, edited.facts.after);
+    }
+}
+
+#[test]
+fn an_output_that_quotes_a_request_for_a_summary_holds_no_edit_up() {
+    for api in ALL {
+        let quote = "Your task is to create a detailed summary of";
+        for body in requests(api, 80).iter().skip(20).step_by(9) {
+            let plain: Value = serde_json::from_slice(body).unwrap();
+            let items = plain[vendor::list_of(api.format())].as_array().unwrap();
+            let last = items.last().unwrap().to_string();
+            let quoting = last.replace("    let ", &format!("{quote}  "));
+            if quoting == last {
+                continue;
+            }
+            let quoting = Bytes::from(String::from_utf8_lossy(body).replace(&last, &quoting));
+            let edited = editor(32_000).edit(&api.into(), &quoting);
+            assert_eq!(edited.facts.passed, None, "{api:?}");
+            assert!(edited.facts.after <= 32_000, "{api:?}: {:?}", edited.facts);
+        }
     }
 }
 

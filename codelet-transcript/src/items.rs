@@ -4,7 +4,6 @@
 use crate::error::ReadError;
 use crate::format::Format;
 use crate::node::Node;
-use crate::responses::KEPT_ELSEWHERE;
 use crate::skim::Skim;
 use crate::source::Source;
 use crate::vendor::list_of;
@@ -162,9 +161,22 @@ impl<'a> Listed<'a> {
         serde_json::from_slice(value).ok()
     }
 
-    /// Returns the field that says that the provider stores a part of the conversation, if there is one.
-    pub fn kept_by_vendor(&self) -> Option<&'static str> {
-        let is_set = |name: &&str| self.fields.iter().any(|(key, value)| key == name && *value != b"null");
-        KEPT_ELSEWHERE.into_iter().find(is_set)
+    /// Returns the field or item that says that the provider stores a part of the conversation, if there is one; `request` is what was
+    /// [split](Self::of).
+    pub fn kept_by_vendor(&self, request: &[u8]) -> Option<&'static str> {
+        let is_set = |name: &str| self.fields.iter().any(|(key, value)| *key == name && *value != b"null");
+        let refers = |item: &Range<usize>| {
+            let (mut role, mut kind, mut has_id) = (None, None, false);
+            for (name, value) in Skim::new(&request[item.clone()]).members() {
+                match name {
+                    "type" => kind = value.string(),
+                    "role" => role = value.string(),
+                    "id" => has_id = value.string().is_some(),
+                    _ => {}
+                }
+            }
+            responses::is_reference(kind, role, has_id)
+        };
+        responses::kept_by_vendor(is_set, || self.items.iter().any(refers))
     }
 }

@@ -62,7 +62,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             reader.item(item, index)?;
         }
         mark_waiting(&mut reader.messages);
-        if let Some(by) = kept_by_vendor(request, &reader.messages) {
+        let is_set = |name: &str| request.0.get(name).is_some_and(|value| !value.is_null());
+        if let Some(by) = kept_by_vendor(is_set, || reader.refers) {
             request.note(KEPT, by);
             mark_calls_elsewhere(&mut reader.messages);
         }
@@ -115,18 +116,20 @@ fn mark_waiting(messages: &mut [Message]) {
 /// A note from reader to writer: the field or item that says that the provider stores a part of the conversation.
 const KEPT: &str = "codelet.kept";
 /// The fields that may say so.
-pub(crate) const KEPT_ELSEWHERE: [&str; 2] = ["previous_response_id", "conversation"];
+const KEPT_ELSEWHERE: [&str; 2] = ["previous_response_id", "conversation"];
 /// The item that refers to one that the provider stores.
 const REFERENCE: &str = "item_reference";
 
-/// Returns the field or item that says that the provider stores a part of the conversation, if there is one.
-fn kept_by_vendor(request: &Fields, messages: &[Message]) -> Option<&'static str> {
-    let named = |name: &&str| request.0.get(*name).is_some_and(|value| !value.is_null());
-    let refers = |part: &Part| matches!(part, Part::Opaque(opaque) if &*opaque.kind == REFERENCE);
-    KEPT_ELSEWHERE.into_iter().find(named).or_else(|| {
-        let mut parts = messages.iter().flat_map(|message| &message.parts);
-        parts.any(refers).then_some(REFERENCE)
-    })
+/// Returns the field or item that says that the provider stores a part of the conversation, if there is one. `is_set` is asked whether
+/// a field has a value, `refers` whether an item [is a reference](is_reference).
+pub(crate) fn kept_by_vendor(is_set: impl Fn(&str) -> bool, refers: impl FnOnce() -> bool) -> Option<&'static str> {
+    let field = KEPT_ELSEWHERE.into_iter().find(|name| is_set(name));
+    field.or_else(|| refers().then_some(REFERENCE))
+}
+
+/// Returns whether an item with this type and role refers to one that the provider stores; such an item may consist of its id alone.
+pub(crate) fn is_reference(kind: Option<&str>, role: Option<&str>, has_id: bool) -> bool {
+    kind == Some(REFERENCE) || (kind, role, has_id) == (None, None, true)
 }
 
 /// Marks the results of calls that are not among the messages: the provider stores those calls.
@@ -147,6 +150,8 @@ fn mark_calls_elsewhere(messages: &mut [Message]) {
 struct Reader {
     messages: Vec<Message>,
     open: Open,
+    /// An item refers to one that the provider stores.
+    refers: bool,
 }
 
 impl Reader {
@@ -156,14 +161,15 @@ impl Reader {
             return Err(Misfit::new(path, Some(&value), "an object with type or role"));
         };
         let fields = Fields::new(fields);
+        if is_reference(fields.peek("type"), fields.peek("role"), fields.has_string("id")) {
+            self.refers = true;
+            self.reply(opaque(REFERENCE, fields));
+            return Ok(());
+        }
         let kind = fields.peek("type").unwrap_or("message").to_owned();
         match (kind.as_str(), fields.peek("role")) {
             ("message", Some("assistant")) => self.spoken(fields),
             ("message", Some("user" | "system" | "developer")) => self.message(fields, index)?,
-            // A reference to an item that the provider stores may consist of its id alone.
-            ("message", None) if !fields.has_string("type") && fields.has_string("id") => {
-                self.reply(opaque(REFERENCE, fields));
-            }
             ("message", _) => {
                 let path = [Step::Key("input"), Step::Index(index), Step::Key("role")];
                 return Err(Misfit::new(

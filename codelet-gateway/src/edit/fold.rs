@@ -7,7 +7,7 @@ use crate::Api;
 use bytes::Bytes;
 use codelet_context::conversation::{Conversation, Signals, Texts};
 use codelet_context::economics::{Economics, Edges, Preset};
-use codelet_context::message::{Message, Role};
+use codelet_context::message::{Message, Role, ToolResult};
 use codelet_context::policy::CompactionConfig;
 use codelet_context::price::{self, Lifetime};
 use codelet_context::recall::Archive;
@@ -16,8 +16,9 @@ use codelet_context::usage::Usage;
 use codelet_offline::fold::{self, Shown};
 use codelet_transcript::{Listed, ReadError, mark_last_block, read_items, vendor, write_items};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The number of blocks before a mark in which the provider looks for a cached prefix, including the marked one (as Anthropic documents).
 const LOOK_BACK: usize = 20;
@@ -85,6 +86,10 @@ pub(super) struct Fold {
     /// Of what is shown, so many come up to where the request bears a mark of the gateway's own, the most needed first.
     marks: Vec<usize>,
     bytes: usize,
+    /// The ids of the calls.
+    calls: HashSet<Arc<str>>,
+    /// An output answers none of them.
+    lacks_call: bool,
 }
 
 impl Fold {
@@ -109,6 +114,8 @@ impl Fold {
             before: usize::MAX,
             marks: Vec::new(),
             bytes: 0,
+            calls: HashSet::new(),
+            lacks_call: false,
         }
     }
 
@@ -171,6 +178,9 @@ impl Fold {
         let prompt = self.weight();
         let mut is_reported = false;
         for (message, count) in messages {
+            self.calls.extend(message.calls().map(|call| call.id.clone()));
+            let is_known = |result: &ToolResult| self.calls.contains(&result.call_id);
+            self.lacks_call |= !message.tool_results().all(is_known);
             let is_reply = message.role == Role::Assistant;
             let is_billed = is_reply && !std::mem::replace(&mut is_reported, true);
             let usage = is_billed.then(|| self.billed(&message, prompt));
@@ -296,6 +306,11 @@ impl Fold {
             }
         }
         marked
+    }
+
+    /// Returns whether there is an output of a call that is not in the conversation.
+    pub fn lacks_call(&self) -> bool {
+        self.lacks_call
     }
 
     /// The text that was removed under this handle; an empty one where texts were dropped.

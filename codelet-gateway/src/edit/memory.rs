@@ -128,22 +128,22 @@ impl Memory {
         }
     }
 
-    /// The text that was removed from a conversation under this handle. Where the text was dropped, the conversation is forgotten, so that its
-    /// next request brings it again.
-    pub fn recall(&self, handle: &str) -> Option<String> {
+    /// The text that was removed from a conversation under this handle. A handle is short, so conversations may have different texts under one:
+    /// two of them are enough to see that. Where the text was dropped, the conversation is forgotten, so that its next request brings it again.
+    pub fn recall(&self, handle: &str) -> Vec<String> {
         let mut all = self.lock();
-        let mut dropped = Vec::new();
+        let (mut texts, mut dropped) = (Vec::new(), Vec::new());
         for (place, (_, fold)) in &all.folds {
             match fold.recall(handle) {
                 Some("") => dropped.push(*place),
-                Some(text) => return Some(text.to_owned()),
-                None => {}
+                Some(text) if texts.len() < 2 && texts.iter().all(|other| other != text) => texts.push(text.to_owned()),
+                _ => {}
             }
         }
         for place in dropped {
             all.remove(place);
         }
-        None
+        texts
     }
 
     /// How many times the window of a conversation was made smaller, since it was refused as too long: that one, and none that only begins

@@ -111,18 +111,18 @@ impl<'a> Request<'a> {
 
     /// The reason why the request must not be changed, if there is one.
     pub fn stays(&self) -> Option<&'static str> {
-        let kept = self.listed.kept_by_vendor();
+        let kept = self.listed.kept_by_vendor(self.body);
         kept.map(|_| "the provider stores a part of the conversation")
     }
 
-    /// The request as the edits before it have left the conversation; none where that does not fit.
-    pub fn kept(&self, whole: &Fold, facts: &Facts) -> Option<Edited> {
+    /// The request as the edits before it have left the conversation; none where that leaves no room for the reply in this window.
+    pub fn kept(&self, whole: &Fold, facts: &Facts, window: Tokens) -> Option<Edited> {
         let facts = Facts {
             edit: None,
             edit_dollars: None,
             ..whole.facts(facts)
         };
-        let fits = facts.after <= self.window;
+        let fits = facts.after.saturating_add(self.terms.reserved) <= window;
         fits.then(|| match facts.edits {
             0 => facts.pass("the agent is compacting"),
             _ => self.edited(whole, facts),
@@ -131,6 +131,10 @@ impl<'a> Request<'a> {
 
     /// The request with what is shown of the conversation.
     pub fn edited(&self, whole: &Fold, facts: Facts) -> Edited {
+        // Whatever is edited drops an output without its call, and only the provider knows whether it has one.
+        if whole.lacks_call() {
+            return self.facts().pass("a tool output has no call before it");
+        }
         let body = whole.body(self.body, self.listed, self.marks.as_ref());
         Edited { body, facts }
     }

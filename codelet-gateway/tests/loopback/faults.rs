@@ -132,8 +132,8 @@ impl Edit for Leaves {
         self.is_left.store(true, Ordering::SeqCst);
     }
 
-    fn recall(&self, _: &str) -> Option<String> {
-        None
+    fn recall(&self, _: &str) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -159,8 +159,8 @@ impl<F: Fn() -> Option<Vec<Bytes>> + Send + Sync + 'static> Edit for By<F> {
         None
     }
 
-    fn recall(&self, _: &str) -> Option<String> {
-        None
+    fn recall(&self, _: &str) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -334,6 +334,53 @@ async fn an_edit_that_the_provider_refuses_is_taken_back() {
     // What was not sent has saved nothing.
     assert!(told["cost_usd"].as_f64() > Some(0.0), "{told}");
     assert_eq!(told["cost_usd"], told["passing_through_usd"], "{told}");
+}
+
+#[tokio::test]
+async fn what_the_provider_takes_neither_edited_nor_as_it_came_is_refused_in_its_first_words_and_tried_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let upstream = listener.local_addr().unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let count = count.clone();
+            tokio::spawn(async move {
+                let mut bytes = vec![0; 4_096];
+                loop {
+                    let read = stream.read(&mut bytes).await.unwrap_or(0);
+                    if read == 0 {
+                        return;
+                    }
+                    count.fetch_add(1, Ordering::SeqCst);
+                    let words = match String::from_utf8_lossy(&bytes[..read]).contains("Find the line.") {
+                        true => "prompt is too long: 260000 tokens > 200000 maximum",
+                        false => "temperature: range: 0..1",
+                    };
+                    let answer = format!(
+                        "HTTP/1.1 400 Bad Request\r\ncontent-length: {}\r\n\r\n{words}",
+                        words.len()
+                    );
+                    let _ = stream.write_all(answer.as_bytes()).await;
+                }
+            });
+        }
+    });
+    let edited = r#"{"messages":[{"role":"user","content":"edited"}]}"#;
+    let editor = By(move || Some(vec![Bytes::from_static(edited.as_bytes())]));
+    let gateway = gateway(upstream, Arc::new(editor), None).await;
+    for (request, in_all) in [(1, 2), (2, 3), (3, 4)] {
+        let answer = ask(&client(), gateway).send().await.unwrap();
+        assert_eq!(answer.status(), 400);
+        assert_eq!(answer.text().await.unwrap(), "temperature: range: 0..1");
+        assert_eq!(asked.load(Ordering::SeqCst), in_all);
+        let told = figures(gateway, request).await;
+        assert_eq!(
+            (&told["sent_again"], &told["fail_opens"]),
+            (&1.into(), &0.into()),
+            "{told}"
+        );
+    }
 }
 
 #[tokio::test]

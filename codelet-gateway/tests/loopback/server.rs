@@ -225,8 +225,8 @@ impl<F: Fn() -> Edited + Send + Sync + 'static> Edit for Failing<F> {
         Some((self.0)())
     }
 
-    fn recall(&self, _: &str) -> Option<String> {
-        None
+    fn recall(&self, _: &str) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -379,7 +379,7 @@ async fn a_dry_run_tells_of_edits_and_sends_what_came() {
     let told = figures(&address, 1).await;
     assert!(told["edits"].as_u64() > Some(0), "{told}");
     let row = &told["last_requests"][0];
-    assert!(row["tokens_after"].as_u64() < row["tokens_before"].as_u64(), "{row}");
+    assert_eq!(row["tokens_after"], row["tokens_before"], "{row}");
     assert_eq!(told["cost_usd"], told["passing_through_usd"], "{told}");
     let page = client().get(format!("{address}/codelet")).send().await.unwrap();
     assert!(
@@ -558,6 +558,33 @@ async fn what_was_removed_is_read_back_only_by_who_knows_where() {
     );
     let elsewhere = format!("{address}/codelet/recall/guess");
     assert!(codelet_gateway::recall(&elsewhere, &handle, None).await.is_err());
+}
+
+/// An editor whose conversations have different texts under every handle.
+struct TwoTexts;
+
+impl Edit for TwoTexts {
+    fn edit(&self, _: &Asked, _: &Bytes) -> Edited {
+        rubbish("{}")
+    }
+
+    fn edit_refused(&self, _: &Asked, _: &Bytes, _: Option<Tokens>, _: Option<Tokens>) -> Option<Edited> {
+        None
+    }
+
+    fn recall(&self, _: &str) -> Vec<String> {
+        vec!["of one".to_owned(), "of the other".to_owned()]
+    }
+}
+
+#[tokio::test]
+async fn a_handle_with_two_texts_reads_back_neither() {
+    let provider = Provider::answering(streamed).await;
+    let (_, recalls) = gateway(&provider, Arc::new(TwoTexts), None).await;
+    let answer = client().get(format!("{recalls}/k3f9a2")).send().await.unwrap();
+    assert_eq!(answer.status(), 409);
+    let refused = codelet_gateway::recall(&recalls, "k3f9a2", None).await.unwrap_err();
+    assert!(refused.contains("different texts"), "{refused}");
 }
 
 #[tokio::test]

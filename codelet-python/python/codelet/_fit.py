@@ -13,7 +13,7 @@ from ._count import count
 M = TypeVar("M")
 
 #: A description for a tool that calls `Fitter.recall`.
-RECALL = "Returns the whole text that a marker in the conversation stands for. handle: the six characters in the marker."
+RECALL = "Returns the whole text that a marker in the conversation stands for. handle: the letters and digits after `recall` in the marker."
 
 
 class Fitter(Generic[M]):

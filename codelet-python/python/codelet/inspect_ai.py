@@ -13,7 +13,7 @@ with needs("inspect-ai"):
 
 
 class CompactionCodelet(CompactionStrategy):
-    """Compacts when the conversation exceeds Inspect's threshold; messages that stay keep their IDs. window: the model's context window in tokens.
+    """Compacts when the conversation exceeds Inspect's threshold; messages that stay keep their IDs. window: the model's context window minus the maximum reply, in tokens.
 
     Also give the agent the tool `recall(compaction)`, and set `offers_recall=True`.
     """
@@ -49,7 +49,7 @@ def recall(compaction: CompactionCodelet) -> Tool:
         """Returns the whole text that a marker in the conversation stands for.
 
         Args:
-            handle: the six characters in the marker.
+            handle: the letters and digits after `recall` in the marker.
         """
         return compaction.fitter.recall(handle)
 

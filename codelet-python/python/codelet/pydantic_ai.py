@@ -33,7 +33,7 @@ class History:
         return left
 
     def recall(self, handle: str) -> str:
-        """Returns the whole text that a marker in the conversation stands for. handle: the six characters in the marker."""
+        """Returns the whole text that a marker in the conversation stands for. handle: the letters and digits after `recall` in the marker."""
         return self.fitter.recall(handle)
 
 
