@@ -557,7 +557,7 @@ impl<'a> Work<'a> {
         let is_needed = || !summary.behind.is_empty() || reads_back && fold.is_none() && budget.is_none_or(has_room);
         if summary.head.is_empty() && is_needed() {
             let before = kept.start.min(told::first_reply(&drafts));
-            summary.head.push((before, labels::SUMMARY.trim_end().to_owned()));
+            summary.head.push((before, labels::SUMMARY.trim_end().into()));
         }
         let view = view::of(self.history.messages(), drafts, fold, (summary, ending), self.archive);
         let size = Size::of(&view.messages);

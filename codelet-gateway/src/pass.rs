@@ -287,8 +287,8 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
         // It may be the edit that the provider does not take. Where it does not take the original either, it was something else: a
         // wrong field, an empty account.
         entry.note(|row| row.is_sent_again = true);
-        match onward.ask(body.clone()).await {
-            Ok(answer) => match body::refused(answer).await {
+        if let Ok(answer) = onward.ask(body.clone()).await {
+            match body::refused(answer).await {
                 Passed::Answer(answer) => {
                     let refused_edit = answer.status().is_success();
                     if refused_edit {
@@ -301,8 +301,7 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
                     return heard(api, &onward, answer, entry).await;
                 }
                 Passed::Refused(_) => shared.tried.add(conversation),
-            },
-            Err(_) => {}
+            }
         }
     }
     entry.note(|row| row.status = Some(status));

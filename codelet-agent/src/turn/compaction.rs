@@ -13,7 +13,7 @@ use codelet_context::conversation::{Conversation, Due, Refusal};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
-use codelet_context::summary_request::{DELAYS, Failure, SummaryRequest, accept};
+use codelet_context::summary_request::{Failure, SummaryRequest, accept};
 use codelet_context::tokens::{Tokens, estimate_bytes};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -21,6 +21,8 @@ use tokio::time::Instant;
 /// The number of consecutive compactions without a summary by the model, after which it is no longer asked for one:
 /// each try sends the whole prompt and is billed.
 const GIVEN_UP: u32 = 2;
+/// The delay before each attempt to get a summary, in seconds.
+const DELAYS: [u64; 3] = [0, 1, 2];
 
 /// Makes the edit that is due, unless a hook objects, and reports the outcome to the listener and the hooks.
 pub(crate) async fn compact(
@@ -160,7 +162,7 @@ async fn written(
         tokio::select! {
             biased;
             () = interrupt.thrown() => return Err(Failure::Interrupted),
-            () = tokio::time::sleep(delay) => {}
+            () = tokio::time::sleep(Duration::from_secs(delay)) => {}
         }
         let another = (made < DELAYS.len() as u32).then_some(made + 1);
         let most = (made > 1 || patience.is_named).then_some(left);

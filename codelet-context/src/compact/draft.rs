@@ -399,7 +399,7 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
         }
     };
     let replaced = block::replaced(call.action.kind, &map);
-    let is_replaced = |name: &str| !replaced.is_empty() && block::is_replaced(name);
+    let is_replaced = |name: &str| !replaced.is_empty() && name.starts_with(block::REPLACED);
     let mut lengths: Vec<Tokens> = Vec::new();
     // The bytes of everything else.
     let mut short = whole.len();
@@ -424,12 +424,10 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
                 return;
             }
             // Only the first string that is cut has the handle.
-            let marker = if first {
-                cut::marker("parameters", whole.len(), cut::CUT, &handle)
-            } else {
-                String::from("[…]")
+            let marker = match std::mem::take(&mut first) {
+                true => cut::marker("parameters", whole.len(), cut::CUT, &handle),
+                false => String::from("[…]"),
             };
-            first = false;
             let news = (!replaced.is_empty() && !is_replaced(name)).then(|| block::news(string, &replaced));
             let half = cap.saturating_sub(marker.len() + 2) / 2;
             let shown = match (&news, cut::ends(news.as_deref().unwrap_or(string), half, half)) {

@@ -422,9 +422,7 @@ impl<'a> Work<'a> {
         let (mut blocks, sentences): (Vec<_>, Vec<_>) = self.options.texts.iter().copied().partition(is_long);
         let prompts = drafts.iter().filter(|draft| draft.message.role == Role::User);
         for part in prompts.flat_map(|draft| &draft.message.parts) {
-            if let Part::Text(text) = part {
-                blocks.retain(|block| !text.body.as_str().contains(block));
-            }
+            blocks.retain(|block| !matches!(part, Part::Text(text) if text.body.as_str().contains(block)));
         }
         (blocks, sentences)
     }
@@ -434,7 +432,7 @@ impl<'a> Work<'a> {
         let mut text = String::new();
         for (number, note) in long.iter().enumerate() {
             let handle = self.archive.keep(&Body::from(*note), "pin", draft::REASON);
-            let header = format!("{}{handle}]\n", labels::PINNED_TEXT);
+            let header = format!("[pinned {handle}]\n");
             let lines: Vec<_> = note.lines().filter_map(quoting::quotable).collect();
             // Each line may get a leading space, and the gap in the middle adds one more.
             let frame = header.len() + lines.len() + GAP.len() + 2;

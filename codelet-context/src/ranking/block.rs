@@ -180,7 +180,7 @@ fn words_of(call: &ToolCall) -> String {
             words.push_str(word);
         }
     };
-    let is_told = |name: &str| action.kind != ActionKind::Change || !is_replaced(name);
+    let is_told = |name: &str| action.kind != ActionKind::Change || !name.starts_with(REPLACED);
     for (name, value) in object.iter().filter(|(name, _)| is_told(name)) {
         match value {
             // A number alone says nothing.
@@ -194,12 +194,7 @@ fn words_of(call: &ToolCall) -> String {
 /// The maximum depth at which the parameters of a call are read.
 const DEEPEST: usize = 16;
 /// The prefix of the names of parameters with the text that a change removes: `old_string`, `oldText`.
-const REPLACED: &str = "old";
-
-/// Returns whether a parameter of a change holds the text that it removes.
-pub(crate) fn is_replaced(name: &str) -> bool {
-    name.starts_with(REPLACED)
-}
+pub(crate) const REPLACED: &str = "old";
 
 /// The hashes of the lines and sentences that a change replaces: what of them stands in the new content is not new.
 pub(crate) fn replaced(kind: ActionKind, fields: &Map<String, Value>) -> HashSet<u64> {
@@ -227,7 +222,7 @@ pub(crate) fn news(text: &str, replaced: &HashSet<u64>) -> String {
 
 fn replaced_in(name: &str, value: &Value, depth: usize, lines: &mut HashSet<u64>) {
     match value {
-        _ if is_replaced(name) => leaves(value, depth, &|_| true, &mut |text| {
+        _ if name.starts_with(REPLACED) => leaves(value, depth, &|_| true, &mut |text| {
             lines.extend(text.lines().map(|line| hash::bytes(line.trim().as_bytes())));
             let pieces = cut::pieces(text, true)
                 .into_iter()

@@ -80,9 +80,7 @@ pub fn find(messages: &[Message], acts: impl Fn(&Message) -> bool) -> Vec<(usize
             let frame = frame(text);
             match frame {
                 Some(Frame::Warning) => is_warned = true,
-                Some(Frame::Summary) if turn.is_none() && !has_reply && is_summary(text) => {
-                    turn = Some(last_turn(text))
-                }
+                Some(Frame::Summary) if turn.is_none() && !has_reply => turn = Some(last_turn(text)),
                 Some(Frame::Passage)
                     if !was_first && turn.is_some_and(|turn| turn < text.lines().next().and_then(heading)) =>
                 {
@@ -103,14 +101,6 @@ pub fn find(messages: &[Message], acts: impl Fn(&Message) -> bool) -> Vec<(usize
         }
     }
     Vec::new()
-}
-
-/// Returns whether a text goes on as a summary after its first line.
-fn is_summary(text: &str) -> bool {
-    let opens = [labels::PINNED, labels::PINNED_TEXT, labels::NOTES.trim_end()];
-    let begins = |first: &str| opens.iter().any(|open| first.starts_with(open));
-    let mut lines = text.lines().skip(1).peekable();
-    lines.peek().is_none_or(|first| begins(first)) || lines.any(is_legend)
 }
 
 /// Returns whether this is the line above a record.
@@ -136,7 +126,7 @@ pub(super) fn heading(line: &str) -> Option<(u32, bool)> {
 }
 
 fn last_turn(text: &str) -> Option<(u32, bool)> {
-    text.lines().filter_map(heading).last()
+    text.lines().filter_map(heading).next_back()
 }
 
 /// What an earlier compaction says besides the units of its record.
@@ -155,20 +145,23 @@ pub(crate) struct Earlier {
 }
 
 impl Earlier {
-    /// Takes a summary or a passage; returns the line above the record of each turn, and the units of it, each to be quoted
-    /// as it stands or not at all: a text with its label, or a call with the outputs below it. A quoted line that begins
+    /// Takes a summary or a passage; returns the [`heading`] of each turn's record, and the units of it, each to be quoted as
+    /// it stands or not at all: a text with its label, or a call with the outputs below it. A quoted line that begins
     /// like one of the engine's own has a blank before it, so each line says what it is.
-    pub fn record<'a>(&mut self, text: &'a str) -> Vec<(&'a str, Vec<String>)> {
-        let mut turns: Vec<(&str, Vec<String>)> = Vec::new();
+    pub fn record(&mut self, text: &str) -> Vec<((u32, bool), Vec<String>)> {
+        let mut turns: Vec<((u32, bool), Vec<String>)> = Vec::new();
         for line in text.lines().filter(|line| *line != labels::SUMMARY.trim_end()) {
-            match turns.last_mut() {
-                _ if heading(line).is_some() => turns.push((line, Vec::new())),
-                Some((_, units)) => match units.last_mut() {
+            match (heading(line), turns.last_mut()) {
+                (Some(turn), _) => {
+                    self.headings.insert(turn.0, line.to_owned());
+                    turns.push((turn, Vec::new()));
+                }
+                (None, Some((_, units))) => match units.last_mut() {
                     Some(unit) if goes_on(unit, line) => unit.extend(["\n", line]),
                     _ => units.push(line.to_owned()),
                 },
-                None if is_legend(line) => {}
-                None => match line.strip_prefix(labels::FOLDER) {
+                (None, None) if is_legend(line) => {}
+                (None, None) => match line.strip_prefix(labels::FOLDER) {
                     Some(folder) => folder.clone_into(&mut self.folder),
                     None => self.preface.extend([line, "\n"]),
                 },
@@ -183,7 +176,7 @@ fn goes_on(unit: &str, line: &str) -> bool {
     let is = |text: &str, labels: &[&str]| labels.iter().any(|label| text.starts_with(label));
     let said = [labels::USER, labels::ASSISTANT, labels::THINKING, labels::HARNESS];
     let begins = is(line, &said) || is(line, &[labels::CALL, labels::FAILED_CALL]);
-    !begins && !(is(unit, &said) && is(line, &[labels::OUTPUT, labels::FAILED_OUTPUT]))
+    !(begins || is(unit, &said) && is(line, &[labels::OUTPUT, labels::FAILED_OUTPUT]))
 }
 
 /// The lines of a state, and those that it quotes of earlier ones. What was next at that time is over.

@@ -100,9 +100,11 @@ mod tests {
             let call =
                 ToolCall::new(format!("c{number}"), "Bash", Default::default()).doing(Action::command("./profile"));
             history.append(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
-            let lines: String = (0..40)
-                .map(|line| format!("sample {number} of frame_{line}\n"))
-                .collect();
+            let line = |line: u8| {
+                let name = [b'a' + line / 8, b'a' + line % 8].map(char::from);
+                format!("sample {number} of frame_{}{}\n", name[0], name[1])
+            };
+            let lines: String = (0..40).map(line).collect();
             let output = format!("{lines}error: walnut_press waits for the lock of press_{number}\n{lines}");
             history.append(Message::results(vec![ToolResult::new(
                 format!("c{number}"),

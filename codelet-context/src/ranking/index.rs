@@ -197,17 +197,14 @@ impl RankingIndex {
 
     /// Adds an earlier record or a passage of one, which is in this part of the current message.
     fn read_back(&mut self, text: &str, part: u32) {
-        for (heading, units) in self.earlier.record(text) {
-            self.begin_turn(heading);
+        for (turn, units) in self.earlier.record(text) {
+            self.begin_turn(turn);
             units.into_iter().for_each(|unit| self.add_unit(unit, part));
         }
     }
 
-    /// Gives the turn that begins or goes on with this line above a record the number that it had then.
-    fn begin_turn(&mut self, heading: &str) {
-        let Some((number, is_below_prompt)) = earlier::heading(heading) else {
-            return;
-        };
+    /// Gives the turn that begins or goes on with a record the number that it had then.
+    fn begin_turn(&mut self, (number, is_below_prompt): (u32, bool)) {
         // Prompts without a record of their own are counted, and readers may count parts of one.
         let is_wrong = |turn| turn > number || is_below_prompt && turn == self.prompts;
         self.asked.retain(|&turn, _| turn < number);
@@ -219,7 +216,6 @@ impl RankingIndex {
             }
         }
         self.prompts = number;
-        self.earlier.headings.insert(number, heading.to_owned());
     }
 
     fn add_unit(&mut self, unit: String, part: u32) {

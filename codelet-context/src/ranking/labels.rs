@@ -56,8 +56,6 @@ pub(crate) const SAID: &str = "Said last";
 pub(crate) const ANSWERED: &str = "Answered: ";
 /// A sentence pinned by the user, and a call refused by the user, with the user's comment.
 pub(crate) const PINNED: &str = "Pinned: ";
-/// The start of the line above a longer pinned text.
-pub(crate) const PINNED_TEXT: &str = "[pinned ";
 pub(crate) const REFUSED: &str = "Refused: ";
 /// Open items of the to-do list.
 pub(crate) const TO_DO: &str = "To do: ";
@@ -117,8 +115,7 @@ mod tests {
         let labels = [
             SUMMARY, STANDS, NOTICE, RECORD, USER, ASSISTANT, THINKING, HARNESS, CALL, FAILED_CALL, OUTPUT,
             FAILED_OUTPUT, PINNED, REFUSED, TO_DO, UNDER_WAY, CHANGED, UNCOMMITTED, COMMITTED, ASKED_EARLIER, ASKED,
-            SAID, ANSWERED, MORE, FOLDER, FAILED_CHANGE, NO_CHANGE, CHANGED_LATELY, AT_COMPACTION, PINNED_TEXT,
-            NOT_OF_SUMMARY,
+            SAID, ANSWERED, MORE, FOLDER, FAILED_CHANGE, NO_CHANGE, CHANGED_LATELY, AT_COMPACTION, NOT_OF_SUMMARY,
         ];
         for label in labels {
             assert!(poses(&format!("{label}1")), "{label}");

@@ -113,12 +113,12 @@ pub(crate) fn earlier(index: &RankingIndex, facts: &Facts, state: &str, bytes: u
     let since = earlier.message.map_or(0, |message| index.steps_since(message));
     let mut told: HashSet<&str> = state.lines().map(topic).collect();
     if facts.todo.items().next().is_some() {
-        told.insert(TO_DO);
+        told.insert("To do");
     }
     let mut text = String::new();
     for (steps, lines) in &earlier.states {
-        let steps = counted(since + *steps as usize, "step");
-        let mut section = format!("{}{steps} ago:\n", labels::AT_COMPACTION);
+        let since = counted(since + *steps as usize, "step");
+        let mut section = format!("{}{since} ago:\n", labels::AT_COMPACTION);
         let (heading, mut stays) = (section.len(), false);
         for line in lines.lines() {
             let is_quotable = quoting::quotable(line).is_some_and(|quoted| quoted == line);
@@ -142,14 +142,11 @@ pub(crate) fn earlier(index: &RankingIndex, facts: &Facts, state: &str, bytes: u
 /// The topic of a line of a state, of which the newest line holds: the to-do list, or a check. Any other line holds on.
 fn topic(line: &str) -> &str {
     match line.split_once(':') {
-        _ if line.starts_with(TO_DO) => TO_DO,
+        _ if line.starts_with("To do") => "To do",
         Some((label, _)) if label.starts_with(labels::LAST) => label,
         _ => line,
     }
 }
-
-/// The start of all lines on the to-do list.
-const TO_DO: &str = "To do";
 
 /// The next steps, in at most this many bytes: the newest prompt and the last text of the model since, which have the same
 /// room; and before them the prompt before, which the newest may only have interrupted. Empty if there is too little room.
@@ -177,7 +174,9 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let mut page = Page::of(bytes);
     // "Asked last" reads as an order to begin, "in progress" is false for a remark that is settled.
     let aged = |label: &str, since: usize| {
-        let ago = ago(since).filter(|_| is_open).map(|ago| format!(", {ago}"));
+        let ago = told_since(since, "step", "ago")
+            .filter(|_| is_open)
+            .map(|ago| format!(", {ago}"));
         format!("{label}{}: ", ago.unwrap_or_default())
     };
     if let Some(before) = before {
@@ -274,13 +273,9 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         (Some(false), false) => "the whole command line failed",
         (None, _) => "",
     };
-    let since = match check.changes_since {
-        0 => None,
-        1 => Some("1 edit since".to_owned()),
-        count => Some(format!("{count} edits since")),
-    };
+    let since = told_since(check.changes_since, "edit", "since");
     let is_status = check.kind == CheckKind::Status;
-    let ago = ago(index.steps_since(check.place.0 as u32));
+    let ago = told_since(index.steps_since(check.place.0 as u32), "step", "ago");
     let run = match command {
         Some(command) if status.is_empty() => command,
         Some(command) => format!("{command} → {status}"),
@@ -296,16 +291,12 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     }
     let lines = if is_status && lines > 0 { STATUS } else { lines };
     let printed = index.lines_of(check.place.0 as u32, check.place.1 as u32);
-    let begins = |words: &[&str]| {
-        printed
-            .iter()
-            .position(|line| words.iter().any(|word| line.starts_with(word)))
-    };
+    let begins = |word: &str| printed.iter().position(|line| line.starts_with(word));
     // Git's own lines for a commit, `[main 3f2a9c1] …`, and for a branch; hooks and other commands print before them.
     let first = match check.kind {
         CheckKind::Commit => printed.iter().position(|line| check::is_commit(line)),
-        CheckKind::Push => begins(&["To "]).or_else(|| printed.iter().position(|line| line.contains(" -> "))),
-        CheckKind::Status => begins(&["On branch "]).or((!printed.is_empty()).then_some(0)),
+        CheckKind::Push => begins("To ").or_else(|| printed.iter().position(|line| line.contains(" -> "))),
+        CheckKind::Status => begins("On branch ").or((!printed.is_empty()).then_some(0)),
         _ => None,
     };
     let told: Vec<&str> = match first {
@@ -333,13 +324,9 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     }
 }
 
-/// The age of something in steps, in words; `None` if there was no step since.
-fn ago(steps: usize) -> Option<String> {
-    match steps {
-        0 => None,
-        1 => Some("1 step ago".to_owned()),
-        steps => Some(format!("{steps} steps ago")),
-    }
+/// The number of edits or steps since something, in words; `None` if there was none.
+fn told_since(count: usize, noun: &str, end: &str) -> Option<String> {
+    (count > 0).then(|| format!("{} {end}", counted(count, noun)))
 }
 
 /// Lists the files changed by tools, newest first: those since the last commit, then the others; and those of the last

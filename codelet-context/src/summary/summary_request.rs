@@ -4,17 +4,10 @@ use crate::message::tokens::Tokens;
 use crate::message::view::View;
 use crate::message::{Message, Origin, Part, Role};
 use std::sync::Arc;
-use std::time::Duration;
 use thiserror::Error;
 
 /// The maximum tokens of the answer's text.
 const MAX_OUTPUT: Tokens = 1_024;
-/// The delay before each attempt to get a summary.
-pub const DELAYS: [Duration; 3] = [
-    Duration::ZERO,
-    Duration::from_millis(1_000),
-    Duration::from_millis(2_000),
-];
 /// The maximum bytes of an answer: [`MAX_OUTPUT`] tokens of 8 bytes, which few words of any script exceed. Longer
 /// answers come from a provider that ignores the limit, or from a model whose limit had to be larger for its thinking,
 /// and would fill the window that they were meant to free.
