@@ -159,7 +159,7 @@ fn words_of(call: &ToolCall) -> String {
     let action = &call.action;
     let object = call.parameters.as_map();
     if let (ActionKind::Command, Some(command)) = (action.kind, &action.command) {
-        let mut line = kind::plain_command(command).into_owned();
+        let mut line = kind::plain_command(command);
         if let Some(Value::String(said)) = object
             .get("description")
             .filter(|said| said.as_str().is_some_and(|s| !s.is_empty()))

@@ -1,7 +1,7 @@
 //! The kinds of tool calls that matter to a record: can the output be obtained again?
 
 use crate::message::{ActionKind, ToolCall};
-use std::borrow::Cow;
+use codelet_text::path::Path;
 
 /// The purpose of a tool call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -98,7 +98,7 @@ pub(crate) fn is_prose(call: &ToolCall) -> bool {
 
 /// The kind of a command line, from its first significant program; `cd` is skipped.
 fn of_command(line: &str) -> CallKind {
-    let line = plain_command(line);
+    let line = &plain_command(line);
     let first_line = line.lines().next().unwrap_or("");
     let names = |known: &[&str], word: &str| known.contains(&word);
     let mut kind = CallKind::Shell;
@@ -132,24 +132,17 @@ fn name_of(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// A command line without a leading `cd FOLDER &&`, and with continued lines in one.
-pub(crate) fn plain_command(line: &str) -> Cow<'_, str> {
-    match line.contains(CONTINUED) {
-        false => Cow::Borrowed(without_folder(line)),
-        true => {
-            let mut lines = line.split(CONTINUED);
-            let first = lines.next().unwrap_or("").trim_end();
-            let joined = lines.fold(first.to_owned(), |joined, line| joined + " " + line.trim());
-            Cow::Owned(without_folder(&joined).to_owned())
-        }
-    }
+/// A command line with continued lines in one, and without a leading `cd FOLDER &&` of an absolute path, mostly the
+/// project's: a relative one says where the command runs.
+pub(crate) fn plain_command(line: &str) -> String {
+    let lines: Vec<&str> = line.split(CONTINUED).map(str::trim).collect();
+    without_folder(&lines.join(" ")).to_owned()
 }
 
 /// The mark of a shell that a line goes on in the next one.
 const CONTINUED: &str = "\\\n";
 
 fn without_folder(line: &str) -> &str {
-    let line = line.trim_start();
     let Some(rest) = line.strip_prefix("cd ") else {
         return line;
     };
@@ -157,8 +150,10 @@ fn without_folder(line: &str) -> &str {
         .find("&&")
         .map(|at| (at, 2))
         .or_else(|| rest.find([';', '\n']).map(|at| (at, 1)));
+    let folder = rest.trim_start().trim_start_matches(['"', '\'']);
+    let is_absolute = folder.starts_with('~') || Path::of(folder).is_absolute();
     match end {
-        Some((at, length)) if !rest[..at].contains('\n') => match rest[at + length..].trim_start() {
+        Some((at, length)) if is_absolute && !rest[..at].contains('\n') => match rest[at + length..].trim_start() {
             "" => line,
             rest => rest,
         },
@@ -186,14 +181,16 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_folder_before_a_command_is_left_out() {
+    fn a_change_to_an_absolute_folder_before_a_command_is_left_out() {
         for (line, rest) in [
-            ("cd a && make", "make"),
-            ("cd a; make", "make"),
-            ("cd a", "cd a"),
+            ("cd /a && make", "make"),
+            ("cd '/a b'; make", "make"),
+            ("cd ~/a; make", "make"),
+            ("cd a && make", "cd a && make"),
+            ("cd /a", "cd /a"),
             ("cdrom x", "cdrom x"),
-            ("cd a\nmake", "make"),
-            ("cd a && \\\n  make \\\n  -j 2\necho", "make -j 2\necho"),
+            ("cd /a\nmake", "make"),
+            ("cd /a && \\\n  make \\\n  -j 2\necho", "make -j 2\necho"),
         ] {
             assert_eq!(plain_command(line), rest);
         }
