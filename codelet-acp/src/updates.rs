@@ -147,7 +147,8 @@ impl Teller {
 
     fn started(&mut self, id: Arc<str>, tool: &Arc<str>, description: &str, action: &Action, editor: &Editor) {
         let call = call(&id, tool, description, action, &self.base);
-        editor.update(SessionUpdate::ToolCall(call.status(ToolCallStatus::Pending)));
+        // Without a status it is pending.
+        editor.update(SessionUpdate::ToolCall(call));
         let running = Running {
             kind: action.kind,
             tail: String::new(),
