@@ -285,6 +285,7 @@ impl<H: Host + 'static> Desk<H> {
                 error
             }
             Unopened::Unfit(why) => invalid(clean(&why)),
+            Unopened::NoKey(why) => Error::new(ErrorCode::AUTH_REQUIRED, clean(&why)),
             Unopened::Failed(why) => Error::new(ErrorCode::INTERNAL_ERROR, clean(&why)),
         })
     }

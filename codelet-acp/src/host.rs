@@ -90,7 +90,9 @@ pub enum Unopened {
     Unknown(String),
     /// The editor's request refers to something that does not exist, such as a directory.
     Unfit(String),
-    /// Any other reason, such as a missing API key.
+    /// The model's API key is missing.
+    NoKey(String),
+    /// Any other reason.
     Failed(String),
 }
 

@@ -2,10 +2,10 @@
 
 use crate::diff;
 use crate::editor::{Editor, clean, clean_line, fenced, text_block};
-use crate::updates::title;
+use crate::updates::{begun, title};
 use agent_client_protocol::v1::schema::{
-    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, SessionUpdate,
-    ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, ToolCallContent,
+    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use codelet_agent::asking::{Grant, Question, Word};
 use codelet_agent::question::Fact;
@@ -65,9 +65,7 @@ impl Questions {
         };
         let (question, _) = self.waiting.remove(&number)?;
         if matches!(answer, Some(Answer::Word(Word::Once | Word::Always) | Answer::Keep)) {
-            let fields = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
-            let begun = ToolCallUpdate::new(question.call.clone(), fields);
-            editor.update(SessionUpdate::ToolCallUpdate(begun));
+            editor.update(begun(question.call.clone()));
         }
         let told = match answer {
             Some(Answer::Word(word)) => {

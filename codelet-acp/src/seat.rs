@@ -18,6 +18,7 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{Error, ErrorCode, RequestCancellation};
 use codelet_agent::event::{Event, Listen};
 use codelet_agent::interrupt::Interrupt;
+use codelet_agent::model::ModelError;
 use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::plan;
 use codelet_agent::prompts;
@@ -249,6 +250,9 @@ impl Seat {
             Ending::StepLimit(_) | Ending::CostLimit(_) => StopReason::MaxTurnRequests,
             Ending::TooLong(_) => StopReason::MaxTokens,
             Ending::NoAnswer(_) if !self.session.unfinished().trim().is_empty() => StopReason::MaxTokens,
+            Ending::Provider(ModelError::Credentials { .. }) => {
+                return Err(Error::new(ErrorCode::AUTH_REQUIRED, clean(&ending.to_string())));
+            }
             Ending::Provider(_) | Ending::NoAnswer(_) => {
                 return Err(Error::new(ErrorCode::INTERNAL_ERROR, clean(&ending.to_string())));
             }

@@ -110,6 +110,7 @@ impl Teller {
                 description,
                 action,
             } => self.started(id, &tool, &description, &action, editor),
+            Event::ToolPermitted { id } => editor.update(begun(id)),
             Event::ToolPrinted { id, text } => self.printed(&id, &text, editor),
             Event::ToolFinished {
                 id,
@@ -146,7 +147,8 @@ impl Teller {
 
     fn started(&mut self, id: Arc<str>, tool: &Arc<str>, description: &str, action: &Action, editor: &Editor) {
         let call = call(&id, tool, description, action, &self.base);
-        editor.update(SessionUpdate::ToolCall(call.status(ToolCallStatus::InProgress)));
+        // Without a status it is pending.
+        editor.update(SessionUpdate::ToolCall(call));
         let running = Running {
             kind: action.kind,
             tail: String::new(),
@@ -320,6 +322,12 @@ fn kind(action: &Action) -> ToolKind {
         (ActionKind::Todo, _) => ToolKind::Think,
         (ActionKind::Ask | ActionKind::Note | ActionKind::Other, _) => ToolKind::Other,
     }
+}
+
+/// The update of a call that is permitted.
+pub(crate) fn begun(id: Arc<str>) -> SessionUpdate {
+    let fields = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
+    SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id, fields))
 }
 
 /// The result of a call, with its output and changes.

@@ -144,6 +144,14 @@ impl Live {
         Live(None)
     }
 
+    /// Shows that the call is permitted.
+    pub(crate) fn permitted(&self) {
+        if let Some((id, channel)) = &self.0 {
+            // A dropped event does no harm: the result follows.
+            let _ = channel.try_send(Event::ToolPermitted { id: id.clone() });
+        }
+    }
+
     /// Shows more output; only the end of a long one.
     pub fn show(&self, text: &str) {
         if let Some((id, channel)) = &self.0 {

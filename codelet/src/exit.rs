@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// The exit statuses. A closed output pipe is a success: the reader has seen enough.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,8 +23,26 @@ pub enum Exit {
     TooLong = 4,
     /// The model answered, but the answer is not known to match the schema.
     Unfit = 5,
-    /// The user interrupted.
+    /// A signal interrupted; its number decides the status.
     Interrupted = 130,
+}
+
+/// The status of [`Exit::Interrupted`].
+static OF_SIGNAL: AtomicU8 = AtomicU8::new(Exit::Interrupted as u8);
+
+/// Sets the status of an interrupted process to that of the signal.
+pub fn interrupted_with(status: u8) {
+    OF_SIGNAL.store(status, Ordering::Relaxed);
+}
+
+impl Exit {
+    /// Returns the number.
+    pub fn status(self) -> u8 {
+        match self {
+            Exit::Interrupted => OF_SIGNAL.load(Ordering::Relaxed),
+            exit => exit as u8,
+        }
+    }
 }
 
 /// The exit status after a panic, as Rust sets it.
@@ -31,7 +50,7 @@ pub const BROKEN: u8 = 101;
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        ExitCode::from(exit as u8)
+        ExitCode::from(exit.status())
     }
 }
 

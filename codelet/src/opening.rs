@@ -125,7 +125,6 @@ pub fn said_as_command(args: &[OsString]) -> Option<String> {
         return None;
     };
     // Options and recorded conversations are not words of a prompt.
-    let is_recorded = |word: &str| word.starts_with('@') || word.ends_with(".json") || word.ends_with(".jsonl");
     let is_plain = |word: &&str| !word.is_empty() && !word.starts_with('-') && !is_recorded(word);
     let is_said = !rest.is_empty() && rest.iter().all(is_plain);
     (is_said && names().contains(first) && !WITH_NAMES.contains(first))
@@ -151,13 +150,19 @@ fn mistake(words: &[String]) -> Option<String> {
         let line = std::iter::once("codelet").chain(std::iter::once(*meant));
         Codelet::try_parse_from(line.chain(words[1..].iter().map(String::as_str))).is_ok()
     });
-    match (meant, words.len()) {
-        (Some(meant), _) => Some(format!("unknown command `{shown}`; did you mean `{meant}`?")),
-        (None, 1) => Some(format!(
+    match meant {
+        Some(meant) => Some(format!("unknown command `{shown}`; did you mean `{meant}`?")),
+        // A conversation alone lacks its command.
+        None if words.len() == 1 && (is_recorded(first) || first == "-") => Some(format!(
             "unknown command `{shown}`; `codelet --help` lists the commands"
         )),
-        (None, _) => None,
+        None => None,
     }
+}
+
+/// Returns whether a word names a recorded conversation.
+fn is_recorded(word: &str) -> bool {
+    word.starts_with('@') || word.ends_with(".json") || word.ends_with(".jsonl")
 }
 
 /// Quotes a prompt for a shell.
@@ -207,7 +212,9 @@ mod tests {
             (&["can", "you", "help"], "can you help"),
             (&["修复测试"], "修复测试"),
             (&["/context"], "/context"),
-            (&["--", "explode"], "explode"),
+            (&["hi"], "hi"),
+            (&["explode"], "explode"),
+            (&["--", "modles"], "modles"),
             (&["--", "comapct", "x.json"], "comapct x.json"),
             (&["--", "--verbose", "is", "ignored"], "--verbose is ignored"),
         ] {
@@ -223,7 +230,6 @@ mod tests {
             (&["compct", "--", "x.json"], "did you mean `compact`?"),
             (&["modles"], "did you mean `models`?"),
             (&["replya", "a.jsonl", "b.jsonl"], "did you mean `replay`?"),
-            (&["explode"], "unknown command `explode`"),
             (&["resume"], "`codelet --continue`"),
             (&["session.jsonl"], "unknown command `session.jsonl`"),
             (&["-"], "unknown command `-`"),

@@ -1,7 +1,7 @@
 //! Startup of commands that use a model or wait for the user: signals, settings, models, and notices.
 
 use crate::args::{Chat, Overrides};
-use crate::exit::{Exit, Failure};
+use crate::exit::{self, Exit, Failure};
 use crate::fallback::Standby;
 use crate::model;
 use crate::place::{Place, shown, variable};
@@ -15,7 +15,7 @@ use codelet_agent::permission::Permission;
 use codelet_agent::retry::Patience;
 use codelet_agent::run::Limits;
 use codelet_providers::{Loading, address, catalogue};
-use codelet_terminal::signals::{EndSignals, is_ignored};
+use codelet_terminal::signals::{EndSignals, is_ignored, status};
 use codelet_text::near;
 use rustix::process::{Resource, getrlimit};
 use std::path::{Path, PathBuf};
@@ -171,12 +171,13 @@ pub fn heed_signals() -> Result<Interrupt, Failure> {
     drop(entered);
     let heed = async move {
         loop {
-            ends.next().await;
+            let kind = ends.next().await;
             if thrown.is_thrown() {
                 // Processes that the first signal has not ended yet would otherwise be left running.
                 codelet_process::end_all();
-                std::process::exit(Exit::Interrupted as i32);
+                std::process::exit(Exit::Interrupted.status().into());
             }
+            exit::interrupted_with(status(kind));
             thrown.throw();
         }
     };

@@ -3,6 +3,7 @@
 use crate::model::ModelError;
 use crate::model::bill::Spent;
 use crate::run::loop_guard;
+use codelet_text::short::counted;
 use std::fmt;
 use std::sync::Arc;
 
@@ -68,7 +69,7 @@ impl fmt::Display for Ending {
         match self {
             Ending::Answered(_) => f.write_str("answered"),
             Ending::Declined(said) => write!(f, "the model declined to answer: {said}"),
-            Ending::StepLimit(steps) => write!(f, "stopped: step limit reached ({steps} steps)"),
+            Ending::StepLimit(steps) => write!(f, "stopped: step limit reached ({})", counted(steps, "step")),
             Ending::CostLimit(Spent { dollars, is_estimated }) => {
                 let (about, estimated) = if *is_estimated {
                     ("about ", ", estimated")

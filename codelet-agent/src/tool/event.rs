@@ -108,6 +108,11 @@ pub enum Event {
         /// The call's action.
         action: Action,
     },
+    /// A started tool is permitted and runs. Missing if the reader of events cannot keep up.
+    ToolPermitted {
+        /// The call's id.
+        id: Arc<str>,
+    },
     /// A running tool printed this.
     ToolPrinted {
         /// The call's id.

@@ -105,6 +105,7 @@ pub(crate) async fn call_one(
         made.output.notices = said.notices;
         return Some(made);
     }
+    live.permitted();
     if call.action.kind == ActionKind::Command {
         session.commands.fetch_add(1, Ordering::Relaxed);
     }

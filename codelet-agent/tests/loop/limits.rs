@@ -86,6 +86,7 @@ async fn steps_and_dollars_are_bounded() {
     settings.limits.max_steps = Some(3);
     let mut stage = Stage::of(forever(), settings.clone());
     assert_eq!(stage.prompt("Go.").await, Ending::StepLimit(3));
+    assert_eq!(Ending::StepLimit(1).to_string(), "stopped: step limit reached (1 step)");
     assert_eq!(stage.count(), 3);
     settings.limits = Limits {
         max_cost: Some(1.5),

@@ -5,6 +5,7 @@ use crate::assembled::{Assembled, Assembly};
 use crate::commands::chat::{connection, gate, known_models};
 use crate::exit::{Exit, Failure};
 use crate::hooks;
+use crate::model;
 use crate::pictures;
 use crate::place::Place;
 use crate::recorded::{self, peek};
@@ -96,7 +97,11 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
     let transcript = startup::saved(file.as_deref(), recorded.as_ref(), &mut settings, &place);
     // An editor's user is not asked about project hooks: they run if the user has permitted them in a terminal session.
     let hooks = hooks::of_session(&mut settings, &place, false).map_err(failed)?;
-    let models = startup::models(&settings, &mut |_| {}).await.map_err(failed)?;
+    let models = startup::models(&settings, &mut |_| {}).await;
+    let models = models.map_err(|failure| match model::without_key(&settings) {
+        Some(_) => Unopened::NoKey(failure.words()),
+        None => failed(failure),
+    })?;
     let mut assembly = Assembly::new(&settings, &place, models, Toolset::default()).map_err(failed)?;
     assembly.hooks = hooks;
     assembly.transcript = transcript.as_ref();

@@ -228,7 +228,7 @@ pub fn carry(
         front.finish(&Done {
             session,
             ending: &ending,
-            exit: exit as u8,
+            exit: exit.status(),
             elapsed: began.elapsed(),
         })
     };

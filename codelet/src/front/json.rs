@@ -53,7 +53,7 @@ impl<W: Write + Send> Json<W> {
         let unfinished = Some(done.session.unfinished()).filter(|text| !text.trim().is_empty());
         let error = answer.is_none().then(|| done.ending.to_string());
         // A sum with missing parts would be a wrong figure.
-        let cost = (bill.unpriced == 0).then_some(bill.cost.total());
+        let cost = (bill.unpriced == 0).then(|| dollars(bill.cost.total()));
         json!({
             "answer": answer,
             "value": value,
@@ -119,6 +119,11 @@ pub(super) fn billed_json(billed: &Billed) -> Value {
     })
 }
 
+/// Rounds an amount to a millionth of a dollar: more digits would be noise of the addition.
+pub(super) fn dollars(amount: f64) -> f64 {
+    (amount * 1e6).round() / 1e6
+}
+
 /// Returns the share of the figures that belongs to tasks; null if there were none.
 fn tasks_json(tasks: &Tasks) -> Option<Value> {
     let bill = tasks.bill();
@@ -132,7 +137,7 @@ fn tasks_json(tasks: &Tasks) -> Option<Value> {
             "count": tasks.count(),
             "requests": bill.requests,
             "usage": billed_json(&billed),
-            "cost": (bill.unpriced == 0).then_some(bill.cost.total()),
+            "cost": (bill.unpriced == 0).then(|| dollars(bill.cost.total())),
         })
     })
 }

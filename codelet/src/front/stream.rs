@@ -1,6 +1,6 @@
 //! One JSON event per line, for programs that follow a run. `docs/stream-json.md` lists the lines.
 
-use super::json::{billed_json, notice_json};
+use super::json::{billed_json, dollars, notice_json};
 use super::{Done, Front, Json, StoodStill, refused};
 use crate::escaped;
 use crate::exit::words;
@@ -43,7 +43,9 @@ impl<W: Write + Send> Stream<W> {
 
 impl<W: Write + Send> Listen for Stream<W> {
     fn on(&mut self, event: Event) {
-        self.print(&event_json(&event));
+        if let Some(line) = event_json(&event) {
+            self.print(&line);
+        }
         if self.trouble.is_some() {
             self.interrupt.throw();
         }
@@ -71,9 +73,9 @@ impl<W: Write + Send> Front for Stream<W> {
     }
 }
 
-/// Returns an event as one JSON object.
-fn event_json(event: &Event) -> Value {
-    match event {
+/// Returns an event as one JSON object; `None` if its line would say nothing that others do not.
+fn event_json(event: &Event) -> Option<Value> {
+    Some(match event {
         Event::Asking { step, occupancy, limit } => {
             json!({"type": "asking", "step": step, "occupancy": occupancy, "limit": limit})
         }
@@ -81,7 +83,9 @@ fn event_json(event: &Event) -> Value {
         Event::Thinking(text) => json!({"type": "thinking", "text": text}),
         Event::Calling { tool } => json!({"type": "calling", "tool": tool}),
         Event::Void => json!({"type": "void"}),
-        Event::Billed { billed, cost } => json!({"type": "billed", "usage": billed_json(billed), "cost": cost}),
+        Event::Billed { billed, cost } => {
+            json!({"type": "billed", "usage": billed_json(billed), "cost": cost.map(dollars)})
+        }
         Event::Waiting {
             cause, left, next_try, ..
         } => {
@@ -97,7 +101,7 @@ fn event_json(event: &Event) -> Value {
             let Progress { steps, doing, bill, .. } = progress;
             json!({
                 "type": "task", "id": &**id, "steps": steps, "doing": doing,
-                "tokens": bill.usage.total(), "cost": (bill.unpriced == 0).then_some(bill.cost.total()),
+                "tokens": bill.usage.total(), "cost": (bill.unpriced == 0).then(|| dollars(bill.cost.total())),
             })
         }
         Event::ToolFinished {
@@ -133,5 +137,6 @@ fn event_json(event: &Event) -> Value {
         }
         Event::Notice(text) => json!({"type": "notice", "text": text}),
         Event::Over(ending) => json!({"type": "over", "ending": ending.to_string()}),
-    }
+        Event::ToolPermitted { .. } => return None,
+    })
 }

@@ -90,7 +90,7 @@ fn wrong_options_are_refused_with_what_was_expected() {
         &run(&["compact", "--to", "codex"]),
         &["invalid value 'codex'", "openai"],
     );
-    refused(&run(&["explode"]), &["unknown command `explode`"]);
+    refused(&run(&["modles"]), &["unknown command `modles`"]);
     refused(&run(&["restore", "gone.jsonl"]), &["<HANDLE>"]);
 }
 

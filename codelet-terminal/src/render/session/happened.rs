@@ -70,8 +70,8 @@ impl Renderer {
                 turn.handle
             )),
             Event::Notice(text) => self.notice(text),
-            // The outcome of the call was shown already.
-            Event::Refused { .. } => Vec::new(),
+            // The call was shown when it started, and the outcome of a refused one already.
+            Event::ToolPermitted { .. } | Event::Refused { .. } => Vec::new(),
             Event::Over(ending) => self.over(ending, now),
         }
     }

@@ -208,10 +208,21 @@ fn without_a_key_a_session_says_what_to_do() {
     let mut editor = Editor::of(bench.command(&["acp", "--model", "openai/gpt-5"]));
     editor.ask("initialize", json!({"protocolVersion": 1}));
     let told = editor.ask("session/new", json!({"cwd": bench.work, "mcpServers": []}));
-    assert_eq!(code(&told), -32603);
+    assert_eq!(code(&told), -32000);
     assert!(
         told["error"]["message"].as_str().unwrap().contains("OPENAI_API_KEY"),
         "{told}"
     );
+    editor.leave();
+}
+
+#[test]
+fn a_rejected_key_asks_for_another() {
+    let bench = Bench::new();
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::status(401)]));
+    let mut editor = Editor::introduced(&bench, &server, &[]);
+    let id = editor.open(&bench);
+    let asked = editor.say(&id, "Hello.");
+    assert_eq!(code(&editor.answered(asked)), -32000);
     editor.leave();
 }

@@ -58,6 +58,15 @@ fn a_task_is_done_in_an_editor() {
     let place = bench.work.join("src/a.rs").display().to_string();
     assert_eq!(calls[0]["locations"][0]["path"], *place);
     assert_eq!(calls[3]["title"], "make check");
+    // Without a status a call is pending.
+    assert!(calls.iter().all(|call| call["status"].is_null()));
+    let has_begun = |call: &Value| {
+        let mut updates = editor.updates("tool_call_update").into_iter();
+        updates.any(|update| update["toolCallId"] == call["toolCallId"] && update["status"] == "in_progress")
+    };
+    let begun: Vec<bool> = calls.iter().map(|call| has_begun(call)).collect();
+    // The rejected one never runs.
+    assert_eq!(begun, [true, true, true, false, true]);
     assert_eq!(first["params"]["toolCall"]["toolCallId"], calls[3]["toolCallId"]);
     let ends: Vec<&Value> = editor
         .updates("tool_call_update")
