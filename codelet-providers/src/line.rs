@@ -359,7 +359,7 @@ impl Stream {
         match timeout(limit, read(self.response, LONGEST_REFUSAL)).await {
             Ok((body, _)) if body.contains("\"error\"") => {
                 let refusal = Refusal {
-                    status: None,
+                    status: Some(200),
                     headers: None,
                     body: &body,
                 };

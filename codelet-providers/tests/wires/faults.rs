@@ -263,6 +263,10 @@ fn the_key_is_sent_and_never_shown() {
 fn a_document_in_place_of_a_stream_is_an_error() {
     for (body, is_busy) in [
         (r#"{"error":{"code":503,"message":"Loading model"}}"#, true),
+        (
+            r#"{"error":"model requires more system memory than is available"}"#,
+            false,
+        ),
         (r#"{"choices":[]}"#, false),
     ] {
         let refusal = Refusal::status(200).body(body);
