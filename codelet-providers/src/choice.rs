@@ -141,12 +141,15 @@ pub async fn connect_telling(
         wire,
         base,
         is_given,
+        is_local,
         line,
     } = endpoint(choice)?;
     let known = lookup(vendor, name, &choice.site);
+    // A server of the user's own runs its model whatever name is asked for; a name much like a listed one is a slip.
+    let is_any_name = (is_local || vendor.name == COMPATIBLE.name) && line.meant.is_none();
     let told = match (choice.window, &known) {
         _ if vendor.host.is_some() => None,
-        (None, None) if is_given || vendor.is_local => window::ask(&line, &base, vendor, name, told).await,
+        (None, None) if is_given || vendor.is_local => window::ask(&line, &base, vendor, name, is_any_name, told).await,
         _ => None,
     };
     let profile = profile(choice, vendor, name, known.as_ref(), told);
@@ -209,6 +212,8 @@ struct Endpoint<'a> {
     base: Url,
     /// True if the base URL is not the vendor's.
     is_given: bool,
+    /// True for a server on the own machine.
+    is_local: bool,
     line: Line,
 }
 
@@ -271,6 +276,7 @@ fn endpoint(choice: &Choice) -> Result<Endpoint<'_>, ConnectError> {
         },
         frames_events: vendor.host.is_some_and(|host| host.frames_events(wire)),
         key_source: choice.key_source.clone(),
+        meant: slip(vendor, name, &choice.site),
         per_token: match choice.limits {
             None if is_local => READING,
             _ => Duration::ZERO,
@@ -282,6 +288,7 @@ fn endpoint(choice: &Choice) -> Result<Endpoint<'_>, ConnectError> {
         wire,
         base,
         is_given,
+        is_local,
         line,
     })
 }
@@ -383,6 +390,17 @@ fn meant(model: &str) -> Option<String> {
             known.map(|known| format!("{}/{}", known.vendor, known.model))
         }
     }
+}
+
+/// Returns the vendor's listed model that an unlisted name is nearest to, if any is near.
+fn slip(vendor: &Vendor, name: &str, site: &Site) -> Option<String> {
+    if vendor.host.is_some() || lookup(vendor, name, site).is_some() {
+        return None;
+    }
+    let (maker, model) = family(vendor, name);
+    let listed = catalogue::known().filter(|known| known.vendor == maker);
+    let meant = near::nearest(&model, listed.map(|known| known.model))?;
+    Some(format!("{}/{meant}", vendor.name))
 }
 
 fn providers() -> String {

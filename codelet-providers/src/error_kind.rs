@@ -7,6 +7,7 @@ use crate::secret::Secrets;
 use crate::suspects::is_about_pictures;
 use crate::wait::{self, Received};
 use codelet_agent::model::{ModelError, Suspects};
+use codelet_text::short::clip;
 use serde_json::Value;
 
 /// Words about the conversation.
@@ -33,6 +34,9 @@ const SETTINGS: &[&str] = &[
 /// The maximum length of a quoted vendor message, in bytes.
 const LONGEST: usize = 1_000;
 
+/// The maximum length of a quoted web page, in characters.
+const LONGEST_PAGE: usize = 200;
+
 /// An error response: a status other than success, or an error event within a stream.
 pub(crate) struct Refusal<'a> {
     /// The status; `None` within a stream.
@@ -49,7 +53,9 @@ pub(crate) fn classify(refusal: &Refusal, secrets: &Secrets) -> ModelError {
     let words = Words::of(&parsed, refusal);
     let scrub = |text: &str| secrets.scrub(text);
     let said = scrub(&words.said);
-    let status = refusal.status.or(words.status).unwrap_or(0);
+    // A document that comes with a success status may name the real one.
+    let is_document = refusal.status == Some(200);
+    let status = refusal.status.filter(|_| !is_document).or(words.status).unwrap_or(0);
     if let Some(limit) = limit::too_long(status, &words, &parsed) {
         let counted = count::of_prompt(&words.lower, &parsed, limit);
         return ModelError::TooLong { limit, counted, said };
@@ -75,11 +81,17 @@ pub(crate) fn classify(refusal: &Refusal, secrets: &Secrets) -> ModelError {
         // The key is known, and may not do this.
         403 => ModelError::Refused { said },
         _ if words.has_code(&["permission_error", "PERMISSION_DENIED"]) => ModelError::Refused { said },
+        // Such a document without a code says what is wrong, which the same request meets again.
+        0 if is_document && !words.says(SAID) => ModelError::Refused { said },
         // Within a stream there is no status, and the request was accepted: the vendor failed.
         0 if !words.is_bad_request() => ModelError::Busy { retry_after, said },
         _ if words.is_about_what_was_said(status) => ModelError::Rejected {
             said,
             suspects: Suspects::Unknown,
+        },
+        // It is said of the model.
+        _ if words.says(&["does not support tools"]) => ModelError::Refused {
+            said: format!("{said} (--no-tools offers it none)"),
         },
         404 => ModelError::Refused {
             said: format!("{said} (check the model name and the API base URL)"),
@@ -148,7 +160,8 @@ impl Words {
         let mut said = match (message, raw) {
             (Some(message), Some(raw)) => format!("{message}: {raw}"),
             (Some(message), None) => message.to_owned(),
-            (None, _) if body.is_empty() || body.starts_with('<') => "no reason was given".to_owned(),
+            (None, _) if body.starts_with('<') => page(body).unwrap_or_else(|| "no reason was given".to_owned()),
+            (None, _) if body.is_empty() => "no reason was given".to_owned(),
             (None, _) => body.to_owned(),
         };
         shorten(&mut said);
@@ -240,6 +253,25 @@ impl Words {
         ];
         self.has_code(&codes)
     }
+}
+
+/// Returns the title of a web page, or else the beginning of its text; `None` if it has neither.
+fn page(html: &str) -> Option<String> {
+    let lower = html.to_ascii_lowercase();
+    let title = lower.find("<title").and_then(|start| {
+        let start = start + lower[start..].find('>')? + 1;
+        Some(&html[start..start + lower[start..].find("</title")?])
+    });
+    let plain = |html: &str| {
+        let texts = html.split('<').enumerate().map(|(at, piece)| match at {
+            0 => piece,
+            _ => piece.split_once('>').map_or("", |(_, text)| text),
+        });
+        let text = texts.collect::<Vec<_>>().join(" ");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (!text.is_empty()).then(|| clip(&text, LONGEST_PAGE).into_owned())
+    };
+    title.and_then(plain).or_else(|| plain(html))
 }
 
 fn shorten(text: &mut String) {
@@ -507,6 +539,35 @@ mod tests {
             let error = format!("{:?}", sorted(status, body.clone()));
             assert!(error.starts_with(kind), "{body}: {error}");
         }
+    }
+
+    #[test]
+    fn the_words_of_a_web_page_are_shown_without_its_tags() {
+        for (body, expected) in [
+            ("<html><body><h1>400 Bad Request</h1></body></html>", "400 Bad Request"),
+            (
+                "<!DOCTYPE html><html><head><TITLE lang=en>Not\nallowed</TITLE></head><body>x</body>",
+                "Not allowed",
+            ),
+            ("<html><", "no reason was given"),
+        ] {
+            let error = sorted(400, json!(body)).to_string();
+            assert!(error.contains(expected) && !error.contains('<'), "{error}");
+        }
+        let page = format!("<p>{}", "ü ".repeat(2_000));
+        assert!(sorted(400, json!(page)).to_string().len() < 700);
+    }
+
+    #[test]
+    fn a_model_without_tools_can_be_used_without_them() {
+        let error = sorted(
+            400,
+            json!({"error": "registry.ollama.ai/library/gemma:2b does not support tools"}),
+        );
+        assert!(
+            matches!(&error, ModelError::Refused { said } if said.contains("--no-tools")),
+            "{error:?}"
+        );
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub(crate) struct Line {
     pub frames_events: bool,
     /// The source of the key or of a cloud's credentials.
     pub key_source: Option<String>,
+    /// The listed model that the model's name is probably a misspelling of.
+    pub meant: Option<String>,
     /// The increase of the first-byte timeout per token of the prompt.
     pub per_token: Duration,
 }
@@ -210,6 +212,12 @@ impl Line {
             (ModelError::Credentials { said }, Some(source)) => ModelError::Credentials {
                 said: format!("{said}; check {source}"),
             },
+            (ModelError::Refused { said }, _) if status == 404 => ModelError::Refused {
+                said: match &self.meant {
+                    Some(meant) => format!("{said}; did you mean {meant}?"),
+                    None => said,
+                },
+            },
             (error, _) => error,
         }
     }
@@ -351,7 +359,7 @@ impl Stream {
         match timeout(limit, read(self.response, LONGEST_REFUSAL)).await {
             Ok((body, _)) if body.contains("\"error\"") => {
                 let refusal = Refusal {
-                    status: None,
+                    status: Some(200),
                     headers: None,
                     body: &body,
                 };

@@ -46,12 +46,14 @@ pub struct Loading {
 }
 
 /// Asks the server for the context window of a model; `None` if it reports none or does not respond. A server that is
-/// loading is waited for, and `told` is called once a second.
+/// loading is waited for, and `told` is called once a second. With `is_any_name`, the server's only model is meant by any
+/// name.
 pub(crate) async fn ask(
     line: &Line,
     base: &Url,
     vendor: &Vendor,
     model: &str,
+    is_any_name: bool,
     told: &mut (dyn FnMut(Loading) + Send),
 ) -> Option<Tokens> {
     let url = match vendor.name {
@@ -64,7 +66,7 @@ pub(crate) async fn ask(
     let mut next_word = Instant::now();
     for asked in 1.. {
         match list.get(PATIENCE).await {
-            Ok(list) => return read(&list, model),
+            Ok(list) => return read(&list, model, is_any_name),
             Err(ModelError::Busy { said, .. }) if Instant::now() < deadline => {
                 let now = Instant::now();
                 if now >= next_word {
@@ -84,8 +86,9 @@ pub(crate) async fn ask(
     None
 }
 
-/// Returns the context window of a model in a server's list; if the list has one model, of that one, whatever its name.
-fn read(list: &Value, model: &str) -> Option<Tokens> {
+/// Returns the context window of a model in a server's list; with `is_any_name`, that of the only model, whatever its
+/// name.
+fn read(list: &Value, model: &str, is_any_name: bool) -> Option<Tokens> {
     let models = ["data", "models"]
         .iter()
         .find_map(|name| list.get(name)?.as_array())
@@ -101,7 +104,7 @@ fn read(list: &Value, model: &str) -> Option<Tokens> {
             })
     };
     let entry = models.iter().find(is_named).or(match models.as_slice() {
-        [only] => Some(only),
+        [only] if is_any_name => Some(only),
         _ => None,
     })?;
     let places = [entry.get("meta"), Some(entry)];
@@ -135,7 +138,15 @@ mod tests {
             (json!({"data": [{"id": "m", "meta": null}]}), None),
             (json!("no list"), None),
         ] {
-            assert_eq!(read(&list, "m"), expected, "{list}");
+            assert_eq!(read(&list, "m", true), expected, "{list}");
         }
+    }
+
+    #[test]
+    fn the_window_of_the_only_model_is_not_that_of_another_name_unless_any_name_means_it() {
+        let list = json!({"data": [{"id": "m-large", "context_length": 16_384}]});
+        assert_eq!(read(&list, "m-lagre", false), None);
+        assert_eq!(read(&list, "m-large", false), Some(16_384));
+        assert_eq!(read(&list, "m-lagre", true), Some(16_384));
     }
 }

@@ -4,6 +4,7 @@ use crate::model::{Billed, Reply};
 use crate::session::Session;
 use crate::tool::event::{Event, Listen};
 use codelet_context::conversation::Report;
+use codelet_context::price::Rates;
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
 
@@ -50,8 +51,12 @@ fn account_estimate(session: &mut Session, billed: &Billed, estimate: Usage, lis
         witness.billed(billed, None);
     }
     if price.is_some() && !std::mem::replace(&mut session.has_told_of_estimate, true) {
-        let told =
-            "the provider did not report token usage: the cost of this request is estimated and not in the total";
+        let told = match price.is_some_and(|card| card.rates == Rates::default()) {
+            true => "the provider did not report token usage: it is estimated",
+            false => {
+                "the provider did not report token usage: the cost of this request is estimated and not in the total"
+            }
+        };
         listener.on(Event::Notice(told.to_owned()));
     }
     listener.on(Event::Billed {

@@ -8,6 +8,7 @@ use codelet_agent::run::{Ending, Limits};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
 use codelet_context::message::{Message, Origin, Part};
+use codelet_context::price::{PriceCard, Rates};
 use std::sync::Arc;
 
 fn notices(stage: &Stage) -> Vec<&str> {
@@ -62,6 +63,19 @@ async fn the_limit_of_costs_holds_where_the_provider_counts_nothing() {
     );
     let notices = notices(&stage);
     assert!(notices.len() == 1 && notices[0].contains("estimated"), "{notices:?}");
+}
+
+#[tokio::test]
+async fn where_nothing_costs_anything_an_estimate_is_none_of_the_cost() {
+    let mut free = profile(200_000);
+    free.price = Some(PriceCard::flat("local", Rates::default()));
+    let mut stage = Stage::of(Scripted::by(free, |_| says("Hello.")), Settings::default());
+    stage.prompt("Hi.").await;
+    let notices = notices(&stage);
+    assert!(
+        notices.len() == 1 && notices[0].contains("estimated") && !notices[0].contains("cost"),
+        "{notices:?}"
+    );
 }
 
 #[tokio::test]

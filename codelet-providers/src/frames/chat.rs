@@ -1,6 +1,6 @@
 //! Chat Completions chunks: one growing message, its calls by index, and the usage in a separate chunk.
 
-use super::tagged::Tagged;
+use super::tagged::{Tagged, split_closed};
 use super::{
     Deltas, Frames, Trouble, UsageReporter, Whole, append, declined, is_cut_before, note, parameters, parse, reason,
     reason_in, str,
@@ -220,16 +220,20 @@ impl Chat {
             calls.push(Value::Object(fields));
         }
         let rest = self.tagged.rest();
-        match std::mem::take(&mut self.tagged).end(*stop == Stop::Finished && calls.is_empty()) {
-            Ok(thinking) if thinking.trim().is_empty() => {}
-            Ok(thinking) => {
-                let own = self.thinking.get_or_insert_with(|| (THINKING[0], String::new()));
-                own.1.push_str(&thinking);
-            }
-            Err(text) => self.content.get_or_insert_default().push_str(&text),
-        }
         if !rest.is_empty() {
             self.content.get_or_insert_default().push_str(&rest);
+        }
+        let mut thinking = std::mem::take(&mut self.tagged).end();
+        if self.thinking.is_none() && thinking.is_empty() {
+            let text = self.content.as_deref().unwrap_or_default();
+            if let Some((before, answer)) = split_closed(text, !calls.is_empty()) {
+                thinking = before.to_owned();
+                self.content = Some(answer.to_owned());
+            }
+        }
+        if !thinking.trim().is_empty() {
+            let own = self.thinking.get_or_insert_with(|| (THINKING[0], String::new()));
+            own.1.push_str(&thinking);
         }
         let mut message = Map::new();
         message.insert("role".to_owned(), Value::from("assistant"));

@@ -75,18 +75,22 @@ impl Tagged {
         }
     }
 
-    /// Returns the thinking, or as an error the text, if the answer is whole and its tag is not closed: then it only
-    /// begins with such a word.
-    pub(super) fn end(self, is_whole: bool) -> Result<String, String> {
-        let thinking = match self.phase {
+    /// Returns the thinking. A tag that is never closed makes all that follows it thinking: the answer never came.
+    pub(super) fn end(self) -> String {
+        match self.phase {
             Phase::Thinking => self.thinking + &self.held,
             _ => self.thinking,
-        };
-        match self.phase == Phase::Thinking && is_whole {
-            true => Err(format!("{OPEN}{thinking}")),
-            false => Ok(thinking),
         }
     }
+}
+
+/// Splits a text in which only the closing tag stands, because a template puts the opening one into the prompt, into
+/// the thinking and the answer. An answer follows on a line of its own, unlike a tag that a sentence mentions; calls may
+/// stand in for it.
+pub(super) fn split_closed(text: &str, has_calls: bool) -> Option<(&str, &str)> {
+    let (thinking, answer) = text.split_once(CLOSE)?;
+    let is_end = answer.starts_with(['\n', '\r']) || (has_calls && answer.is_empty());
+    (is_end && !thinking.contains(OPEN)).then(|| (thinking, answer.trim_start()))
 }
 
 #[cfg(test)]
@@ -95,7 +99,7 @@ mod tests {
 
     /// Returns what is shown as thinking and as text, and the thinking in the end, of an answer in pieces of this many
     /// characters.
-    fn taken(answer: &str, size: usize) -> (String, String, Result<String, String>) {
+    fn taken(answer: &str, size: usize) -> (String, String, String) {
         let mut tagged = Tagged::default();
         let (mut thinking, mut text) = (String::new(), String::new());
         let chars: Vec<char> = answer.chars().collect();
@@ -105,7 +109,7 @@ mod tests {
             text.push_str(&more.1);
         }
         text.push_str(&tagged.rest());
-        (thinking, text, tagged.end(true))
+        (thinking, text, tagged.end())
     }
 
     #[test]
@@ -126,18 +130,30 @@ mod tests {
             ("", "", ""),
         ] {
             for size in [1, 2, 3, 7, 100] {
-                let expected = (thinking.to_owned(), text.to_owned(), Ok(thinking.to_owned()));
+                let expected = (thinking.to_owned(), text.to_owned(), thinking.to_owned());
                 assert_eq!(taken(answer, size), expected, "{answer:?} in {size}");
             }
         }
     }
 
     #[test]
-    fn a_tag_that_is_never_closed_is_text_unless_the_answer_was_cut() {
-        let answer = "<think> is a tag </";
-        assert_eq!(taken(answer, 4).2, Err(answer.to_owned()));
-        let mut tagged = Tagged::default();
-        tagged.take("<think>so </t");
-        assert_eq!(tagged.end(false), Ok("so </t".to_owned()));
+    fn what_follows_a_tag_that_is_never_closed_is_thinking() {
+        let answer = "<think>so I am done </";
+        let (_, text, thinking) = taken(answer, 4);
+        assert_eq!((text.as_str(), thinking.as_str()), ("", "so I am done </"));
+    }
+
+    #[test]
+    fn a_closing_tag_alone_ends_the_thinking_unless_it_is_only_mentioned() {
+        for (text, has_calls, expected) in [
+            ("I greet.</think>\n\nHello", false, Some(("I greet.", "Hello"))),
+            ("I read.</think>", true, Some(("I read.", ""))),
+            ("The tag is </think>", false, None),
+            ("Write `</think>` at the end.", true, None),
+            ("Like this:\n<think>\nhm\n</think>\nDone.", false, None),
+            ("Hello", true, None),
+        ] {
+            assert_eq!(split_closed(text, has_calls), expected, "{text:?}");
+        }
     }
 }

@@ -225,6 +225,20 @@ fn a_host_that_is_not_there_is_told_with_what_to_check() {
 }
 
 #[test]
+fn a_misspelt_model_that_is_not_found_gets_a_suggestion() {
+    let refusal = Refusal::status(404).body(r#"{"error": {"message": "no such model"}}"#);
+    let replies = [Reply::new().failing(Fault::Refuse(refusal))];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let choice = Choice {
+        model: "anthropic/claude-sonet-5-5".to_owned(),
+        ..choice(&server, Wire::Anthropic)
+    };
+    let outcome = block_on(async { ask(&*connect(&choice).await.unwrap(), request(beginning())).await });
+    let said = outcome.end.unwrap_err().to_string();
+    assert!(said.contains("did you mean anthropic/claude-sonnet-5-5?"), "{said}");
+}
+
+#[test]
 fn the_key_is_sent_and_never_shown() {
     for wire in Wire::ALL {
         let body = json!({"error": {"message": format!("your key {KEY} is bad"), "type": "x"}}).to_string();
@@ -249,6 +263,10 @@ fn the_key_is_sent_and_never_shown() {
 fn a_document_in_place_of_a_stream_is_an_error() {
     for (body, is_busy) in [
         (r#"{"error":{"code":503,"message":"Loading model"}}"#, true),
+        (
+            r#"{"error":"model requires more system memory than is available"}"#,
+            false,
+        ),
         (r#"{"choices":[]}"#, false),
     ] {
         let refusal = Refusal::status(200).body(body);

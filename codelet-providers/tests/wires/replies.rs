@@ -214,6 +214,7 @@ fn thinking_that_a_server_leaves_in_the_text_is_no_part_of_the_answer() {
         Behaviour::replies([
             says("<think>\nlet me count\n</think>\n\n{\"count\": 3}"),
             says("A <think> tag"),
+            says("<think>so I am done"),
             says("<think>hm</think>").calls("Read", json!({"path": "a"})),
         ]),
     );
@@ -222,6 +223,7 @@ fn thinking_that_a_server_leaves_in_the_text_is_no_part_of_the_answer() {
         for (thinking, text) in [
             ("\nlet me count\n", "{\"count\": 3}"),
             ("", "A <think> tag"),
+            ("so I am done", ""),
             ("hm", ""),
         ] {
             let outcome = ask(&*model, request(beginning())).await;
@@ -234,6 +236,26 @@ fn thinking_that_a_server_leaves_in_the_text_is_no_part_of_the_answer() {
             assert_eq!(texts.collect::<String>(), text);
             assert_eq!(format!("{message:?}").contains("Thinking"), !thinking.is_empty());
         }
+    });
+}
+
+#[test]
+fn thinking_whose_opening_tag_is_in_the_prompt_is_no_part_of_the_stored_answer() {
+    let server = Server::start(
+        Wire::Chat,
+        Behaviour::replies([Reply::new().says("I should greet.</think>\n\nHello there.").dripping(3)]),
+    );
+    block_on(async {
+        let model = model(&server, Wire::Chat).await;
+        let message = ask(&*model, request(beginning())).await.end.unwrap().message;
+        let texts = message.parts.iter().filter_map(|part| match part {
+            codelet_context::message::Part::Text(text) => Some(text.body.as_str()),
+            _ => None,
+        });
+        assert_eq!(texts.collect::<String>(), "Hello there.");
+        let is_thinking =
+            |part: &codelet_context::message::Part| matches!(part, codelet_context::message::Part::Thinking(_));
+        assert!(message.parts.iter().any(is_thinking), "{message:?}");
     });
 }
 

@@ -350,6 +350,9 @@ fn a_window_is_asked_of_the_server_where_nobody_knows_it() {
     let loading = Behaviour::replies([]).listing_window(16_384).loading(2);
     let (profile, asked) = connected("llamacpp/some.gguf", loading);
     assert_eq!((profile.window, profile.is_unknown, asked), (16_384, false, 3));
+    // A slip in a listed name is not the name of the server's only model.
+    let (profile, _) = connected("openai-chat/gpt-5.44", Behaviour::replies([]).listing_window(16_384));
+    assert!(profile.is_unknown && profile.window != 16_384, "{profile:?}");
     let (profile, _) = connected("some.gguf", Behaviour::replies([]));
     assert!(profile.is_unknown && profile.window >= 100_000);
     let (profile, asked) = connected("openai-chat/gpt-5.4", Behaviour::replies([]));
