@@ -400,9 +400,8 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
     };
     let replaced = block::replaced(call.action.kind, &map);
     let is_replaced = |name: &str| !replaced.is_empty() && name.starts_with(block::REPLACED);
-    let mut lengths: Vec<Tokens> = Vec::new();
-    // The bytes of everything else.
-    let mut short = whole.len();
+    // Of the strings to be cut, and the bytes of everything else.
+    let (mut lengths, mut short) = (Vec::new(), whole.len());
     for (name, value) in &mut map {
         visit(name, value, 0, &mut |name, string| {
             if is_replaced(name) {

@@ -30,9 +30,9 @@ const MOST_TURNS: u32 = 1 << 20;
 /// The kind of such a text, going by its first line alone.
 pub fn frame(text: &str) -> Option<Frame> {
     let first = text.split('\n').next().unwrap_or_default();
-    let notice = first.strip_prefix(labels::NOTICE);
+    let is_end = |rest: &str| rest.is_empty() || rest.starts_with(' ');
     match first {
-        _ if notice.is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')) => Some(Frame::Notice),
+        _ if first.strip_prefix(labels::NOTICE).is_some_and(is_end) => Some(Frame::Notice),
         _ if first == labels::SUMMARY.trim_end() => Some(Frame::Summary),
         _ if first == labels::STANDS.trim_end() => Some(Frame::Stands),
         _ if text == labels::NOT_OF_SUMMARY => Some(Frame::Warning),
@@ -78,13 +78,14 @@ pub fn find(messages: &[Message], acts: impl Fn(&Message) -> bool) -> Vec<(usize
             }
             let text = text.body.as_str();
             let frame = frame(text);
+            let last = || text.lines().filter_map(heading).next_back();
             match frame {
                 Some(Frame::Warning) => is_warned = true,
-                Some(Frame::Summary) if turn.is_none() && !has_reply => turn = Some(last_turn(text)),
+                Some(Frame::Summary) if turn.is_none() && !has_reply && is_summary(text) => turn = Some(last()),
                 Some(Frame::Passage)
                     if !was_first && turn.is_some_and(|turn| turn < text.lines().next().and_then(heading)) =>
                 {
-                    turn = Some(last_turn(text));
+                    turn = Some(last());
                 }
                 Some(Frame::Stands) => {
                     stands = Some((at, number, Frame::Stands));
@@ -101,6 +102,13 @@ pub fn find(messages: &[Message], acts: impl Fn(&Message) -> bool) -> Vec<(usize
         }
     }
     Vec::new()
+}
+
+/// Returns whether a text goes on as a summary after its first line, which anybody may type.
+fn is_summary(text: &str) -> bool {
+    let opens = [labels::PINNED, "[pinned ", labels::NOTES.trim_end()];
+    let first = text.lines().nth(1);
+    first.is_none_or(|first| opens.iter().any(|open| first.starts_with(open))) || text.lines().any(is_legend)
 }
 
 /// Returns whether this is the line above a record.
@@ -123,10 +131,6 @@ fn numbered(line: &str, label: &str) -> Option<u32> {
 pub(super) fn heading(line: &str) -> Option<(u32, bool)> {
     let below = numbered(line, labels::MORE).map(|number| (number, true));
     below.or_else(|| numbered(line, labels::TURN).map(|number| (number, false)))
-}
-
-fn last_turn(text: &str) -> Option<(u32, bool)> {
-    text.lines().filter_map(heading).next_back()
 }
 
 /// What an earlier compaction says besides the units of its record.

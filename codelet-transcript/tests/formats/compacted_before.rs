@@ -174,6 +174,7 @@ fn only_what_stands_as_the_engine_writes_it_is_a_summary() {
     let printed = json!([{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": summary}, {"type": "text", "text": notice}]}]);
     for messages in [
         json!([user(&summary)]),
+        json!([user("Summary of the earlier part of this session.\nRename it."), {"role": "assistant", "content": "ok"}, user(&notice)]),
         json!([user(&format!("See:\n{summary}")), user(&notice)]),
         json!([user(&notice), {"role": "assistant", "content": "hm"}, user(&summary)]),
         json!([user("go"), call, {"role": "user", "content": printed}, user(&notice)]),
