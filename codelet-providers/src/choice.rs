@@ -142,9 +142,12 @@ pub async fn connect_telling(
         base,
         is_given,
         is_local,
-        line,
+        mut line,
     } = endpoint(choice)?;
     let known = lookup(vendor, name, &choice.site);
+    if known.is_none() {
+        line.meant = slip(vendor, name);
+    }
     // A server of the user's own runs its model whatever name is asked for; a name much like a listed one is a slip.
     let is_any_name = (is_local || vendor.name == COMPATIBLE.name) && line.meant.is_none();
     let told = match (choice.window, &known) {
@@ -276,7 +279,7 @@ fn endpoint(choice: &Choice) -> Result<Endpoint<'_>, ConnectError> {
         },
         frames_events: vendor.host.is_some_and(|host| host.frames_events(wire)),
         key_source: choice.key_source.clone(),
-        meant: slip(vendor, name, &choice.site),
+        meant: None,
         per_token: match choice.limits {
             None if is_local => READING,
             _ => Duration::ZERO,
@@ -393,8 +396,8 @@ fn meant(model: &str) -> Option<String> {
 }
 
 /// Returns the vendor's listed model that an unlisted name is nearest to, if any is near.
-fn slip(vendor: &Vendor, name: &str, site: &Site) -> Option<String> {
-    if vendor.host.is_some() || lookup(vendor, name, site).is_some() {
+fn slip(vendor: &Vendor, name: &str) -> Option<String> {
+    if vendor.host.is_some() {
         return None;
     }
     let (maker, model) = family(vendor, name);

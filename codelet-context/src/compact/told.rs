@@ -432,7 +432,7 @@ impl<'a> Work<'a> {
         let mut text = String::new();
         for (number, note) in long.iter().enumerate() {
             let handle = self.archive.keep(&Body::from(*note), "pin", draft::REASON);
-            let header = format!("[pinned {handle}]\n");
+            let header = format!("{}{handle}]\n", labels::PINNED_TEXT);
             let lines: Vec<_> = note.lines().filter_map(quoting::quotable).collect();
             // Each line may get a leading space, and the gap in the middle adds one more.
             let frame = header.len() + lines.len() + GAP.len() + 2;

@@ -106,7 +106,7 @@ pub fn find(messages: &[Message], acts: impl Fn(&Message) -> bool) -> Vec<(usize
 
 /// Returns whether a text goes on as a summary after its first line, which anybody may type.
 fn is_summary(text: &str) -> bool {
-    let opens = [labels::PINNED, "[pinned ", labels::NOTES.trim_end()];
+    let opens = [labels::PINNED, labels::PINNED_TEXT, labels::NOTES.trim_end()];
     let first = text.lines().nth(1);
     first.is_none_or(|first| opens.iter().any(|open| first.starts_with(open))) || text.lines().any(is_legend)
 }

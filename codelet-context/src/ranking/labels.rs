@@ -54,8 +54,9 @@ pub(crate) const ASKED: &str = "Newest prompt";
 pub(crate) const STANDS_ABOVE: &str = ", stands above.";
 pub(crate) const SAID: &str = "Said last";
 pub(crate) const ANSWERED: &str = "Answered: ";
-/// A sentence pinned by the user, and a call refused by the user, with the user's comment.
+/// A sentence pinned by the user, the line above a longer pinned text, and a call refused by the user, with the comment.
 pub(crate) const PINNED: &str = "Pinned: ";
+pub(crate) const PINNED_TEXT: &str = "[pinned ";
 pub(crate) const REFUSED: &str = "Refused: ";
 /// Open items of the to-do list.
 pub(crate) const TO_DO: &str = "To do: ";

@@ -113,7 +113,7 @@ pub(crate) fn earlier(index: &RankingIndex, facts: &Facts, state: &str, bytes: u
     let since = earlier.message.map_or(0, |message| index.steps_since(message));
     let mut told: HashSet<&str> = state.lines().map(topic).collect();
     if facts.todo.items().next().is_some() {
-        told.insert("To do");
+        told.insert(topic(labels::TO_DO));
     }
     let mut text = String::new();
     for (steps, lines) in &earlier.states {
