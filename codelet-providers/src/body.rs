@@ -5,6 +5,7 @@ use crate::catalogue::{self, Thinks};
 use crate::efforts::{anthropic_budget, gemini_budget};
 use crate::headers::DROPS_THINKING;
 use crate::host::Host;
+use crate::sent_steps::{self, Conversion, SentStep, SentSteps};
 use crate::settings::{Settings, Thinking};
 use crate::ways::Way;
 use crate::wire::Wire;
@@ -12,7 +13,7 @@ use bytes::Bytes;
 use codelet_agent::model::{Request, ToolSpec};
 use codelet_context::message::{Extra, Message, Part, Role};
 use codelet_context::tokens::Tokens;
-use codelet_transcript::{Document, Encoded, Format, Maker, Retelling, ids, pictures, write, write_slices};
+use codelet_transcript::{Document, Format, Maker, Retelling, ids, pictures, write};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -23,38 +24,51 @@ const UNSEEN: &str = "[an image, left out: this model sees none]";
 const WRITTEN: &str = "all four forms of a request are written";
 
 impl Settings {
-    /// Returns the request in the vendor's format as slices; `encoded` keeps the long texts, which the next request shares.
-    pub(crate) fn slices(&self, request: &Request, encoded: &mut Encoded) -> Vec<Bytes> {
-        encoded.begin();
-        write_slices(&self.document(request), encoded).expect(WRITTEN)
+    /// Returns the request in the vendor's format as slices; `sent` keeps those that the next request shares.
+    pub(crate) fn slices(&self, request: &Request, sent: &mut SentSteps) -> Vec<Bytes> {
+        let conversion = Conversion {
+            wants_reasoning: self.wants_reasoning(),
+            carries_marks: self.carries().is_some(),
+        };
+        let steps = sent.begin(&request.messages, conversion, |messages| self.step(messages));
+        let (head, marked) = self.head(request, &steps);
+        sent.write(&head, steps, marked).expect(WRITTEN)
     }
 
     /// Returns the request as one text, for inspection.
     pub(crate) fn body(&self, request: &Request) -> String {
-        let document = self.document(request);
+        let (document, _) = self.head(request, &[self.step(&request.messages)]);
         write(&document, document.format).expect(WRITTEN)
     }
 
-    /// Returns the document of a request, with cache marks.
-    fn document(&self, request: &Request) -> Document {
-        let (mut messages, places) = self.written(&request.messages);
+    /// Returns the document of the first step of a request, with cache marks, and for each other step that carries any
+    /// its messages with them.
+    fn head(&self, request: &Request, steps: &[SentStep]) -> (Document, Vec<Option<Vec<Message>>>) {
+        let mut marked: Vec<Option<Vec<Message>>> = vec![None; steps.len()];
         let mut marks_tools = false;
         if let Some(carries) = self.carries() {
-            let written: Vec<&Message> = messages.iter().collect();
-            let [edge, next] = [request.edge, request.next_edit].map(|at| places.get(at?).copied());
-            let marked = cache_control::places(&written, edge, next, carries);
+            let written: Vec<&Message> = steps.iter().flat_map(|step| &step.written).collect();
+            let [edge, next] = [request.edge, request.next_edit].map(|at| sent_steps::place_of(steps, at?));
             let mark = cache_control::of(self.lifetime);
-            for (message, part) in marked {
-                cache_control::mark(&mut messages[message].parts[part], &mark);
+            for (mut message, part) in cache_control::places(&written, edge, next, carries) {
+                for (step, marked) in steps.iter().zip(&mut marked) {
+                    if message < step.written.len() {
+                        let messages = marked.get_or_insert_with(|| step.written.clone());
+                        cache_control::mark(&mut messages[message].parts[part], &mark);
+                        break;
+                    }
+                    message -= step.written.len();
+                }
             }
-            marks_tools = messages.first().is_none_or(|first| first.role != Role::System);
+            marks_tools = written.first().is_none_or(|first| first.role != Role::System);
         }
-        Document {
+        let document = Document {
             format: format(self.wire),
-            messages,
+            messages: marked[0].take().unwrap_or_else(|| steps[0].written.clone()),
             envelope: self.envelope(request, marks_tools),
             warnings: Vec::new(),
-        }
+        };
+        (document, marked)
     }
 
     /// Returns the fields of the request around the conversation.
@@ -116,11 +130,11 @@ impl Settings {
         }
     }
 
-    /// Returns messages in the wire's form, and the number of them before each of these messages and before the end. Texts
-    /// are shared, not copied. Content of another model is included without what only that model's vendor can verify.
-    fn written(&self, messages: &[Arc<Message>]) -> (Vec<Message>, Vec<usize>) {
+    /// Returns messages in the wire's form. Texts are shared, not copied. Content of another model is included without
+    /// what only that model's vendor can verify.
+    fn step(&self, messages: &[Arc<Message>]) -> SentStep {
         let mut out: Vec<Message> = Vec::with_capacity(messages.len());
-        let mut places = Vec::with_capacity(messages.len() + 1);
+        let mut places = Vec::with_capacity(messages.len());
         let own = self.maker();
         let wants_reasoning = self.wants_reasoning();
         let mut retelling = Retelling::new(|maker: &Maker| *maker == own);
@@ -158,8 +172,7 @@ impl Settings {
             }
             out.push(message);
         }
-        places.push(out.len());
-        (out, places)
+        SentStep::new(messages, out, places)
     }
 
     fn results_in_parts(&self, message: &mut Message) {

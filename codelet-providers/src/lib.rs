@@ -41,6 +41,7 @@ pub mod overheard;
 mod provider;
 mod scrubber;
 mod secret;
+mod sent_steps;
 mod settings;
 mod stream_end;
 mod suspects;

@@ -6,6 +6,7 @@ use crate::frames::{Frames, Trouble, Whole, anthropic, chat, gemini, responses};
 
 use crate::line::{Line, Stream, StreamItem};
 use crate::scrubber::{Kept, Scrubber};
+use crate::sent_steps::SentSteps;
 use crate::settings::Settings;
 use crate::stream_end::StreamEnd;
 use crate::suspects;
@@ -14,7 +15,6 @@ use bytes::Bytes;
 use codelet_agent::effort::{CacheAfter, Effort};
 use codelet_agent::model::{Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop};
 use codelet_context::tokens::{Tokens, estimate_bytes};
-use codelet_transcript::Encoded;
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use std::collections::VecDeque;
@@ -28,8 +28,8 @@ pub(crate) struct Provider {
     pub line: Line,
     /// Content that is sent back differently from how it is stored.
     pub kept: Arc<Kept>,
-    /// The long texts of its last requests.
-    pub sent: Arc<Mutex<Encoded>>,
+    /// The steps of its last requests.
+    pub sent: Arc<Mutex<SentSteps>>,
 }
 
 impl Model for Provider {
@@ -126,7 +126,7 @@ struct Exchange {
     ready: VecDeque<Result<Delta, ModelError>>,
     scrubber: Scrubber,
     kept: Arc<Kept>,
-    sent: Arc<Mutex<Encoded>>,
+    sent: Arc<Mutex<SentSteps>>,
     /// The deadline for further frames.
     stream_end: StreamEnd,
     /// True once part of the answer has arrived.

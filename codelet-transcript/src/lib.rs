@@ -145,7 +145,9 @@ pub use marked::mark_last_block;
 pub use recording::{Billed, Recorded, Recording};
 
 use bytes::Bytes;
+use codelet_context::message::Message;
 use node::Node;
+use serde_json::{Map, Value};
 use share::Share;
 use std::borrow::Cow;
 
@@ -275,15 +277,32 @@ pub fn write_all(document: &Document, format: Format) -> Result<Written, WriteEr
     })
 }
 
-/// Writes a request in its own format like [`write()`], in slices that concatenate to its text. Slices of long texts are
-/// encoded once and kept in `encoded`, which is to [begin](Encoded::begin) before each request, for the next request that
-/// holds them.
+/// Writes a request in its own format like [`write()`], in slices that concatenate to its text. Its list of messages goes
+/// on with `more`, from [`write_more`]. Slices of long texts are encoded once and kept in `encoded`, which is to
+/// [begin](Encoded::begin) before each request, for the next request that holds them.
 ///
 /// # Errors
 /// If the document's format is read-only.
-pub fn write_slices(document: &Document, encoded: &mut Encoded) -> Result<Vec<Bytes>, WriteError> {
+pub fn write_slices(document: &Document, more: &[Bytes], encoded: &mut Encoded) -> Result<Vec<Bytes>, WriteError> {
     let document = in_words(document);
-    encode(&document, document.format, |node| node.to_slices(encoded))
+    let list = vendor::list_of(document.format);
+    encode(&document, document.format, |node| node.to_slices(list, more, encoded))
+}
+
+/// Writes messages that continue the list of a request, for [`write_slices`]. What precedes them has to end with another
+/// role, and to hold neither calls nor results of theirs: then the request is the same as if it were written at once.
+///
+/// # Errors
+/// If the format is read-only.
+pub fn write_more(messages: Vec<Message>, format: Format, encoded: &mut Encoded) -> Result<Vec<Bytes>, WriteError> {
+    let document = Document {
+        format,
+        messages,
+        envelope: Map::from_iter([(extra::LIST.to_owned(), Value::Bool(true))]),
+        warnings: Vec::new(),
+    };
+    let document = in_words(&document);
+    encode(&document, format, |node| node.to_more(encoded))
 }
 
 /// Returns the document with calls that were parsed from text turned back into text.

@@ -42,14 +42,54 @@ impl<'a> Node<'a> {
         String::from_utf8(out.open).expect("every piece written is UTF-8")
     }
 
-    /// Returns the JSON in slices: each long text has its own, shared with earlier output.
-    pub(crate) fn to_slices(&self, encoded: &mut Encoded) -> Vec<Bytes> {
-        let mut out = Out {
-            encoded: Some(encoded),
-            ..Out::default()
-        };
-        self.write(&mut out);
+    /// Returns the JSON in slices: each long text has its own, shared with earlier output. The field `list` goes on with
+    /// `more` items, in the form that [`to_more`](Self::to_more) returns.
+    pub(crate) fn to_slices(&self, list: &str, more: &[Bytes], encoded: &mut Encoded) -> Vec<Bytes> {
+        let mut out = Out::sharing(encoded);
+        match self {
+            Node::Object(fields) => write_object(fields, &mut out, |name, value, out| {
+                if name == list && !more.is_empty() {
+                    value.write_longer(more, out);
+                } else {
+                    value.write(out);
+                }
+            }),
+            list => list.write_longer(more, &mut out),
+        }
         out.into_slices()
+    }
+
+    /// Returns the items of a list in slices, as more of another list: with a comma before each, and no brackets.
+    pub(crate) fn to_more(&self, encoded: &mut Encoded) -> Vec<Bytes> {
+        let mut out = Out::sharing(encoded);
+        for item in self.items() {
+            out.open.push(b',');
+            item.write(&mut out);
+        }
+        out.into_slices()
+    }
+
+    fn items(&self) -> &[Node<'a>] {
+        match self {
+            Node::List(items) => items,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    fn write_longer(&self, more: &[Bytes], out: &mut Out) {
+        let items = self.items();
+        out.open.push(b'[');
+        write_items(items, out);
+        let mut more = more.iter().cloned();
+        if items.is_empty()
+            && let Some(first) = more.next()
+        {
+            // Its comma is for an item before it.
+            out.shared.push((out.open.len(), first.slice(1..)));
+        }
+        let end = out.open.len();
+        out.shared.extend(more.map(|slice| (end, slice)));
+        out.open.push(b']');
     }
 
     fn write(&self, out: &mut Out) {
@@ -62,26 +102,10 @@ impl<'a> Node<'a> {
             Node::Raw(json) => out.open.extend_from_slice(json.as_bytes()),
             Node::List(items) => {
                 out.open.push(b'[');
-                for (index, item) in items.iter().enumerate() {
-                    if index > 0 {
-                        out.open.push(b',');
-                    }
-                    item.write(out);
-                }
+                write_items(items, out);
                 out.open.push(b']');
             }
-            Node::Object(fields) => {
-                out.open.push(b'{');
-                for (index, (name, value)) in fields.iter().enumerate() {
-                    if index > 0 {
-                        out.open.push(b',');
-                    }
-                    quote(name, &mut out.open);
-                    out.open.push(b':');
-                    value.write(out);
-                }
-                out.open.push(b'}');
-            }
+            Node::Object(fields) => write_object(fields, out, |_, value, out| value.write(out)),
         }
     }
 
@@ -104,6 +128,28 @@ impl<'a> Node<'a> {
     }
 }
 
+fn write_items(items: &[Node], out: &mut Out) {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.open.push(b',');
+        }
+        item.write(out);
+    }
+}
+
+fn write_object(fields: &[(&str, Node)], out: &mut Out, write: impl Fn(&str, &Node, &mut Out)) {
+    out.open.push(b'{');
+    for (index, (name, value)) in fields.iter().enumerate() {
+        if index > 0 {
+            out.open.push(b',');
+        }
+        quote(name, &mut out.open);
+        out.open.push(b':');
+        write(name, value, out);
+    }
+    out.open.push(b'}');
+}
+
 /// The output so far.
 #[derive(Default)]
 struct Out<'a> {
@@ -115,7 +161,14 @@ struct Out<'a> {
     encoded: Option<&'a mut Encoded>,
 }
 
-impl Out<'_> {
+impl<'a> Out<'a> {
+    fn sharing(encoded: &'a mut Encoded) -> Self {
+        Out {
+            encoded: Some(encoded),
+            ..Out::default()
+        }
+    }
+
     fn body(&mut self, body: &Body) {
         let encoded = self.encoded.as_mut().filter(|_| body.len() >= LEAST);
         let slice = encoded.map(|encoded| {

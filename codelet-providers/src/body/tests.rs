@@ -242,7 +242,7 @@ fn how_long_a_long_history_takes_to_be_written() {
     let request = request(messages);
     for wire in [Wire::Anthropic, Wire::Chat, Wire::Responses, Wire::Gemini] {
         let settings = settings(wire);
-        let mut sent = Encoded::default();
+        let mut sent = SentSteps::default();
         let mut times = Vec::new();
         let mut bytes = 0;
         for _ in 0..9 {
@@ -301,7 +301,7 @@ proptest! {
             kinds.iter().enumerate().map(|(number, &kind)| Arc::new(message_of(kind, number))).collect();
         for wire in [Wire::Anthropic, Wire::Chat, Wire::Responses, Wire::Gemini] {
             let settings = settings(wire);
-            let mut sent = Encoded::default();
+            let mut sent = SentSteps::default();
             for (number, &(at, kind, appends, edge)) in edits.iter().enumerate() {
                 let made = Arc::new(message_of(kind, 20 + number));
                 match messages.get_mut(at).filter(|_| !appends) {
@@ -325,7 +325,7 @@ proptest! {
 }
 
 #[test]
-fn a_long_text_that_was_sent_shares_its_bytes_with_the_next_request() {
+fn a_step_that_was_sent_shares_its_bytes_with_the_next_request() {
     let mut messages: Vec<Arc<Message>> = Vec::new();
     for step in 0..6 {
         messages.extend([2, 0, 1].map(|kind| Arc::new(message_of(kind, 2 * step + usize::from(kind == 1)))));
@@ -337,7 +337,7 @@ fn a_long_text_that_was_sent_shares_its_bytes_with_the_next_request() {
     };
     for wire in [Wire::Anthropic, Wire::Chat, Wire::Responses, Wire::Gemini] {
         let settings = settings(wire);
-        let mut sent = Encoded::default();
+        let mut sent = SentSteps::default();
         let first = settings.slices(&request(15), &mut sent);
         let second = settings.slices(&request(18), &mut sent);
         let shared = |slice: &Bytes| {
