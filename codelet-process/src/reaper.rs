@@ -17,7 +17,11 @@ impl ProcessTree {
             return Vec::new();
         }
         bury();
-        self.members()
+        // Another program may have ended during the first look.
+        match self.is_gone() {
+            true => Vec::new(),
+            false => self.members(),
+        }
     }
 }
 

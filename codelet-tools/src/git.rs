@@ -105,15 +105,16 @@ impl Git {
         Some(git)
     }
 
-    /// Runs two queries in parallel, since each waits for the disk and for a program to start.
+    /// Runs two queries in parallel, since each waits for the disk and for a program to start; the first one, which should
+    /// be the longer, starts first.
     pub(crate) fn ask_both(&self, one: &[&OsStr], other: &[&OsStr]) -> [Option<Answer>; 2] {
         std::thread::scope(|scope| {
             let beside = std::thread::Builder::new().name("git".to_owned());
-            let first = beside.spawn_scoped(scope, || self.ask(one));
-            let second = self.ask(other);
-            let first = match first {
-                Ok(first) => first.join().unwrap_or_default(),
-                Err(_) => self.ask(one),
+            let second = beside.spawn_scoped(scope, || self.ask(other));
+            let first = self.ask(one);
+            let second = match second {
+                Ok(second) => second.join().unwrap_or_default(),
+                Err(_) => self.ask(other),
             };
             [first, second]
         })

@@ -32,6 +32,8 @@
 #[cfg(target_os = "linux")]
 mod readers;
 
+use crate::spawn::Unstarted;
+use crate::starter;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -177,15 +179,13 @@ impl Sandbox {
         self.writable.iter().any(|writable| writable.starts_with(place))
     }
 
-    /// Tests which isolation this machine supports, on a separate thread, so nothing stays restricted.
+    /// Tests which isolation this machine supports, on a thread that could start a command.
     pub fn probe() -> Sandboxing {
-        let tried = std::thread::Builder::new()
-            .name("sandbox-probe".to_owned())
-            .spawn(|| Sandbox::new([]).enter());
-        match tried.map(std::thread::JoinHandle::join) {
-            Ok(Ok(sandboxing)) => sandboxing,
-            Ok(Err(_)) => Sandboxing::None("trying it failed".to_owned()),
-            Err(error) => Sandboxing::None(crate::files::reason(&error)),
+        let sandbox = Sandbox::new([]);
+        match starter::run(Some(sandbox.calls()), move |_| Ok(sandbox.enter_files())) {
+            Ok(sandboxing) => sandboxing,
+            Err(Unstarted::NoSandbox(missing)) => Sandboxing::None(missing),
+            Err(Unstarted::Refused(error)) => Sandboxing::None(crate::files::reason(&error)),
         }
     }
 
@@ -210,10 +210,8 @@ impl Sandbox {
     /// The part of the sandbox that is added to [that of its kind](Calls::enter): file rules. The same applies.
     #[cfg(target_os = "linux")]
     pub(crate) fn enter_files(&self) -> Sandboxing {
-        match linux::restrict_files(self) {
-            Ok(held) => held
-                .gap
-                .map_or(Sandboxing::Full, |gap| Sandboxing::Partial(gap.to_owned())),
+        match linux::restrict_files(self).map(linux::gap) {
+            Ok(gap) => gap.map_or(Sandboxing::Full, |gap| Sandboxing::Partial(gap.to_owned())),
             Err(why) => Sandboxing::None(why),
         }
     }
@@ -272,8 +270,8 @@ mod linux {
     use super::{Calls, FACTS, HARMLESS, PROGRAMS, SHARED, Sandbox, harmless, readable, readers};
     use crate::files;
     use landlock::{
-        ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, Ruleset, RulesetAttr,
-        RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+        ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, RestrictionStatus,
+        Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
     };
     use rustix::fs::FileType;
     use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
@@ -292,15 +290,9 @@ mod linux {
     /// The bits of a socket type without its flags.
     pub(super) const KIND: u64 = 0xf;
 
-    /// The file rules that the kernel enforces.
-    pub(super) struct Held {
-        /// The gap that this kernel leaves, if any.
-        pub gap: Option<&'static str>,
-        /// True if the rules cover named sockets.
-        pub names: bool,
-    }
-
-    pub(super) fn restrict_files(sandbox: &Sandbox) -> Result<Held, String> {
+    /// Restricts the calling thread and its children to the files of this sandbox. Returns the newest rules that the
+    /// kernel enforces.
+    pub(super) fn restrict_files(sandbox: &Sandbox) -> Result<ABI, String> {
         let all = AccessFs::from_write(NEWEST);
         // Not even in writable folders: tmux listens in the temporary folder. A command's own sockets need no
         // permission.
@@ -332,22 +324,28 @@ mod linux {
                 .add_rules(rules(&looked_at.files, read))?
                 .restrict_self()
         };
-        let status = restricted().map_err(|error| error.to_string())?;
-        if status.ruleset == RulesetStatus::NotEnforced {
-            return Err("the kernel has no Landlock, or it is switched off".to_owned());
+        enforced(restricted())
+    }
+
+    fn enforced(restricted: Result<RestrictionStatus, RulesetError>) -> Result<ABI, String> {
+        let status = restricted.map_err(|error| error.to_string())?;
+        match status.landlock {
+            LandlockStatus::Available { effective_abi, .. } if status.ruleset != RulesetStatus::NotEnforced => {
+                Ok(effective_abi)
+            }
+            _ => Err("the kernel has no Landlock, or it is switched off".to_owned()),
         }
-        let LandlockStatus::Available { effective_abi, .. } = status.landlock else {
-            return Err("the kernel has no Landlock, or it is switched off".to_owned());
-        };
-        let gap = if effective_abi < ABI::V3 {
+    }
+
+    /// The gap that a kernel with these rules leaves, if any.
+    pub(super) fn gap(enforced: ABI) -> Option<&'static str> {
+        if enforced < ABI::V3 {
             Some("kernels before 6.2 let commands truncate files outside the workspace")
-        } else if effective_abi < ABI::V6 {
+        } else if enforced < ABI::V6 {
             Some("kernels before 6.12 let commands send signals to other programs")
         } else {
             None
-        };
-        let names = effective_abi >= ABI::V9;
-        Ok(Held { gap, names })
+        }
     }
 
     /// Rules that grant this access, reduced to what applies to the file's type. A path that is gone, or has become a
@@ -398,18 +396,22 @@ mod linux {
         restricted().map_err(|error| error.to_string())
     }
 
-    /// Returns whether this kernel's file rules [cover named sockets](Held::names).
+    /// Returns whether this kernel's file rules cover named sockets.
     pub(super) fn holds_names() -> Result<bool, String> {
         /// Cached: the kernel stays the same.
         static HOLDS: OnceLock<bool> = OnceLock::new();
         if let Some(holds) = HOLDS.get() {
             return Ok(*holds);
         }
+        let nothing = || {
+            let ruleset = Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?;
+            ruleset.create()?.restrict_self()
+        };
         // Rules restrict the thread that asks for them.
-        let asked = std::thread::Builder::new().spawn(|| restrict_files(&Sandbox::new([])));
+        let asked = std::thread::Builder::new().spawn(move || enforced(nothing()));
         let asked = asked.map_err(|error| files::reason(&error))?.join();
-        let held = asked.unwrap_or_else(|_| Err("trying it failed".to_owned()))?;
-        Ok(*HOLDS.get_or_init(|| held.names))
+        let enforced = asked.unwrap_or_else(|_| Err("trying it failed".to_owned()))?;
+        Ok(*HOLDS.get_or_init(|| enforced >= ABI::V9))
     }
 
     /// Installs the system-call filter; read-only commands get [their own list](readers).
@@ -434,8 +436,8 @@ mod linux {
         arch.map_err(|_| "no filter for this processor".to_owned())
     }
 
-    /// Refuses all sockets but Unix sockets, and other ways to create them. If [Landlock does not cover named
-    /// sockets](Held::names), also refuses those Unix sockets that could reach one. Refuses limits and priorities of
+    /// Refuses all sockets but Unix sockets, and other ways to create them. If Landlock does not cover named
+    /// sockets, also refuses those Unix sockets that could reach one. Refuses limits and priorities of
     /// other processes, and the kernel's keys.
     fn filter(arch: TargetArch, has_names: bool, has_network: bool) -> Result<BpfProgram, BackendError> {
         let when = |argument, is, value: libc::c_int| -> Result<SeccompRule, BackendError> {
