@@ -217,7 +217,11 @@ impl<'a> Work<'a> {
                                 room -= if is_new { bytes } else { 0 };
                                 is_new
                             });
-                            required.extend(flagged);
+                            let places = flagged
+                                .iter()
+                                .flat_map(|&segment| index.companions(number as u32, segment));
+                            let places = places.filter(|place| !ends.contains(place));
+                            required.extend(flagged.iter().copied().chain(places));
                         }
                         shown.extend(ends);
                     }
@@ -247,6 +251,8 @@ impl<'a> Work<'a> {
                 required.extend(lines);
             }
         }
+        required.sort_unstable();
+        required.dedup();
         shown.extend(&required);
         shown.sort_unstable();
         let edits = self.last_edits(&open, &shown, bytes / EDITS_SHARE);

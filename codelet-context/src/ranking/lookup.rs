@@ -8,6 +8,9 @@ use super::quoting;
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// The maximum bytes of a line that is quoted because the one beside it says little without it.
+const COMPANION: usize = 160;
+
 impl RankingIndex {
     /// A segment of this block as it is quoted: on one line, and safe from being mistaken for anything but a quotation.
     pub fn quoted(&self, block: u32, segment: u32) -> Cow<'_, str> {
@@ -97,10 +100,8 @@ impl RankingIndex {
     }
 
     /// The segments without which a quoted one says little: what a sentence that ends with a colon leads to, and the place
-    /// of a failure, in at most `most` bytes; and the rest of the code around a line of it, with the sentence that leads to
-    /// it.
-    pub fn companions(&self, segment: u32, most: usize) -> Range<u32> {
-        let number = self.block_of(segment);
+    /// of a failure, if they are short; and the rest of the code around a line of it, with the sentence that leads to it.
+    pub fn companions(&self, number: u32, segment: u32) -> Range<u32> {
         let block = &self.blocks[number as usize];
         let has = |segment: u32, look: Looks| {
             block.segments.contains(&segment) && self.segments[segment as usize].looks & look != 0
@@ -121,7 +122,7 @@ impl RankingIndex {
             let is_led_to = start > block.segments.start && has(start - 1, const { bit("colon") });
             return start - u32::from(is_led_to)..near + behind;
         }
-        match usize::from(self.segments[near as usize].bytes) <= most {
+        match usize::from(self.segments[near as usize].bytes) <= COMPANION {
             true => near..near + 1,
             false => 0..0,
         }
