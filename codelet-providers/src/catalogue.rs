@@ -45,9 +45,18 @@ pub(crate) enum Thinks {
     Level,
 }
 
-/// Returns all models in the catalogue, with vendor and name.
+/// Returns all models in the catalogue. Where names suffice, [`listed`] looks up no prices.
 pub fn known() -> impl Iterator<Item = Known> {
     TABLE.lines().filter_map(row)
+}
+
+/// Returns vendor and name of all models in the catalogue, in its order.
+pub fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| {
+        let mut fields = line.split('\t');
+        fields.next().zip(fields.next())
+    })
 }
 
 /// Finds the model that a vendor serves under this name; for a cloud, its own name of another vendor's model. An
@@ -239,6 +248,7 @@ mod tests {
         let lines = TABLE.lines().filter(|line| !line.starts_with('#')).count();
         let all: Vec<Known> = known().collect();
         assert_eq!(all.len(), lines);
+        assert!(listed().eq(all.iter().map(|known| (known.vendor, known.model))));
         for model in &all {
             assert!((1_000..=20_000_000).contains(&model.window), "{model:?}");
             assert!(model.max_output <= model.window, "{model:?}");

@@ -383,14 +383,14 @@ fn meant(model: &str) -> Option<String> {
             near::nearest(vendor, vendors).map(|vendor| format!("{vendor}/{rest}"))
         }
         _ => {
-            let own = || catalogue::known().filter(|known| known.vendor != "openrouter");
-            let name = near::nearest(model, own().map(|known| known.model));
+            let own = || catalogue::listed().filter(|(vendor, _)| *vendor != "openrouter");
+            let nearest = near::nearest(model, own().map(|(_, name)| name));
             // `opus`: of the models that contain it, the last by name is the newest.
-            let has_it = |known: &catalogue::Known| known.model.split('-').any(|part| part.eq_ignore_ascii_case(model));
-            let known = own()
-                .find(|known| Some(known.model) == name)
-                .or_else(|| own().filter(has_it).last());
-            known.map(|known| format!("{}/{}", known.vendor, known.model))
+            let has_it = |name: &str| name.split('-').any(|part| part.eq_ignore_ascii_case(model));
+            let meant = own()
+                .find(|(_, name)| Some(*name) == nearest)
+                .or_else(|| own().filter(|(_, name)| has_it(name)).last());
+            meant.map(|(vendor, name)| format!("{vendor}/{name}"))
         }
     }
 }
@@ -401,8 +401,8 @@ fn slip(vendor: &Vendor, name: &str) -> Option<String> {
         return None;
     }
     let (maker, model) = family(vendor, name);
-    let listed = catalogue::known().filter(|known| known.vendor == maker);
-    let meant = near::nearest(&model, listed.map(|known| known.model))?;
+    let listed = catalogue::listed().filter(|(vendor, _)| *vendor == maker);
+    let meant = near::nearest(&model, listed.map(|(_, name)| name))?;
     Some(format!("{}/{meant}", vendor.name))
 }
 

@@ -303,8 +303,8 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
         } else {
             ""
         };
-        let listed: Vec<String> = catalogue::known()
-            .map(|known| format!("{}/{}", known.vendor, known.model))
+        let listed: Vec<String> = catalogue::listed()
+            .map(|(vendor, model)| format!("{vendor}/{model}"))
             .collect();
         let meant = near::hint(name, listed.iter().map(String::as_str));
         notices.push(format!(

@@ -36,7 +36,9 @@ impl Outfit {
     /// Explains why that model is not used; nothing if it is one of another provider's families.
     fn settings_for(&self, name: &str, author: Author, current: &str) -> Result<Settings, Option<String>> {
         let known = |name: &str| {
-            let is_listed = catalogue::known().any(|known| format!("{}/{}", known.vendor, known.model) == name);
+            let is_listed = name
+                .split_once('/')
+                .is_some_and(|name| catalogue::listed().any(|listed| listed == name));
             is_listed || self.settings.models.contains_key(name)
         };
         let whole = match (name.contains('/'), current.split_once('/')) {
@@ -79,8 +81,8 @@ fn newest(vendor: &str, family: &str) -> Option<&'static str> {
         // Dated snapshots are the same models.
         numbers.iter().all(|number| *number < 1_000).then_some((numbers, model))
     };
-    let models = catalogue::known().filter(|known| vendor == "anthropic" && known.vendor == vendor);
-    let newest = models.filter_map(|known| version(known.model)).max();
+    let models = catalogue::listed().filter(|(maker, _)| vendor == "anthropic" && *maker == vendor);
+    let newest = models.filter_map(|(_, model)| version(model)).max();
     newest.map(|(_, model)| model)
 }
 
@@ -128,7 +130,7 @@ mod tests {
     /// Returns whether no other model of the catalogue has this name with a later version.
     fn known_as_newest(model: &str) -> bool {
         let family = model.trim_end_matches(|c: char| c == '-' || c.is_ascii_digit());
-        let others = catalogue::known().map(|known| format!("{}/{}", known.vendor, known.model));
+        let others = catalogue::listed().map(|(vendor, model)| format!("{vendor}/{model}"));
         let mut others = others.filter(|other| other.len() <= model.len() && other.starts_with(family));
         others.all(|other| *other <= *model)
     }
@@ -137,8 +139,8 @@ mod tests {
     fn a_definition_names_a_known_model_and_a_project_only_one_of_the_same_vendor() {
         let mut settings = Settings::default();
         let reach = all_with_reach(&Options::new("/tmp")).1;
-        let models: Vec<String> = catalogue::known()
-            .map(|known| format!("{}/{}", known.vendor, known.model))
+        let models: Vec<String> = catalogue::listed()
+            .map(|(vendor, model)| format!("{vendor}/{model}"))
             .collect();
         let of = |vendor: &'static str| models.iter().filter(move |name| name.starts_with(vendor));
         let (Some(own), Some(sister), Some(foreign)) =

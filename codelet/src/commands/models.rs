@@ -8,7 +8,7 @@ use crate::paint::{Ink, Look, clean, clip, lined_up, width};
 use crate::place::variable;
 use codelet_context::price::Rates;
 use codelet_providers::Host;
-use codelet_providers::catalogue::{Known, known};
+use codelet_providers::catalogue::{Known, known, listed};
 use codelet_providers::vendor::{self, Vendor};
 use codelet_text::near;
 
@@ -104,7 +104,7 @@ fn is_named(name: &str, words: &[String]) -> bool {
 
 /// Returns the error for a search without results: suggests a similar name or a word that occurs in names.
 fn nothing(words: &[String]) -> Failure {
-    let names: Vec<String> = known().map(|known| name(&known)).collect();
+    let names: Vec<String> = listed().map(|(vendor, model)| format!("{vendor}/{model}")).collect();
     let searched = words.join(" ");
     // Users often omit the vendor.
     let bare = names.iter().filter_map(|name| name.rsplit('/').next());
