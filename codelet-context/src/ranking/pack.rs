@@ -186,7 +186,7 @@ impl<'a> Packing<'a> {
     pub fn give_up(&mut self, bytes: usize) -> bool {
         let (mut sum, before) = (0, self.order.len());
         while let Some(last) = self.order.pop_if(|_| sum < bytes) {
-            sum += usize::from(self.task.index.segments[last as usize].bytes) + LINE;
+            sum += self.task.index.bytes_of(last) + LINE;
         }
         self.order.len() < before
     }
@@ -266,8 +266,7 @@ impl<'a> Packing<'a> {
     fn beside(&self, segment: u32, block: u32) -> usize {
         let companions = self.task.index.companions(block, segment);
         let others = companions.filter(|&other| other != segment && !self.settled[other as usize]);
-        let bytes = others.map(|other| usize::from(self.task.index.segments[other as usize].bytes) + LINE);
-        bytes.sum()
+        others.map(|other| self.task.index.bytes_of(other) + LINE).sum()
     }
 
     /// The hash of a segment's quoted form.
