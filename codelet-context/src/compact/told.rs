@@ -212,11 +212,13 @@ impl<'a> Work<'a> {
                         if draft.is_last && block.speaker == Speaker::Tool && !block.kind.is_read_again() {
                             let mut flagged = index.flagged(number as u32, FLAGGED);
                             flagged.retain(|segment| {
-                                let bytes = usize::from(index.segments[*segment as usize].bytes);
+                                let bytes = index.bytes_of(*segment);
                                 let is_new = !ends.contains(segment) && bytes <= room;
                                 room -= if is_new { bytes } else { 0 };
                                 is_new
                             });
+                            let places = flagged.iter().flat_map(|&line| index.companions(number as u32, line));
+                            required.extend(places.filter(|line| !ends.contains(line) && index.bytes_of(*line) > 0));
                             required.extend(flagged);
                         }
                         shown.extend(ends);
@@ -237,16 +239,15 @@ impl<'a> Work<'a> {
             let comment = is_told.then(|| refusal::comment_at(block.text.as_str()));
             let Some(at) = comment.flatten() else { continue };
             let lines = index.segments_outside(number as u32, 0..at);
-            let lines: Vec<u32> = lines.filter(|line| index.segments[*line as usize].bytes > 0).collect();
-            let bytes = lines
-                .iter()
-                .map(|line| usize::from(index.segments[*line as usize].bytes));
-            let bytes: usize = bytes.sum();
+            let lines: Vec<u32> = lines.filter(|line| index.bytes_of(*line) > 0).collect();
+            let bytes: usize = lines.iter().map(|line| index.bytes_of(*line)).sum();
             if bytes <= room {
                 room -= bytes;
                 required.extend(lines);
             }
         }
+        required.sort_unstable();
+        required.dedup();
         shown.extend(&required);
         shown.sort_unstable();
         let edits = self.last_edits(&open, &shown, bytes / EDITS_SHARE);

@@ -8,6 +8,9 @@ use super::quoting;
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// The maximum bytes of a line that is quoted because the one beside it says little without it.
+const COMPANION: usize = 160;
+
 impl RankingIndex {
     /// A segment of this block as it is quoted: on one line, and safe from being mistaken for anything but a quotation.
     pub fn quoted(&self, block: u32, segment: u32) -> Cow<'_, str> {
@@ -16,7 +19,7 @@ impl RankingIndex {
             return Cow::Borrowed(text);
         }
         // Quoting printable ASCII only ever takes something out.
-        match usize::from(self.segments[segment as usize].bytes) == text.len() && quoting::is_printable(text) {
+        match self.bytes_of(segment) == text.len() && quoting::is_printable(text) {
             true => Cow::Borrowed(text),
             false => line::quoted(text, Signs::of(text)).unwrap_or_default(),
         }
@@ -44,7 +47,7 @@ impl RankingIndex {
         };
         let quoted = number.into_iter().flat_map(segments);
         quoted
-            .filter(|(_, segment)| self.segments[*segment as usize].bytes > 0)
+            .filter(|(_, segment)| self.bytes_of(*segment) > 0)
             .map(|(number, segment)| self.quoted(number, segment).into_owned())
             .collect()
     }
@@ -53,6 +56,11 @@ impl RankingIndex {
     pub fn text_of(&self, block: u32, segment: u32) -> &str {
         let Segment { start, end, .. } = self.segments[segment as usize];
         &self.blocks[block as usize].text.as_str()[start as usize..end as usize]
+    }
+
+    /// The bytes of a segment as it is quoted; 0 if it is blank.
+    pub fn bytes_of(&self, segment: u32) -> usize {
+        usize::from(self.segments[segment as usize].bytes)
     }
 
     /// The segments of a block of which nothing is in this range of its text.
@@ -79,7 +87,7 @@ impl RankingIndex {
     }
 
     fn holds(&self, block: u32, segment: u32, test: fn(&str) -> bool) -> bool {
-        self.segments[segment as usize].bytes > 0 && test(self.text_of(block, segment))
+        self.bytes_of(segment) > 0 && test(self.text_of(block, segment))
     }
 
     /// The nearest line before or after a line of an output if it names the place that this one does not, as linters and
@@ -89,7 +97,7 @@ impl RankingIndex {
             return None;
         }
         let segments = &self.blocks[block as usize].segments;
-        let is_line = |near: &u32| self.segments[*near as usize].bytes > 0;
+        let is_line = |near: &u32| self.bytes_of(*near) > 0;
         let before = (segments.start..segment).rev().find(is_line);
         let after = (segment + 1..segments.end).find(is_line);
         let mut around = before.into_iter().chain(after);
@@ -97,10 +105,8 @@ impl RankingIndex {
     }
 
     /// The segments without which a quoted one says little: what a sentence that ends with a colon leads to, and the place
-    /// of a failure, in at most `most` bytes; and the rest of the code around a line of it, with the sentence that leads to
-    /// it.
-    pub fn companions(&self, segment: u32, most: usize) -> Range<u32> {
-        let number = self.block_of(segment);
+    /// of a failure, if they are short; and the rest of the code around a line of it, with the sentence that leads to it.
+    pub fn companions(&self, number: u32, segment: u32) -> Range<u32> {
         let block = &self.blocks[number as usize];
         let has = |segment: u32, look: Looks| {
             block.segments.contains(&segment) && self.segments[segment as usize].looks & look != 0
@@ -115,16 +121,12 @@ impl RankingIndex {
         };
         let Some(near) = near else { return 0..0 };
         if block.speaker.says() && is_code(&near) {
-            let before = (block.segments.start..near).rev().take_while(is_code).count() as u32;
-            let behind = (near..block.segments.end).take_while(is_code).count() as u32;
-            let start = near - before;
+            let start = near - (block.segments.start..near).rev().take_while(is_code).count() as u32;
+            let end = near + (near..block.segments.end).take_while(is_code).count() as u32;
             let is_led_to = start > block.segments.start && has(start - 1, const { bit("colon") });
-            return start - u32::from(is_led_to)..near + behind;
+            return start - u32::from(is_led_to)..end;
         }
-        match usize::from(self.segments[near as usize].bytes) <= most {
-            true => near..near + 1,
-            false => 0..0,
-        }
+        near..near + u32::from(self.bytes_of(near) <= COMPANION)
     }
 
     /// The blocks of a message.

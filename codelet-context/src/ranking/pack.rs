@@ -60,8 +60,8 @@ struct Examined {
     /// The beginning of its words in the list of all words, and their number.
     words: u32,
     count: u16,
-    /// The bytes of its quoted form.
-    bytes: u16,
+    /// The bytes of its quoted form, and of what is quoted with it.
+    bytes: u32,
     /// The rarity of its words, together.
     all: f32,
     /// The number of selected segments when its gain was computed: until the next one, the gain is exact.
@@ -108,6 +108,8 @@ pub(crate) struct Packing<'a> {
     named: Vec<bool>,
     /// Segments in the order of selection.
     order: Vec<u32>,
+    /// By segment: true if it is shown, selected or was given up.
+    settled: Vec<bool>,
 }
 
 impl<'a> Packing<'a> {
@@ -136,10 +138,12 @@ impl<'a> Packing<'a> {
             frames: vec![None; index.blocks.len()],
             named: task.focus.map_or_else(Vec::new, names_file),
             order: Vec::new(),
+            settled: index.segments.iter().map(|segment| segment.bytes == 0).collect(),
         };
-        task.shown
-            .iter()
-            .for_each(|&segment| packing.cover(index.words_of(segment)));
+        for &segment in task.shown {
+            packing.settled[segment as usize] = true;
+            packing.cover(index.words_of(segment));
+        }
         task.beside.iter().for_each(|&word| packing.cover_word(word as usize));
         packing
     }
@@ -161,7 +165,7 @@ impl<'a> Packing<'a> {
                 self.queue.push(Waiting::new(gain, next.segment, waiting.number));
                 continue;
             }
-            if self.is_taken_again(&next) {
+            if self.settled[next.segment as usize] || self.is_taken_again(&next) {
                 continue;
             }
             if cost > room {
@@ -178,12 +182,11 @@ impl<'a> Packing<'a> {
         self.order.len() > taken
     }
 
-    /// Drops the segments selected last, of this many bytes together or all; returns whether there were any. Their
-    /// blocks stay open and their words covered, so nothing may be selected afterwards.
+    /// Drops the segments selected last, of this many bytes together or all, for good; returns whether there were any.
     pub fn give_up(&mut self, bytes: usize) -> bool {
         let (mut sum, before) = (0, self.order.len());
         while let Some(last) = self.order.pop_if(|_| sum < bytes) {
-            sum += usize::from(self.task.index.segments[last as usize].bytes);
+            sum += self.task.index.bytes_of(last) + LINE;
         }
         self.order.len() < before
     }
@@ -220,7 +223,7 @@ impl<'a> Packing<'a> {
             worth: weights::worth(score) * self.task.focus.map_or(1.0, factor),
             words: words as u32,
             count: (known.words as usize - words) as u16,
-            bytes: known.bytes,
+            bytes: u32::from(known.bytes) + self.beside(segment, block) as u32,
             all,
             selected: self.order.len() as u32,
         }
@@ -247,11 +250,23 @@ impl<'a> Packing<'a> {
         if let Some(call) = block.call {
             self.opened.blocks[call as usize] = true;
         }
-        self.cover(self.words_of(next));
         if self.comes_again(next) {
             self.said.insert(self.line(next), ());
         }
-        self.order.push(next.segment);
+        let companions = self.task.index.companions(next.block, next.segment);
+        for segment in companions.chain([next.segment]) {
+            if !std::mem::replace(&mut self.settled[segment as usize], true) {
+                self.cover(self.task.index.words_of(segment));
+                self.order.push(segment);
+            }
+        }
+    }
+
+    /// The bytes of what is quoted together with a segment.
+    fn beside(&self, segment: u32, block: u32) -> usize {
+        let companions = self.task.index.companions(block, segment);
+        let others = companions.filter(|&other| other != segment && !self.settled[other as usize]);
+        others.map(|other| self.task.index.bytes_of(other) + LINE).sum()
     }
 
     /// The hash of a segment's quoted form.
@@ -285,7 +300,7 @@ impl<'a> Packing<'a> {
     /// The bytes that a segment adds: its own, with a line break and an omission marker, and those of the frame that it
     /// requires.
     fn cost(&mut self, next: &Examined) -> usize {
-        let own = usize::from(next.bytes) + LINE;
+        let own = next.bytes as usize + LINE;
         if self.opened.blocks[next.block as usize] {
             return own;
         }

@@ -26,10 +26,6 @@ pub(crate) const HIDDEN: usize = 4;
 /// Room is considered full if at most one part in `SPARE` is left; it is refilled at most `REFILLS` times.
 const SPARE: usize = 50;
 const REFILLS: usize = 3;
-/// The maximum bytes of a line that is quoted because the one beside it says little without it.
-const COMPANION: usize = 160;
-/// The bytes that are dropped beyond an excess, so that once is enough.
-const MARKS: usize = 24;
 /// The bytes that a text of its own takes beyond its words.
 const PASSAGE: usize = tokens::bytes_in(PART_TOKENS);
 /// The omission marker.
@@ -112,18 +108,14 @@ impl Record<'_> {
             focus: self.focus.as_ref(),
         };
         let mut packing = Packing::new(&task);
-        packing.fill(bytes);
+        packing.fill(bytes.saturating_sub(self.render(self.required.clone()).bytes()));
         let mut quoted = self.render(self.with_required(&packing));
         // Frame sizes are estimates: fill up any room that is left, and drop any excess.
-        for _ in 0..REFILLS {
-            let spare = bytes.saturating_sub(quoted.bytes());
-            if spare < bytes / SPARE || !packing.fill(spare) {
-                break;
-            }
-            quoted = self.render(self.with_required(&packing));
-        }
-        // A line that goes may leave a mark of omission.
-        while quoted.bytes() > bytes && packing.give_up(quoted.bytes() - bytes + MARKS) {
+        let mut refills = 0..REFILLS;
+        while match bytes.checked_sub(quoted.bytes()) {
+            Some(spare) => spare >= bytes / SPARE && refills.next().is_some() && packing.fill(spare),
+            None => packing.give_up(quoted.bytes() - bytes),
+        } {
             quoted = self.render(self.with_required(&packing));
         }
         quoted
@@ -133,14 +125,7 @@ impl Record<'_> {
     fn with_required(&self, packing: &Packing<'_>) -> Vec<u32> {
         let mut all = packing.taken();
         all.extend(&self.required);
-        let companions = all
-            .iter()
-            .flat_map(|&segment| self.index().companions(segment, COMPANION))
-            .filter(|&companion| self.index().segments[companion as usize].bytes > 0)
-            .filter(|companion| self.shown.binary_search(companion).is_err());
-        all.extend(companions.collect::<Vec<_>>());
         all.sort_unstable();
-        all.dedup();
         all
     }
 

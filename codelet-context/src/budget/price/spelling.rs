@@ -39,10 +39,8 @@ fn of_cloud(name: &str) -> &str {
         edition.starts_with(|c: char| c.is_ascii_digit())
             && edition.bytes().all(|b| b.is_ascii_digit() || b == b':' || b == b'k')
     };
-    match model.rsplit_once("-v") {
-        Some((model, edition)) if is_edition(edition) => model,
-        _ => model,
-    }
+    let edition = model.rsplit_once("-v").filter(|(_, edition)| is_edition(edition));
+    edition.map_or(model, |(model, _)| model)
 }
 
 /// `claude-4-5-opus`: some gateways write the number before the family.
