@@ -99,7 +99,7 @@ impl<'a> Assembly<'a> {
 
     /// Returns the tool for command lines that the user types.
     pub fn shell(&self) -> Option<Arc<dyn Tool>> {
-        self.equipment.shell.clone()
+        world::shell(&self.settings, self.place)
     }
 
     /// Connects the servers, unless `skip` is thrown, and assembles the session.

@@ -40,8 +40,6 @@ pub struct Equipment {
     pub surroundings: Arc<dyn Surroundings>,
     /// The permissions of the tools.
     pub reach: Reach,
-    /// Runs command lines that the user types, with the same access as the user's own shell.
-    pub shell: Option<Arc<dyn Tool>>,
     /// Notices for the user.
     pub notices: Vec<String>,
 }
@@ -216,7 +214,7 @@ fn web(settings: &Settings, options: &codelet_tools::Options, reach: &Reach) -> 
 
 /// Creates the tools and surroundings according to the settings.
 pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
-    let mut options = options(settings, place, model.profile().sees_images);
+    let options = options(settings, place, model.profile().sees_images);
     let is_of_commands = |pattern: &String| !is_of_calls(pattern);
     let runs_commands = settings.permission.value == Permission::Edit && settings.allowed().iter().any(is_of_commands);
     let mut notices: Vec<String> = temporary(place).1.into_iter().collect();
@@ -259,17 +257,20 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         tools.push(Arc::new(Compact::new()));
     }
     tools.push(Arc::new(Task::new(Arc::new(outfit), agents.definitions)));
-    options.permission = Permission::All;
-    let shell = codelet_tools::all(&options)
-        .into_iter()
-        .find(|tool| &*tool.spec().name == "Bash");
     Equipment {
         tools,
         reach,
-        shell,
         surroundings: Arc::new(world),
         notices,
     }
+}
+
+/// Creates the tool that runs command lines that the user types, with the same access as the user's own shell.
+pub fn shell(settings: &Settings, place: &Place) -> Option<Arc<dyn Tool>> {
+    let mut options = options(settings, place, false);
+    options.permission = Permission::All;
+    let mut tools = codelet_tools::all(&options).into_iter();
+    tools.find(|tool| &*tool.spec().name == "Bash")
 }
 
 /// Creates the surroundings for callers that need no tools.

@@ -11,6 +11,7 @@ use codelet_context::message::ReminderKind;
 use codelet_context::reminder;
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::tracker::TokenState;
+use futures_util::future::join;
 use std::sync::Arc;
 
 /// Texts for content of a kind that is gone: without them, the last reminder would remain in force.
@@ -76,18 +77,21 @@ impl Session {
         listener: &mut dyn Listen,
     ) {
         let world = Arc::clone(&self.parts.world);
-        let instructions = instructions::gather(&*world);
+        // Git works while the rest is gathered.
+        let git_status = async {
+            tokio::select! {
+                biased;
+                status = world.git_status(interrupt.clone()) => status,
+                never = self.glances.given(self) => match never {},
+            }
+        };
+        let gathered = async { (instructions::gather(&*world), world.environment()) };
+        let (git_status, (instructions, mut environment)) = join(git_status, gathered).await;
         tell_new(&instructions.notices, &mut self.notices, listener);
         self.nearer = Nearer::default();
-        let mut environment = world.environment();
         if let Some(told) = self.parts.gate.permission().told() {
             environment = format!("{}\n{told}", environment.trim_end());
         }
-        let git_status = tokio::select! {
-            biased;
-            status = world.git_status(interrupt.clone()) => status,
-            never = self.glances.given(self) => match never {},
-        };
         if interrupt.is_thrown() {
             return;
         }
