@@ -41,7 +41,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// An Esc that nothing follows within this time is the key: the user is waiting for its effect.
 const ESCAPE: Duration = Duration::from_millis(25);
 /// The same while something runs that Esc would interrupt: a slow connection may separate an arrow key from its Esc.
-const STOP: Duration = Duration::from_millis(45);
+const STOP: Duration = Duration::from_millis(60);
 /// Time during which the rest of a sequence may arrive over a slow connection, even after its Esc was taken for the
 /// key.
 const SLOW: Duration = Duration::from_secs(1);
