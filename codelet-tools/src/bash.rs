@@ -415,9 +415,11 @@ impl Tool for Bash {
                     discard(open);
                 }
             };
-            match watched("bash", &call.interrupt, run).await {
-                Ok(Some(answer)) => answer,
-                Ok(None) => Output::failure("the command could not be watched"),
+            match watched("bash", &call.interrupt, run) {
+                Ok(answer) => {
+                    let unwatched = || Output::failure("the command could not be watched");
+                    answer.await.unwrap_or_else(unwatched)
+                }
                 Err(error) => Output::failure(format!("no command can be run: {}", files::reason(&error))),
             }
         })

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{PipeReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
 use tokio::sync::oneshot;
@@ -59,7 +59,12 @@ pub struct World {
     pub secrets: SecretSource,
     /// Returns the current date, as `2026-11-22`. It is called each time, since sessions outlast days.
     pub today: Arc<dyn Fn() -> String + Send + Sync>,
+    /// The state of the repository, where it was [asked for ahead](World::ask_ahead).
+    pub ahead: Ahead,
 }
+
+/// The next answer about the repository's state.
+pub type Ahead = Arc<Mutex<Option<BoxFuture<'static, Option<String>>>>>;
 
 /// Formats the date in UTC, as `2026-11-22`.
 pub fn date_utc(time: SystemTime) -> String {
@@ -174,13 +179,22 @@ impl Surroundings for World {
     }
 
     fn git_status(&self, interrupt: Interrupt) -> BoxFuture<'static, Option<String>> {
-        let world = self.clone();
-        asked_of_git(interrupt, move |stop| world.repository(stop))
+        let begun = self.ahead.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(begun) = begun else {
+            let world = self.clone();
+            return asked_of_git(&interrupt, move |stop| world.repository(stop));
+        };
+        Box::pin(async move {
+            tokio::select! {
+                status = begun => status,
+                () = interrupt.thrown() => None,
+            }
+        })
     }
 
     fn git_diff(&self, path: Option<&str>, interrupt: Interrupt) -> BoxFuture<'static, Result<Uncommitted, String>> {
         let (world, path) = (self.clone(), path.map(str::to_owned));
-        let asked = asked_of_git(interrupt, move |stop| Some(world.uncommitted(path.as_deref(), stop)));
+        let asked = asked_of_git(&interrupt, move |stop| Some(world.uncommitted(path.as_deref(), stop)));
         Box::pin(async move { asked.await.unwrap_or_else(|| Err("Interrupted.".to_owned())) })
     }
 
@@ -203,21 +217,26 @@ impl Surroundings for World {
     }
 }
 
-/// Queries git on a separate thread; git ends when the answer is no longer needed.
+/// Queries git on a separate thread, at once; git ends when the answer is no longer needed.
 fn asked_of_git<T: Send + 'static>(
-    interrupt: Interrupt,
+    interrupt: &Interrupt,
     ask: impl FnOnce(Option<PipeReader>) -> Option<T> + Send + 'static,
 ) -> BoxFuture<'static, Option<T>> {
-    Box::pin(async move {
-        let look = |stopped, answer: oneshot::Sender<_>| {
-            // The receiver may be gone.
-            let _ = answer.send(ask(Some(stopped)));
-        };
-        watched("git", &interrupt, look).await.ok()??
-    })
+    let look = |stopped, answer: oneshot::Sender<_>| {
+        // The receiver may be gone.
+        let _ = answer.send(ask(Some(stopped)));
+    };
+    let asked = watched("git", interrupt, look);
+    Box::pin(async move { asked.ok()?.await? })
 }
 
 impl World {
+    /// Asks for the repository's state before the prompt that needs it, which has to follow at once.
+    pub fn ask_ahead(&self) {
+        let asked = self.git_status(Interrupt::new());
+        *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = Some(asked);
+    }
+
     /// Removes secrets from a text; if it is not complete, also a secret's first part at its end.
     fn without_secrets(&self, text: &str, is_whole: bool) -> String {
         if is_whole {
@@ -346,6 +365,7 @@ pub(crate) mod tests {
             git_time: Duration::from_secs(60),
             secrets: SecretSource::default(),
             today: Arc::new(|| "2026-11-22".to_owned()),
+            ahead: Ahead::default(),
         }
     }
 

@@ -72,8 +72,8 @@ impl Reach {
             // The receiver may be gone.
             let _ = answer.send(ran(&context, command, &stopped));
         };
-        let answer = watched("hook", interrupt, run).await;
-        let answer = answer.map_err(|error| files::reason(&error))?;
+        let answer = watched("hook", interrupt, run).map_err(|error| files::reason(&error))?;
+        let answer = answer.await;
         answer.unwrap_or_else(|| Err("it could not be watched".to_owned()))
     }
 }

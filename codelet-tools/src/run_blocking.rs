@@ -2,6 +2,7 @@
 
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::tool::Output;
+use futures_util::future::BoxFuture;
 use std::io::{self, PipeReader, Read};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -35,29 +36,32 @@ pub(crate) async fn run_blocking(
     })
 }
 
-/// Does the work on a thread of its own, and returns what it sends, if anything. The other end of its pipe is closed when
-/// the user interrupts, and when this future is dropped, so that no program keeps running unwatched.
+/// Begins work on a thread of its own. The future returns what it sends, if anything; the other end of its pipe is closed
+/// when the user interrupts, and when the future is dropped, so that no program keeps running unwatched.
 ///
 /// # Errors
 /// If there can be no pipe or no thread.
-pub(crate) async fn watched<T: Send + 'static>(
+pub(crate) fn watched<T: Send + 'static>(
     name: &str,
     interrupt: &Interrupt,
     work: impl FnOnce(PipeReader, oneshot::Sender<T>) + Send + 'static,
-) -> io::Result<Option<T>> {
+) -> io::Result<BoxFuture<'static, Option<T>>> {
     let (stopped, stop) = io::pipe()?;
     let (answer, mut answered) = oneshot::channel();
     let thread = std::thread::Builder::new().name(name.to_owned());
     thread.spawn(move || work(stopped, answer))?;
-    let answer = tokio::select! {
-        biased;
-        answer = &mut answered => answer,
-        () = interrupt.thrown() => {
-            drop(stop);
-            answered.await
-        }
-    };
-    Ok(answer.ok())
+    let interrupt = interrupt.clone();
+    Ok(Box::pin(async move {
+        let answer = tokio::select! {
+            biased;
+            answer = &mut answered => answer,
+            () = interrupt.thrown() => {
+                drop(stop);
+                answered.await
+            }
+        };
+        answer.ok()
+    }))
 }
 
 /// Runs blocking work to its end on a thread.

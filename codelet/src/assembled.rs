@@ -92,9 +92,14 @@ impl<'a> Assembly<'a> {
         self.equipment.reach.clone()
     }
 
+    /// Begins what the first prompt needs, if it follows at once.
+    pub fn begin(&self) {
+        self.equipment.surroundings.ask_ahead();
+    }
+
     /// Returns the surroundings.
     pub fn surroundings(&self) -> Arc<dyn Surroundings> {
-        Arc::clone(&self.equipment.surroundings)
+        self.equipment.surroundings.clone()
     }
 
     /// Returns the tool for command lines that the user types.
@@ -118,13 +123,14 @@ impl<'a> Assembly<'a> {
         let mut notices = startup::notices(&settings, &*model);
         notices.extend(equipment.notices.into_iter().chain(connected.notices));
         notices.extend(toolset.missing(&*offers));
-        let (prompts, told) = world::prompts(&equipment.surroundings, offers.clone());
+        let surroundings: Arc<dyn Surroundings> = equipment.surroundings;
+        let (prompts, told) = world::prompts(&surroundings, offers.clone());
         notices.extend(told);
         let parts = Parts {
             model: model.into(),
             tools: equipment.tools,
             gate,
-            world: equipment.surroundings,
+            world: surroundings,
         };
         let mut session = Session::new(parts, startup::session_settings(&settings, toolset.has_skills()));
         session.served_by(toolset.source(offers.clone()));

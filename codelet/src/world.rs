@@ -19,7 +19,7 @@ use codelet_agent::wish::Compact;
 use codelet_context::economics::Preset;
 use codelet_context::policy::CompactAt;
 use codelet_mcp::Connected;
-use codelet_tools::environment::World;
+use codelet_tools::environment::{Ahead, World};
 use codelet_tools::outside::Outside;
 use codelet_tools::pdf::COMMAND;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
@@ -37,7 +37,7 @@ pub struct Equipment {
     /// The tools.
     pub tools: Vec<Arc<dyn Tool>>,
     /// The surroundings.
-    pub surroundings: Arc<dyn Surroundings>,
+    pub surroundings: Arc<World>,
     /// The permissions of the tools.
     pub reach: Reach,
     /// Notices for the user.
@@ -293,6 +293,7 @@ fn around(place: &Place, options: &codelet_tools::Options, reach: Reach) -> Worl
         git_time: std::time::Duration::from_secs(2),
         secrets: options.secrets.clone(),
         today: Arc::new(|| codelet_tools::environment::date_utc(SystemTime::now())),
+        ahead: Ahead::default(),
     }
 }
 

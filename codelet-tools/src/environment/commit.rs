@@ -71,7 +71,7 @@ impl World {
         interrupt: Interrupt,
     ) -> BoxFuture<'static, Result<Committable, String>> {
         let world = self.clone();
-        let asked = asked_of_git(interrupt, move |stop| Some(world.committable(&made, stop.as_ref())));
+        let asked = asked_of_git(&interrupt, move |stop| Some(world.committable(&made, stop.as_ref())));
         Box::pin(async move { asked.await.unwrap_or_else(|| Err("Interrupted.".to_owned())) })
     }
 
@@ -83,7 +83,7 @@ impl World {
         interrupt: Interrupt,
     ) -> BoxFuture<'static, Result<Made, String>> {
         let world = self.clone();
-        let asked = asked_of_git(interrupt, move |stop| {
+        let asked = asked_of_git(&interrupt, move |stop| {
             Some(world.commit(&commit, &made, &message, stop.as_ref()))
         });
         Box::pin(async move { asked.await.unwrap_or_else(|| Err("Interrupted.".to_owned())) })

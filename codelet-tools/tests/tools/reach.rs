@@ -8,7 +8,7 @@ use codelet_agent::environment::Surroundings as _;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::Output;
-use codelet_tools::environment::World;
+use codelet_tools::environment::{Ahead, World};
 use codelet_tools::secrets::SecretSource;
 use codelet_tools::{Options, Reach, all_with_reach};
 use rustix::fs::inotify;
@@ -50,6 +50,7 @@ fn session(change: impl FnOnce(&mut Options)) -> (Trial, Reach, World) {
         git_time: std::time::Duration::from_secs(60),
         secrets: SecretSource::default(),
         today: Arc::new(|| "2026-11-22".to_owned()),
+        ahead: Ahead::default(),
     };
     (trial, reach, world)
 }

@@ -98,6 +98,10 @@ fn run_in(
         return Ok(Exit::Interrupted);
     };
     let mut assembly = Assembly::new(&settings, &place, models, Toolset::of(chat))?;
+    // Hooks may change what is asked for.
+    if hooks.is_empty() {
+        assembly.begin();
+    }
     let profile = assembly.model().profile().clone();
     assembly.hooks = hooks;
     assembly.transcript = transcript.as_ref();
