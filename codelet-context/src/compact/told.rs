@@ -11,7 +11,7 @@ use crate::message::tokens::{self, Tokens};
 use crate::message::{ActionKind, Part, Role, ToolCall, cut};
 use crate::ranking::labels;
 use crate::ranking::quoting;
-use crate::ranking::{Block, CallKind, Focus, Speaker, Task, Weights, choose};
+use crate::ranking::{Block, CallKind, Focus, Speaker, Weights, choose};
 use crate::summary::record::{HIDDEN, Record};
 use crate::summary::state;
 use crate::text::body::Body;
@@ -31,25 +31,25 @@ const STATE_BYTES: usize = 3_000;
 const EARLIER: usize = 6;
 /// The next steps get the summary's size divided by this.
 const NEXT: usize = 48;
-/// The title of a turn is the start of its prompt, limited to the record's size divided by `TITLE`, within these bounds
-/// in bytes.
-const TITLE: usize = 200;
-const TITLE_BYTES: (usize, usize) = (24, 80);
 /// The most lines that report failure which each cut output of the last step shows in any case, and the share of the
 /// record's room that they take at most.
 const FLAGGED: usize = 6;
 const FLAGGED_SHARE: usize = 16;
-/// A folder with fewer bytes is not abbreviated.
-const FOLDER: usize = 12;
 /// The user's comments on refused calls take at most one part of the record in this many.
 const COMMENTS_SHARE: usize = 8;
+/// A folder with fewer bytes is not abbreviated.
+const FOLDER: usize = 12;
 /// What the last edits of uncommitted files wrote takes at most one part of the record in this many.
 const EDITS_SHARE: usize = 24;
+/// The texts of files that the newest prompt names, in its first `ASKED` bytes, take at most one part of the record in
+/// this many.
+const ASKED_SHARE: usize = 8;
+const ASKED: usize = 16_000;
 /// A pinned text with more bytes, or with several lines, is shown as a block instead of a line.
 const SENTENCE: usize = 300;
 /// The bytes reserved for the line that counts notes without room.
 const OLDER: usize = 40;
-/// The approximate bytes around a pinned text, and around the lines of an edit.
+/// The approximate bytes around a pinned text.
 const HEADER: usize = 40;
 
 /// The parts of a summary.
@@ -181,9 +181,8 @@ impl<'a> Work<'a> {
         let index = self.history.ranking();
         let is_note = |(block, number): (&Block, u32)| {
             let call = &index.blocks[block.call.unwrap_or(number) as usize];
-            let part = || &self.history.messages()[call.message as usize].parts[call.part as usize];
-            call.kind == CallKind::Todo
-                && matches!(part(), Part::ToolCall(call) if call.action.kind == ActionKind::Note)
+            let is_note = || self.call(call).is_some_and(|call| call.action.kind == ActionKind::Note);
+            call.kind == CallKind::Todo && is_note()
         };
         // Notes are listed separately.
         let mut open: Vec<bool> = index.blocks.iter().zip(0..).map(|block| !is_note(block)).collect();
@@ -250,10 +249,18 @@ impl<'a> Work<'a> {
         required.dedup();
         shown.extend(&required);
         shown.sort_unstable();
-        let edits = self.last_edits(&open, &shown, bytes / EDITS_SHARE);
-        shown.extend(&edits);
-        shown.sort_unstable();
-        required.extend(edits);
+        let weights = self.options.weights.unwrap_or(Weights::built_in());
+        for (among, share) in [
+            (self.last_edits(&open), EDITS_SHARE),
+            (self.files_asked_for(&open), ASKED_SHARE),
+        ] {
+            if among.contains(&true) {
+                let best = choose(index, weights, &among, &shown, bytes / share);
+                shown.extend(&best);
+                shown.sort_unstable();
+                required.extend(best);
+            }
+        }
         required.sort_unstable();
         let handles = index
             .blocks
@@ -278,14 +285,13 @@ impl<'a> Work<'a> {
         Record {
             history: self.history,
             asked: asked.map(|(&turn, _)| turn).collect(),
-            weights: self.options.weights.unwrap_or(Weights::built_in()),
+            weights,
             shown,
             required,
             beside,
             focus: self.options.focus.and_then(Focus::of),
             outputs: outputs.collect(),
             handles,
-            title: (bytes / TITLE).clamp(TITLE_BYTES.0, TITLE_BYTES.1),
             marks: self.marks(),
             folder,
             open,
@@ -304,43 +310,40 @@ impl<'a> Work<'a> {
         kept.max_by_key(|(length, _)| *length).map(|(_, handle)| handle)
     }
 
-    /// The lines of the last edit of each uncommitted file that are worth most: they tell how the work stands.
-    fn last_edits(&self, open: &[bool], shown: &[u32], bytes: usize) -> Vec<u32> {
+    /// By block: true for the last edit of each uncommitted file, which tells how the work stands.
+    fn last_edits(&self, open: &[bool]) -> Vec<bool> {
+        let blocks = &self.history.ranking().blocks;
         let files = self.history.facts().files.iter().filter(|file| file.edits > 0);
         let mut files: HashSet<&str> = files.map(|file| &*file.path).collect();
-        let mut last = vec![false; open.len()];
-        for (number, call) in self.accepted_changes().rev() {
-            let paths = call.action.changed().iter();
-            let is_last = paths.filter(|path| files.remove(&***path)).count() > 0;
-            last[number as usize] = is_last && open[number as usize];
+        let mut last = vec![false; blocks.len()];
+        for (number, block) in blocks.iter().enumerate().rev().filter(|(_, block)| !block.call_failed) {
+            let paths = self.call(block).map_or(&[][..], |call| call.action.changed());
+            last[number] = paths.iter().filter(|path| files.remove(&***path)).count() > 0 && open[number];
         }
-        if !last.contains(&true) {
-            return Vec::new();
-        }
-        let task = Task {
-            index: self.history.ranking(),
-            weights: self.options.weights.unwrap_or(Weights::built_in()),
-            open: &last,
-            shown,
-            beside: &[],
-            frame: &|_, _| HEADER,
-            focus: None,
-        };
-        choose(&task, bytes)
+        last
     }
 
-    /// The calls that changed files, by their blocks, as far as their statuses are recorded.
-    fn accepted_changes(&self) -> impl DoubleEndedIterator<Item = (u32, &'a ToolCall)> {
-        let history = self.history;
-        let blocks = history.ranking().blocks.iter().enumerate();
-        blocks.filter_map(|(number, block)| {
-            match &history.messages()[block.message as usize].parts[block.part as usize] {
-                Part::ToolCall(call) if !block.call_failed && !call.action.changed().is_empty() => {
-                    Some((number as u32, call))
-                }
-                _ => None,
-            }
-        })
+    /// By block: true for the text of a file that the newest prompt names, which may be the task itself.
+    fn files_asked_for(&self, open: &[bool]) -> Vec<bool> {
+        let blocks = &self.history.ranking().blocks;
+        let newest = blocks.iter().rfind(|block| block.speaker == Speaker::User);
+        let asked = newest.map_or("", |block| block.text.as_str());
+        let asked = &asked[..asked.floor_char_boundary(ASKED)];
+        let is_asked_for = |(block, open): (&Block, &bool)| {
+            let call = block.call.and_then(|call| self.call(&blocks[call as usize]));
+            let read =
+                call.filter(|call| *open && block.speaker == Speaker::Tool && call.action.kind == ActionKind::Read);
+            read.is_some_and(|call| call.action.paths.iter().any(|path| asked.contains(&**path)))
+        };
+        blocks.iter().zip(open).map(is_asked_for).collect()
+    }
+
+    /// The tool call that a block is the text of.
+    fn call(&self, block: &Block) -> Option<&'a ToolCall> {
+        match &self.history.messages()[block.message as usize].parts[block.part as usize] {
+            Part::ToolCall(call) => Some(call),
+            _ => None,
+        }
     }
 
     /// The achievements of each turn in the record.

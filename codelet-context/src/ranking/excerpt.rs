@@ -1,6 +1,6 @@
 //! Excerpts of removed outputs: the lines with the most value for continuing.
 
-use crate::ranking::{RankingIndex, Speaker, Task, Weights, choose};
+use crate::ranking::{RankingIndex, Speaker, Weights, choose};
 use std::collections::HashMap;
 
 /// An excerpt has at most one part in this many of the text: otherwise removing the output would hardly save anything.
@@ -38,16 +38,7 @@ pub(crate) fn excerpts(
             _ => shown.extend(block.segments.clone()),
         }
     }
-    let task = Task {
-        index,
-        weights: Weights::built_in(),
-        open: &open,
-        shown: &shown,
-        beside: &[],
-        frame: &|_, _| GAP.len(),
-        focus: None,
-    };
-    let taken = choose(&task, bytes);
+    let taken = choose(index, Weights::built_in(), &open, &shown, bytes);
     for (number, segments) in index.by_block(&taken) {
         let block = &index.blocks[number as usize];
         let lines = quoted(index, number, segments, block.text.len() / MOST);

@@ -93,15 +93,12 @@ impl RankingIndex {
     /// The nearest line before or after a line of an output if it names the place that this one does not, as linters and
     /// compilers print it.
     fn place_of(&self, block: u32, segment: u32) -> Option<u32> {
-        if self.holds(block, segment, look::names_place) {
-            return None;
-        }
         let segments = &self.blocks[block as usize].segments;
         let is_line = |near: &u32| self.bytes_of(*near) > 0;
         let before = (segments.start..segment).rev().find(is_line);
         let after = (segment + 1..segments.end).find(is_line);
-        let mut around = before.into_iter().chain(after);
-        around.find(|&near| self.holds(block, near, look::names_place))
+        let names = |segment: &u32| self.holds(block, *segment, look::names_place);
+        before.into_iter().chain(after).find(names).filter(|_| !names(&segment))
     }
 
     /// The segments without which a quoted one says little: what a sentence that ends with a colon leads to, and the place
@@ -109,18 +106,19 @@ impl RankingIndex {
     pub fn companions(&self, number: u32, segment: u32) -> Range<u32> {
         let block = &self.blocks[number as usize];
         let has = |segment: u32, look: Looks| {
-            block.segments.contains(&segment) && self.segments[segment as usize].looks & look != 0
+            block.speaker.says()
+                && block.segments.contains(&segment)
+                && self.segments[segment as usize].looks & look != 0
         };
         let is_code = |segment: &u32| has(*segment, const { bit("fence") });
         let near = match block.speaker {
             Speaker::Tool if self.holds(number, segment, look::is_flag) => self.place_of(number, segment),
-            speaker if !speaker.says() => None,
             _ if is_code(&segment) => Some(segment),
             _ if has(segment, const { bit("colon") }) => Some(segment + 1).filter(|next| block.segments.contains(next)),
             _ => None,
         };
         let Some(near) = near else { return 0..0 };
-        if block.speaker.says() && is_code(&near) {
+        if is_code(&near) {
             let start = near - (block.segments.start..near).rev().take_while(is_code).count() as u32;
             let end = near + (near..block.segments.end).take_while(is_code).count() as u32;
             let is_led_to = start > block.segments.start && has(start - 1, const { bit("colon") });

@@ -68,9 +68,18 @@ struct Examined {
     selected: u32,
 }
 
-/// Selects segments in one pass; returns them in ascending order.
-pub(crate) fn choose(task: &Task<'_>, bytes: usize) -> Vec<u32> {
-    let mut packing = Packing::new(task);
+/// Selects segments of open blocks in one pass, without framing lines; returns them in ascending order.
+pub(crate) fn choose(index: &RankingIndex, weights: &Weights, open: &[bool], shown: &[u32], bytes: usize) -> Vec<u32> {
+    let task = Task {
+        index,
+        weights,
+        open,
+        shown,
+        beside: &[],
+        frame: &|_, _| LINE,
+        focus: None,
+    };
+    let mut packing = Packing::new(&task);
     packing.fill(bytes);
     packing.taken()
 }

@@ -19,12 +19,12 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// The maximum bytes of a call in the line above its results.
+/// The maximum bytes of a call in the line above its results, and of a prompt in the line above its turn.
 const CALL: usize = 120;
+const PROMPT: usize = 60;
 /// The minimum number of omitted segments of an output whose handle is given.
 pub(crate) const HIDDEN: usize = 4;
-/// Room is considered full if at most one part in `SPARE` is left; it is refilled at most `REFILLS` times.
-const SPARE: usize = 50;
+/// The maximum times that room which is left is filled again.
 const REFILLS: usize = 3;
 /// The bytes that a text of its own takes beyond its words.
 const PASSAGE: usize = tokens::bytes_in(PART_TOKENS);
@@ -53,8 +53,6 @@ pub(crate) struct Record<'a> {
     pub outputs: QuickMap<u32, u32>,
     /// The turns whose prompts stand in the view: each begins a passage, which stands below its prompt.
     pub asked: HashSet<u32>,
-    /// For the other turns, the maximum bytes of the prompt in the line above it.
-    pub title: usize,
     /// The folder that is abbreviated in the paths of calls, with its separator; empty if there is none.
     pub folder: &'a str,
     /// By turn: a remark of the engine after the turn number.
@@ -113,7 +111,7 @@ impl Record<'_> {
         // Frame sizes are estimates: fill up any room that is left, and drop any excess.
         let mut refills = 0..REFILLS;
         while match bytes.checked_sub(quoted.bytes()) {
-            Some(spare) => spare >= bytes / SPARE && refills.next().is_some() && packing.fill(spare),
+            Some(spare) => refills.next().is_some() && packing.fill(spare),
             None => packing.give_up(quoted.bytes() - bytes),
         } {
             quoted = self.render(self.with_required(&packing));
@@ -173,7 +171,7 @@ impl Record<'_> {
     fn beginning(&self, number: u32) -> String {
         let mut words = String::new();
         for segment in self.index().blocks[number as usize].segments.clone() {
-            if words.len() >= self.title {
+            if words.len() >= PROMPT {
                 break;
             }
             let quoted = self.index().quoted(number, segment);
@@ -183,7 +181,7 @@ impl Record<'_> {
                 words.push_str(&quoted);
             }
         }
-        short::clip_bytes(&words, self.title).into_owned()
+        short::clip_bytes(&words, PROMPT).into_owned()
     }
 
     fn handle(&self, number: u32) -> String {

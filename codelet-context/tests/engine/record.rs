@@ -707,6 +707,30 @@ fn a_quoted_line_comes_with_the_one_without_which_it_says_little() {
 }
 
 #[test]
+fn of_a_file_that_the_newest_prompt_names_more_is_quoted_than_of_another() {
+    let steps = |fruit: &str| -> String {
+        let step = |row| format!("- [ ] {fruit}: sort the crates of row {row} by their weight\n");
+        (1..40).map(step).collect()
+    };
+    let quoted = |named: &str| {
+        let reads = |talk: Talk, fruit: &str| {
+            let path = format!("/w/tasks/{fruit}.md");
+            talk.calls(
+                "Read",
+                &json!({"file_path": path}),
+                Action::on(ActionKind::Read, [path.as_str()]),
+                |result| result.output = vec![Part::text(steps(fruit))],
+            )
+        };
+        let talk = Talk::default().asks(&format!("Do the first open task of /w/tasks/{named}.md."));
+        let summary = reads(reads(talk, "walnut"), "quince").works().works().summary(700);
+        ["walnut:", "quince:"].map(|fruit| summary.matches(fruit).count())
+    };
+    let ([walnuts, quinces], [fewer, more]) = (quoted("walnut"), quoted("quince"));
+    assert!(walnuts > fewer && more > quinces, "{walnuts} {quinces}, {fewer} {more}");
+}
+
+#[test]
 fn a_number_among_the_words_of_a_call_has_its_name() {
     let read = json!({"file_path": "/w/pool.rs", "offset": 1838, "limit": 40});
     let talk = Talk::default().asks("Read the pool.").calls(
