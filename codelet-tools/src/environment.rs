@@ -672,6 +672,20 @@ pub(crate) mod tests {
         assert_eq!(world.repository(None), None);
     }
 
+    #[test]
+    fn what_was_asked_ahead_is_the_next_answer_and_no_later_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        git(&base, &["init", "-q"]);
+        let world = world(&base);
+        world.ask_ahead();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let told = || runtime.block_on(world.git_status(Interrupt::new())).unwrap();
+        assert!(told().contains("changed files: none"));
+        std::fs::write(base.join("new.txt"), "new").unwrap();
+        assert!(told().contains("new.txt"));
+    }
+
     /// Returns whether a process with this argument is running.
     #[cfg(target_os = "linux")]
     fn runs(argument: &str) -> bool {
@@ -688,7 +702,7 @@ pub(crate) mod tests {
             .enable_time()
             .build()
             .unwrap();
-        for is_given_up in [false, true] {
+        for (is_given_up, is_ahead) in [(false, false), (true, false), (false, true), (true, true)] {
             let folder = tempfile::tempdir().unwrap();
             let base = folder.path().canonicalize().unwrap();
             let (repo, bin) = (base.join("repo"), base.join("bin"));
@@ -696,12 +710,20 @@ pub(crate) mod tests {
             std::fs::create_dir_all(&bin).unwrap();
             git(&repo, &["init", "-q"]);
             // A git that prints nothing. It cannot write files either, so it is identified by its argument.
-            let name = format!("600.{}{}", u8::from(is_given_up), std::process::id());
+            let name = format!(
+                "600.{}{}{}",
+                u8::from(is_given_up),
+                u8::from(is_ahead),
+                std::process::id()
+            );
             std::fs::write(bin.join("git"), format!("#!/bin/sh\nexec sleep {name}\n")).unwrap();
             std::fs::set_permissions(bin.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             let mut world = world(&repo);
             world.env = vec![("PATH".into(), format!("{}:/usr/bin:/bin", bin.display()).into())];
             let interrupt = Interrupt::new();
+            if is_ahead {
+                world.ask_ahead();
+            }
             let clock = runtime.block_on(async {
                 let look = world.git_status(interrupt.clone());
                 let asked = async {
