@@ -32,8 +32,6 @@
 #[cfg(target_os = "linux")]
 mod readers;
 
-use crate::spawn::Unstarted;
-use crate::starter;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -177,16 +175,6 @@ impl Sandbox {
     /// Returns whether something below this path can be changed from within.
     pub(crate) fn writes_below(&self, place: &Path) -> bool {
         self.writable.iter().any(|writable| writable.starts_with(place))
-    }
-
-    /// Tests which isolation this machine supports, on a thread that could start a command.
-    pub fn probe() -> Sandboxing {
-        let sandbox = Sandbox::new([]);
-        match starter::run(Some(sandbox.calls()), move |_| Ok(sandbox.enter_files())) {
-            Ok(sandboxing) => sandboxing,
-            Err(Unstarted::NoSandbox(missing)) => Sandboxing::None(missing),
-            Err(Unstarted::Refused(error)) => Sandboxing::None(crate::files::reason(&error)),
-        }
     }
 
     /// The kind of this sandbox.

@@ -6,7 +6,7 @@
 //! command first creates that of the next one, which thereby has the filter and the privileges of its kind of sandbox,
 //! and none of this command's file rules.
 
-use crate::sandbox::Calls;
+use crate::sandbox::{Calls, Sandbox, Sandboxing};
 use crate::spawn::{self, Unstarted};
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -61,6 +61,18 @@ pub(crate) fn run<T: Send + 'static>(
     done
 }
 
+impl Sandbox {
+    /// Tests which isolation this machine supports, on a thread that could start a command.
+    pub fn probe() -> Sandboxing {
+        let sandbox = Sandbox::new([]);
+        match run(Some(sandbox.calls()), move |_| Ok(sandbox.enter_files())) {
+            Ok(sandboxing) => sandboxing,
+            Err(Unstarted::NoSandbox(missing)) => Sandboxing::None(missing),
+            Err(Unstarted::Refused(error)) => Sandboxing::None(crate::files::reason(&error)),
+        }
+    }
+}
+
 impl Starter {
     /// Creates the first thread of a kind.
     fn first(calls: Calls) -> Result<Starter, Unstarted> {
@@ -111,7 +123,6 @@ mod tests {
 
     use super::*;
     use crate::process;
-    use crate::sandbox::{Sandbox, Sandboxing};
     use crate::spawn::Program;
     use std::path::Path;
     use std::time::Duration;
