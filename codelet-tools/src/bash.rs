@@ -30,7 +30,6 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
 
 /// Interval at which output is shown while the command runs.
 const PACE: Duration = Duration::from_millis(50);
@@ -401,19 +400,14 @@ impl Tool for Bash {
             };
             let (context, left, live) = (Arc::clone(&self.context), Arc::clone(&self.left), call.live.clone());
             let job = arguments::number(call.parameters, "stop").ok().flatten();
-            let run = move |stopped: PipeReader, answer| {
-                let open = ran(
-                    (&context, permission),
-                    program,
-                    &stopped,
-                    live,
-                    note,
-                    (&left, job),
-                    answer,
-                );
+            let run = move |stopped: PipeReader| {
+                let (output, open) = ran((&context, permission), program, &stopped, live, note, (&left, job));
                 if let Some(open) = open {
-                    discard(open);
+                    // Without a thread, jobs that still write are ended by that.
+                    let apart = std::thread::Builder::new().name("discard".to_owned());
+                    let _ = apart.spawn(move || discard(open));
                 }
+                output
             };
             match watched("bash", &call.interrupt, run) {
                 Ok(answer) => {
@@ -516,8 +510,8 @@ fn elsewhere(parameters: &Parameters) -> Result<(), String> {
     Ok(())
 }
 
-/// Ends this job of an earlier command if there is one, runs the program and sends the answer; returns the pipe if
-/// another process still writes to it.
+/// Ends this job of an earlier command if there is one, and runs the program. Returns its output, and the pipe if another
+/// process still writes to it.
 fn ran(
     (context, permission): (&ToolContext, Permission),
     program: Program,
@@ -525,8 +519,7 @@ fn ran(
     live: Live,
     note: CwdPipe,
     (left, job): (&Left, Option<u64>),
-    answer: oneshot::Sender<Output>,
-) -> Option<PipeReader> {
+) -> (Output, Option<PipeReader>) {
     let stopped = job.map(|pid| ending::stopped(pid, &left.stop(pid)));
     let timeout = program.timeout;
     let from = program.directory.clone();
@@ -561,12 +554,11 @@ fn ran(
                     files::reason(&error)
                 ),
             };
-            // The receiver may be gone.
-            let _ = answer.send(Output {
+            let output = Output {
                 notices,
                 ..Output::failure(told)
-            });
-            return None;
+            };
+            return (output, None);
         }
     };
     let stands = note.read(&[&from, context.paths.directory()]);
@@ -629,8 +621,7 @@ fn ran(
     if !ended.left.is_empty() {
         left.families().push(ended.family);
     }
-    let _ = answer.send(output);
-    ended.open
+    (output, ended.open)
 }
 
 /// Says what a file does, if it instructs programs other than git.

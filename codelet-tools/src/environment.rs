@@ -26,7 +26,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
-use tokio::sync::oneshot;
 
 /// Changed files, and commits, that are listed.
 const CHANGED: usize = 50;
@@ -222,11 +221,7 @@ fn asked_of_git<T: Send + 'static>(
     interrupt: &Interrupt,
     ask: impl FnOnce(Option<PipeReader>) -> Option<T> + Send + 'static,
 ) -> BoxFuture<'static, Option<T>> {
-    let look = |stopped, answer: oneshot::Sender<_>| {
-        // The receiver may be gone.
-        let _ = answer.send(ask(Some(stopped)));
-    };
-    let asked = watched("git", interrupt, look);
+    let asked = watched("git", interrupt, |stopped| ask(Some(stopped)));
     Box::pin(async move { asked.ok()?.await? })
 }
 

@@ -21,7 +21,6 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::oneshot;
 
 /// Bytes kept of stdout and of stderr each: far more than a model is sent.
 const MOST: usize = 256 * 1024;
@@ -68,10 +67,7 @@ impl Reach {
     /// Says why it was not run, in a fragment: there is no sandbox, or no shell.
     pub async fn run_hook(&self, command: Command, interrupt: &Interrupt) -> Result<Ended, String> {
         let context = Arc::clone(&self.0);
-        let run = move |stopped: PipeReader, answer: oneshot::Sender<_>| {
-            // The receiver may be gone.
-            let _ = answer.send(ran(&context, command, &stopped));
-        };
+        let run = move |stopped: PipeReader| ran(&context, command, &stopped);
         let answer = watched("hook", interrupt, run).map_err(|error| files::reason(&error))?;
         let answer = answer.await;
         answer.unwrap_or_else(|| Err("it could not be watched".to_owned()))

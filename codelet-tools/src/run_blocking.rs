@@ -36,20 +36,24 @@ pub(crate) async fn run_blocking(
     })
 }
 
-/// Begins work on a thread of its own. The future returns what it sends, if anything; the other end of its pipe is closed
-/// when the user interrupts, and when the future is dropped, so that no program keeps running unwatched.
+/// Begins work on a thread of its own; the future returns its result, and nothing if it panics. The other end of its pipe
+/// is closed when the user interrupts, and when the future is dropped, so that no program keeps running unwatched.
 ///
 /// # Errors
 /// If there can be no pipe or no thread.
 pub(crate) fn watched<T: Send + 'static>(
     name: &str,
     interrupt: &Interrupt,
-    work: impl FnOnce(PipeReader, oneshot::Sender<T>) + Send + 'static,
+    work: impl FnOnce(PipeReader) -> T + Send + 'static,
 ) -> io::Result<BoxFuture<'static, Option<T>>> {
     let (stopped, stop) = io::pipe()?;
     let (answer, mut answered) = oneshot::channel();
     let thread = std::thread::Builder::new().name(name.to_owned());
-    thread.spawn(move || work(stopped, answer))?;
+    thread.spawn(move || {
+        // What the work holds of the session, it has given up by then. The receiver may be gone.
+        let done = work(stopped);
+        let _ = answer.send(done);
+    })?;
     let interrupt = interrupt.clone();
     Ok(Box::pin(async move {
         let answer = tokio::select! {

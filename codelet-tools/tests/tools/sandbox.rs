@@ -867,6 +867,8 @@ fn where_the_folder_for_temporary_files_holds_a_home_commands_have_one_of_their_
             }
             let reading = session(Permission::Read, &private);
             assert!(reading.permitted_call("Bash", json!({"command": "mktemp"})).success);
+            // What a job prints is read on until its session ends, which must not keep the folder.
+            assert!(trial.call("Bash", json!({"command": "sleep 100 &"})).success);
             drop((trial, reading));
             assert!(
                 !crate::trial::names(&caches)
