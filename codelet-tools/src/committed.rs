@@ -2,6 +2,7 @@
 //! tree, or a submodule. The `.git` file that leads there was written by whoever created the folder and may name any
 //! place, so it is trusted only if the repository refers back to the tree.
 
+use crate::git_settings;
 use crate::repository::{entries, text};
 use std::path::{Path, PathBuf};
 
@@ -84,7 +85,8 @@ fn of_submodule(tree: &Path, own: &Path, home: Option<&Path>) -> Option<Committe
 pub(crate) fn tree_of(own: &Path) -> Option<PathBuf> {
     // If working trees have their own settings, those name it.
     let mut settings = ["config.worktree", "config"].iter().map(|name| own.join(name));
-    let back = settings.find_map(|settings| worktree(&text(&settings)?))?;
+    let named = |settings: PathBuf| git_settings::plain(&text(&settings)?, |name| name == "core.worktree")?.pop();
+    let (_, back) = settings.find_map(named)?;
     own.join(back).canonicalize().ok()
 }
 
@@ -111,31 +113,6 @@ fn is_gits_alone(folder: &Path, tree: &Path, home: Option<&Path>) -> bool {
         && !tree.starts_with(folder)
         && !home.is_some_and(|home| home.starts_with(folder))
         && !known.any(|dot| dot.starts_with(folder))
-}
-
-/// Finds the tree that a repository's settings name, as far as they can be read without git: escapes, comments behind
-/// it, continued lines and included files are not supported.
-fn worktree(settings: &str) -> Option<String> {
-    let mut is_core = false;
-    let mut found = None;
-    for line in settings.lines() {
-        let mut line = line.trim();
-        if let Some(header) = line.strip_prefix('[') {
-            let (name, rest) = header.split_once(']')?;
-            is_core = name.trim().eq_ignore_ascii_case("core");
-            line = rest.trim();
-        }
-        let Some((name, value)) = line.split_once('=').filter(|_| is_core) else {
-            continue;
-        };
-        if name.trim().eq_ignore_ascii_case("worktree") {
-            // The last one counts.
-            let value = value.trim();
-            let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
-            found = Some(quoted.unwrap_or(value).to_owned());
-        }
-    }
-    found
 }
 
 /// Finds the first git command in a line that removes references at its end. In doubt, as in a quoted text, it counts
@@ -168,7 +145,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use proptest::prelude::*;
     use std::fs;
 
     /// Creates files with these texts below a folder; a name that ends in `/` is a folder.
@@ -329,38 +305,6 @@ mod tests {
                 ],
             );
             assert_eq!(Committed::of(&base.join("tree"), None), Committed::default(), "{other}");
-        }
-    }
-
-    #[test]
-    fn a_tree_is_read_from_settings_as_git_writes_it() {
-        for (settings, tree) in [
-            ("[core]\n\tworktree = ../../../sub\n", Some("../../../sub")),
-            ("[CORE] WorkTree=a b\n", Some("a b")),
-            ("[core]\nworktree = \"../odd ; #name \"\n", Some("../odd ; #name ")),
-            (
-                "[core]\nworktree = a\n[user]\nname = x\n[core]\nworktree = b\n",
-                Some("b"),
-            ),
-            ("[submodule \"core\"]\nworktree = a\n", None),
-            ("[core]\n# worktree = a\n;worktree = a\nworktree\n", None),
-            ("worktree = a\n", None),
-        ] {
-            assert_eq!(worktree(settings).as_deref(), tree, "{settings:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_settings_are_read(settings in "(\\[core\\]|\\[|\\]|worktree|=|\"|\\\\|#|;|\\n|[ -~äß])*") {
-            let _ = worktree(&settings);
-        }
-
-        #[test]
-        fn a_value_in_quotes_is_itself(name in "[^\\x00-\\x1f\\\\\"]{1,30}") {
-            let settings = format!("[core]\n\tworktree = \"{name}\"\n");
-            // `lines` splits only at `\n` and `\r\n`, not at other line separators.
-            prop_assert_eq!(worktree(&settings), Some(name));
         }
     }
 }

@@ -8,12 +8,15 @@
 //! where it can write nothing and has no network access.
 
 use crate::committed::Committed;
+use crate::git_settings;
 use crate::process::{self, End};
 use crate::repository::{POINTER, Repository, entries, text};
 use crate::sandbox::Sandbox;
 use crate::scratch::Scratch;
 use crate::spawn::Program;
 use crate::tool_context::{ToolContext, program_folders};
+use grep_matcher::Matcher;
+use grep_regex::RegexMatcher;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, PipeReader};
@@ -162,25 +165,53 @@ impl Git {
         is_done.then_some((answer, is_whole))
     }
 
-    /// Returns whether the user has a settings file where git looks for one.
-    fn has_own_settings(&self) -> bool {
-        let path = |name: &str| {
-            let mut set = self.environment.iter().filter(|(_, value)| !value.is_empty());
-            let (_, value) = set.find(|(key, _)| key == name)?;
-            Some(self.directory.join(value))
+    /// The user's settings files that exist where git looks for them.
+    fn own_settings(&self) -> Vec<PathBuf> {
+        let path = |name: &str| self.variable(name).map(|value| self.directory.join(value));
+        let mut files = match path(GLOBAL) {
+            Some(file) => vec![file],
+            None => {
+                let home = path("HOME");
+                let beside = path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+                let newer = beside.map(|folder| folder.join("git/config"));
+                let usual = home.map(|home| home.join(".gitconfig"));
+                newer.into_iter().chain(usual).collect()
+            }
         };
-        if let Some(file) = path(GLOBAL) {
-            return file.exists();
-        }
-        let home = path("HOME");
-        let beside = path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
-        let usual = home.map(|home| home.join(".gitconfig"));
-        let newer = beside.map(|folder| folder.join("git/config"));
-        [usual, newer].iter().flatten().any(|file| file.exists())
+        files.retain(|file| file.exists());
+        files
     }
 
-    /// Copies the settings of the user and the repository that are plain data. From here on, git reads no others.
-    fn take_over(&mut self, repository: &Repository) -> io::Result<()> {
+    /// The value of a variable that is set and not empty.
+    fn variable(&self, name: &str) -> Option<&OsStr> {
+        let mut set = self.environment.iter().filter(|(_, value)| !value.is_empty());
+        set.find(|(key, _)| key == name).map(|(_, value)| &**value)
+    }
+
+    /// The user's settings that are copied, if git is not needed to read them.
+    fn plain_own(&self, files: &[PathBuf]) -> Option<Vec<(String, String)>> {
+        let [file] = files else {
+            return files.is_empty().then(Vec::new);
+        };
+        let includes = |name: &str| name.starts_with("include.") || name.starts_with("includeif.");
+        let own = matching(OWN)?;
+        let mut settings = plain_settings(file, |name| includes(name) || own(name))?;
+        for (name, value) in &mut settings {
+            if includes(name) {
+                return None;
+            }
+            if let Some(below) = value.strip_prefix("~/") {
+                *value = format!("{}/{below}", self.variable("HOME")?.to_str()?);
+            } else if value.starts_with(['~', ':', '%']) {
+                // Another user's home, and what newer versions of git read into a path.
+                return None;
+            }
+        }
+        Some(settings)
+    }
+
+    /// Reads the settings of the user and the repository that are harmless.
+    fn harmless(&self, repository: &Repository) -> Vec<(String, String)> {
         fn words(words: &[&'static str]) -> Vec<&'static OsStr> {
             words.iter().map(|word| OsStr::new(*word)).collect()
         }
@@ -190,17 +221,27 @@ impl Git {
         let file = repository.common.join("config");
         let mut of_repository: Vec<&OsStr> = words(&["config", "--no-includes", "-z", "--file"]);
         of_repository.extend([file.as_os_str(), OsStr::new("--get-regexp"), OsStr::new(TAKEN)]);
-        let answers = match (self.has_own_settings(), file.is_file()) {
-            (true, true) => self.ask_both(&of_user, &of_repository),
-            (true, false) => [self.ask(&of_user), None],
-            (false, true) => [None, self.ask(&of_repository)],
-            (false, false) => [None, None],
+        let plain_of_repository = match file.is_file() {
+            true => matching(TAKEN).and_then(|is_taken| plain_settings(&file, is_taken)),
+            false => Some(Vec::new()),
         };
-        let mut values: Vec<(String, String)> = answers
-            .iter()
-            .flatten()
-            .flat_map(|(answer, _)| values(answer))
-            .collect();
+        let plain = [self.plain_own(&self.own_settings()), plain_of_repository];
+        let asked = match &plain {
+            [None, None] => self.ask_both(&of_user, &of_repository),
+            [None, Some(_)] => [self.ask(&of_user), None],
+            [Some(_), None] => [None, self.ask(&of_repository)],
+            [Some(_), Some(_)] => [None, None],
+        };
+        let both = plain.into_iter().zip(asked).flat_map(|(plain, asked)| {
+            let asked = || asked.map(|(answer, _)| values(&answer)).unwrap_or_default();
+            plain.unwrap_or_else(asked)
+        });
+        both.collect()
+    }
+
+    /// Copies the settings of the user and the repository that are harmless. From here on, git reads no others.
+    fn take_over(&mut self, repository: &Repository) -> io::Result<()> {
+        let mut values = self.harmless(repository);
         // Only the current branch's settings are copied; there may be thousands of others.
         let branch = repository.branch();
         let of_branch = branch.map(|branch| ["remote", "merge"].map(|what| format!("branch.{branch}.{what}")));
@@ -324,6 +365,18 @@ fn around(
     // These folders come from a path list, so joining them cannot fail.
     around.extend(std::env::join_paths(folders).ok().map(|path| ("PATH".into(), path)));
     around
+}
+
+/// Reads the wanted settings of a file, unless git is needed for that.
+fn plain_settings(file: &Path, is_wanted: impl Fn(&str) -> bool) -> Option<Vec<(String, String)>> {
+    let text = text(file).filter(|text| text.len() < POINTER as usize)?;
+    git_settings::plain(&text, is_wanted)
+}
+
+/// Matches names like `git config --get-regexp`.
+fn matching(pattern: &str) -> Option<impl Fn(&str) -> bool> {
+    let matcher = RegexMatcher::new(pattern).ok()?;
+    Some(move |name: &str| matcher.is_match(name.as_bytes()).unwrap_or(false))
 }
 
 /// Parses the output of `git config -z`.

@@ -33,6 +33,7 @@ mod ending;
 pub mod environment;
 mod files;
 mod git;
+mod git_settings;
 mod gitlinks;
 mod glob;
 mod grep;
