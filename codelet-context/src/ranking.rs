@@ -33,7 +33,7 @@ mod word;
 
 pub(crate) use block::{Block, Speaker};
 pub use features::FEATURES;
-pub(crate) use focus::Focus;
+pub(crate) use focus::{Focus, named_file};
 pub(crate) use index::RankingIndex;
 pub(crate) use kind::{CallKind, plain_command};
 pub(crate) use look::evident_lines;

@@ -11,7 +11,7 @@ use crate::message::tokens::{self, Tokens};
 use crate::message::{ActionKind, Part, Role, ToolCall, cut};
 use crate::ranking::labels;
 use crate::ranking::quoting;
-use crate::ranking::{Block, CallKind, Focus, Speaker, Weights, choose};
+use crate::ranking::{Block, CallKind, Focus, Speaker, Weights, choose, named_file};
 use crate::summary::record::{HIDDEN, Record};
 use crate::summary::state;
 use crate::text::body::Body;
@@ -35,10 +35,10 @@ const NEXT: usize = 48;
 /// record's room that they take at most.
 const FLAGGED: usize = 6;
 const FLAGGED_SHARE: usize = 16;
-/// The user's comments on refused calls take at most one part of the record in this many.
-const COMMENTS_SHARE: usize = 8;
 /// A folder with fewer bytes is not abbreviated.
 const FOLDER: usize = 12;
+/// The user's comments on refused calls take at most one part of the record in this many.
+const COMMENTS_SHARE: usize = 8;
 /// What the last edits of uncommitted files wrote takes at most one part of the record in this many.
 const EDITS_SHARE: usize = 24;
 /// The texts of files that the newest prompt names, in its first `ASKED` bytes, take at most one part of the record in
@@ -333,7 +333,8 @@ impl<'a> Work<'a> {
             let call = block.call.and_then(|call| self.call(&blocks[call as usize]));
             let read =
                 call.filter(|call| *open && block.speaker == Speaker::Tool && call.action.kind == ActionKind::Read);
-            read.is_some_and(|call| call.action.paths.iter().any(|path| asked.contains(&**path)))
+            let mut paths = read.into_iter().flat_map(|call| &call.action.paths);
+            paths.any(|path| asked.contains(&**path) && named_file(path).is_some())
         };
         blocks.iter().zip(open).map(is_asked_for).collect()
     }

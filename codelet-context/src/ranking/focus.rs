@@ -26,7 +26,7 @@ impl Focus {
     pub fn of(instruction: &str) -> Option<Self> {
         let (mut words, mut files) = (Vec::new(), Vec::new());
         for said in instruction.split_whitespace() {
-            match file(said) {
+            match named_file(said) {
                 Some(file) => {
                     // Lines that mention the file may leave out its folders.
                     words.extend(file.rsplit('/').next().map(str::to_owned));
@@ -59,7 +59,7 @@ impl Focus {
 }
 
 /// The file that a word names: it has a folder or an extension.
-fn file(said: &str) -> Option<String> {
+pub(crate) fn named_file(said: &str) -> Option<String> {
     let name = said.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '/' | '_' | '-'));
     let name = name.trim_end_matches(['.', '/']).trim_start_matches("./");
     let is_ending = |ending: &str| (1..=5).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric());

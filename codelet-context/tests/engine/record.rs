@@ -731,6 +731,24 @@ fn of_a_file_that_the_newest_prompt_names_more_is_quoted_than_of_another() {
 }
 
 #[test]
+fn a_folder_that_was_read_is_no_file_that_a_full_stop_names() {
+    let listed: String = (1..40)
+        .map(|row| format!("crate_{row} of the walnut row, by weight\n"))
+        .collect();
+    let summary = |path: &str| {
+        let talk = Talk::default().asks("Sort the crates. Begin with the walnuts.").calls(
+            "Read",
+            &json!({"file_path": path}),
+            Action::on(ActionKind::Read, [path]),
+            |result| result.output = vec![Part::text(listed.as_str())],
+        );
+        let summary = talk.works().works().summary(700);
+        summary.matches("of the walnut row").count()
+    };
+    assert_eq!(summary("."), summary("/w"));
+}
+
+#[test]
 fn a_number_among_the_words_of_a_call_has_its_name() {
     let read = json!({"file_path": "/w/pool.rs", "offset": 1838, "limit": 40});
     let talk = Talk::default().asks("Read the pool.").calls(
