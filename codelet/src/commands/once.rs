@@ -98,8 +98,8 @@ fn run_in(
         return Ok(Exit::Interrupted);
     };
     let mut assembly = Assembly::new(&settings, &place, models, Toolset::of(chat))?;
-    // Hooks may change what is asked for.
-    if hooks.is_empty() {
+    // Prompts of a stream may come much later, and hooks may change what is asked for.
+    if said.is_some() && hooks.is_empty() {
         assembly.begin();
     }
     let profile = assembly.model().profile().clone();
