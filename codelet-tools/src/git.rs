@@ -15,8 +15,6 @@ use crate::sandbox::Sandbox;
 use crate::scratch::Scratch;
 use crate::spawn::Program;
 use crate::tool_context::{ToolContext, program_folders};
-use grep_matcher::Matcher;
-use grep_regex::RegexMatcher;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, PipeReader};
@@ -28,11 +26,25 @@ use std::time::{Duration, Instant};
 const ANSWER: usize = 256 * 1024;
 /// The maximum number of settings that are copied.
 const VALUES: usize = 64;
-/// Repository settings that are copied if their values are harmless: the comparison of files, and the upstreams of
-/// branches.
-const TAKEN: &str = r"^(core\.(filemode|ignorecase|symlinks|autocrlf|eol|precomposeunicode)|extensions\.(objectformat|refstorage)|branch\..*\.(remote|merge)|remote\..*\.fetch)$";
 /// The user's own settings that are copied.
-const OWN: &str = r"^core\.(autocrlf|eol|excludesfile)$";
+const OWN: [&str; 3] = ["core.autocrlf", "core.eol", "core.excludesfile"];
+/// The sections of a repository's settings that are copied, as git matches names.
+const TAKEN: &str = r"^(core|extensions|branch|remote)\.";
+
+/// Returns whether a setting of a repository is copied, since its values are harmless: the comparison of files, and the
+/// upstreams of branches.
+fn is_taken(name: &str) -> bool {
+    match name.split_once('.') {
+        Some(("core", what)) => matches!(
+            what,
+            "filemode" | "ignorecase" | "symlinks" | "autocrlf" | "eol" | "precomposeunicode"
+        ),
+        Some(("extensions", what)) => matches!(what, "objectformat" | "refstorage"),
+        Some(("branch", what)) => what.ends_with(".remote") || what.ends_with(".merge"),
+        Some(("remote", what)) => what.ends_with(".fetch"),
+        _ => false,
+    }
+}
 
 /// Plain data in the folder shared by all working trees of a repository.
 const DATA: [&str; 7] = [
@@ -194,8 +206,7 @@ impl Git {
             return files.is_empty().then(Vec::new);
         };
         let includes = |name: &str| name.starts_with("include.") || name.starts_with("includeif.");
-        let own = matching(OWN)?;
-        let mut settings = plain_settings(file, |name| includes(name) || own(name))?;
+        let mut settings = plain_settings(file, |name| includes(name) || OWN.contains(&name))?;
         for (name, value) in &mut settings {
             if includes(name) {
                 return None;
@@ -212,31 +223,26 @@ impl Git {
 
     /// Reads the settings of the user and the repository that are harmless.
     fn harmless(&self, repository: &Repository) -> Vec<(String, String)> {
-        fn words(words: &[&'static str]) -> Vec<&'static OsStr> {
-            words.iter().map(|word| OsStr::new(*word)).collect()
-        }
-        let of_user = words(&[
-            "config", "--global", "--includes", "--type=path", "-z", "--get-regexp", OWN,
-        ]);
-        let file = repository.common.join("config");
-        let mut of_repository: Vec<&OsStr> = words(&["config", "--no-includes", "-z", "--file"]);
-        of_repository.extend([file.as_os_str(), OsStr::new("--get-regexp"), OsStr::new(TAKEN)]);
-        let plain_of_repository = match file.is_file() {
-            true => matching(TAKEN).and_then(|is_taken| plain_settings(&file, is_taken)),
-            false => Some(Vec::new()),
+        let ask = |which: &[&OsStr], pattern: &str| {
+            let arguments = [
+                &["config", "-z"].map(OsStr::new),
+                which,
+                &["--get-regexp", pattern].map(OsStr::new),
+            ];
+            let answer = self.ask(&arguments.concat());
+            answer.map(|(answer, _)| values(&answer)).unwrap_or_default()
         };
-        let plain = [self.plain_own(&self.own_settings()), plain_of_repository];
-        let asked = match &plain {
-            [None, None] => self.ask_both(&of_user, &of_repository),
-            [None, Some(_)] => [self.ask(&of_user), None],
-            [Some(_), None] => [None, self.ask(&of_repository)],
-            [Some(_), Some(_)] => [None, None],
-        };
-        let both = plain.into_iter().zip(asked).flat_map(|(plain, asked)| {
-            let asked = || asked.map(|(answer, _)| values(&answer)).unwrap_or_default();
-            plain.unwrap_or_else(asked)
+        let mut settings = self.plain_own(&self.own_settings()).unwrap_or_else(|| {
+            let of_user = ["--global", "--includes", "--type=path"].map(OsStr::new);
+            ask(&of_user, &format!("^({})$", OWN.join("|")))
         });
-        both.collect()
+        let file = repository.common.join("config");
+        if file.is_file() {
+            let of_repository = [OsStr::new("--no-includes"), OsStr::new("--file"), file.as_os_str()];
+            let found = plain_settings(&file, is_taken).unwrap_or_else(|| ask(&of_repository, TAKEN));
+            settings.extend(found.into_iter().filter(|(name, _)| is_taken(name)));
+        }
+        settings
     }
 
     /// Copies the settings of the user and the repository that are harmless. From here on, git reads no others.
@@ -371,12 +377,6 @@ fn around(
 fn plain_settings(file: &Path, is_wanted: impl Fn(&str) -> bool) -> Option<Vec<(String, String)>> {
     let text = text(file).filter(|text| text.len() < POINTER as usize)?;
     git_settings::plain(&text, is_wanted)
-}
-
-/// Matches names like `git config --get-regexp`.
-fn matching(pattern: &str) -> Option<impl Fn(&str) -> bool> {
-    let matcher = RegexMatcher::new(pattern).ok()?;
-    Some(move |name: &str| matcher.is_match(name.as_bytes()).unwrap_or(false))
 }
 
 /// Parses the output of `git config -z`.
