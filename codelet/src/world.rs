@@ -214,6 +214,8 @@ fn web(settings: &Settings, options: &codelet_tools::Options, reach: &Reach) -> 
 
 /// Creates the tools and surroundings according to the settings.
 pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
+    // Beside the rest, since it takes a thread's start or two.
+    let probing = (settings.permission.value != Permission::All).then(|| std::thread::spawn(Sandbox::probe));
     let options = options(settings, place, model.profile().sees_images);
     let is_of_commands = |pattern: &String| !is_of_calls(pattern);
     let runs_commands = settings.permission.value == Permission::Edit && settings.allowed().iter().any(is_of_commands);
@@ -228,18 +230,6 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     let user_file = settings.user_file.as_ref();
     let user_file = user_file.map_or("your settings".to_owned(), |file| shown(file, place.home.as_deref()));
     notices.extend(servers::unread(&place.root, &settings.mcp, &user_file));
-    if settings.permission.value != Permission::All {
-        match Sandbox::probe() {
-            Sandboxing::Full => {}
-            Sandboxing::Partial(what) if runs_commands => {
-                notices.push(format!("commands run in an incomplete sandbox: {what}"));
-            }
-            Sandboxing::Partial(_) => {}
-            Sandboxing::None(why) => notices.push(format!(
-                "commands cannot run, because there is no sandbox here: {why}; `--permission all` runs them without one"
-            )),
-        }
-    }
     let (mut tools, reach) = codelet_tools::all_with_reach(&options);
     let shared: Vec<Arc<dyn Tool>> = settings
         .web
@@ -257,6 +247,15 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         tools.push(Arc::new(Compact::new()));
     }
     tools.push(Arc::new(Task::new(Arc::new(outfit), agents.definitions)));
+    match probing.map(|probing| probing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))) {
+        Some(Sandboxing::Partial(what)) if runs_commands => {
+            notices.push(format!("commands run in an incomplete sandbox: {what}"));
+        }
+        Some(Sandboxing::None(why)) => notices.push(format!(
+            "commands cannot run, because there is no sandbox here: {why}; `--permission all` runs them without one"
+        )),
+        Some(Sandboxing::Full | Sandboxing::Partial(_)) | None => {}
+    }
     Equipment {
         tools,
         reach,
