@@ -306,7 +306,11 @@ impl<'a> Work<'a> {
         let outputs: Vec<Tokens> = outputs.map(tokens::estimate_part).collect();
         let steps = self.steps_share(budget, last);
         let (mut kept, mut drafts) = self.keep(budget, room::share(budget, steps), last);
-        let is_seen = self.is_seen(last, &outputs, budget);
+        let unread = match self.is_read(last) {
+            true => 0,
+            false => room::share(budget, room::kept_share(budget, self.history.course().size.tokens)),
+        };
+        let is_seen = unread == 0 || !self.goes_on && outputs.iter().sum::<Tokens>() > unread;
         let demand = Demand {
             work: &self,
             drafts: &drafts,
@@ -324,6 +328,7 @@ impl<'a> Work<'a> {
             output,
             last: room::last_cap(outputs, budget, output, is_seen),
             is_seen,
+            unread: unread.min(room::share(budget, room::LAST_SHARE)),
             calls: steps,
             standing: division.map(|division| division.standing),
             files,
@@ -420,14 +425,11 @@ impl<'a> Work<'a> {
         drafts
     }
 
-    /// Returns whether the outputs of the last complete step, which begins at `last`, count as seen by the model: those that
-    /// a reply follows, and under a fixed budget those that would take more than the share of the kept steps.
-    fn is_seen(&self, last: usize, outputs: &[Tokens], budget: Tokens) -> bool {
+    /// Returns whether a reply follows the outputs of the last complete step, which begins at `last`.
+    fn is_read(&self, last: usize) -> bool {
         let mut after = self.history.messages()[last..].iter();
         let reply = after.rfind(|message| message.role == Role::Assistant);
-        let steps = room::kept_share(budget, self.history.course().size.tokens);
         reply.is_none_or(|reply| reply.calls().next().is_none())
-            || !self.goes_on && outputs.iter().sum::<Tokens>() > room::share(budget, steps)
     }
 
     /// Selects the kept messages: the standing ones before `start`, and everything from there on. The last complete

@@ -3,8 +3,8 @@
 use crate::message::cut;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, PART_TOKENS, Tokens};
-use crate::message::{ActionKind, Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult};
-use crate::ranking::block;
+use crate::message::{Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult};
+use crate::ranking::{CallKind, block};
 use crate::strategy;
 use crate::text::body::Body;
 use serde_json::Value;
@@ -137,32 +137,36 @@ impl PartClass {
 }
 
 /// Shortens the parts of a class with more than `cap` tokens to these, as far as markers allow, and outputs of reads to
-/// `reads`. The whole of each goes into the archive.
+/// `reads`; the first that weigh at most `whole` together stay whole. The whole of each goes into the archive.
 pub(crate) fn shorten<'a>(
     drafts: impl IntoIterator<Item = &'a mut Draft>,
     class: PartClass,
-    cap: Tokens,
-    reads: Tokens,
+    (cap, reads, mut whole): (Tokens, Tokens, Tokens),
     archive: &mut Archive,
 ) {
     // By call id.
-    let mut tools: HashMap<Arc<str>, (Arc<str>, ActionKind)> = HashMap::new();
+    let mut tools: HashMap<Arc<str>, (Arc<str>, CallKind)> = HashMap::new();
     for draft in drafts
         .into_iter()
         .filter(|draft| class != PartClass::Prompts || !draft.is_answered)
     {
         let role = draft.message.role;
         if class == PartClass::Results {
-            let called = |call: &ToolCall| (call.id.clone(), (call.tool.clone(), call.action.kind));
+            let called = |call: &ToolCall| (call.id.clone(), (call.tool.clone(), CallKind::of(call)));
             tools.extend(draft.message.calls().map(called));
         }
         for part in &mut draft.message.parts {
-            if PartClass::of(role, part) == Some(class) && tokens::estimate_part(part) > cap {
+            let weight = tokens::estimate_part(part);
+            if PartClass::of(role, part) == Some(class) && weight > cap {
+                if weight <= whole {
+                    whole -= weight;
+                    continue;
+                }
                 let tool = match part {
                     Part::ToolResult(result) => tools.get(&result.call_id),
                     _ => None,
                 };
-                let is_read = tool.is_some_and(|(_, kind)| *kind == ActionKind::Read);
+                let is_read = tool.is_some_and(|(_, kind)| *kind == CallKind::Read);
                 let room = if is_read { reads } else { cap };
                 shorten_part(part, room, tool.map(|(tool, _)| &**tool), archive);
             }

@@ -120,7 +120,7 @@ impl Work<'_> {
         let offers: Vec<&mut Draft> = drafts.iter_mut().filter(is_offer).collect();
         let weights = draft::weights(offers.iter().map(|draft| &**draft), PartClass::Answers);
         let cap = draft::fair_cap(weights, room::share(budget, SHARE));
-        draft::shorten(offers, PartClass::Answers, cap, cap, &mut self.archive);
+        draft::shorten(offers, PartClass::Answers, (cap, cap, 0), &mut self.archive);
     }
 }
 

@@ -24,8 +24,8 @@ const OUTPUT_GROWTH: f64 = 0.3;
 const SHORT_OUTPUT: Tokens = 100;
 const SHORT_SHARE: f64 = 0.5;
 /// The share of a budget up to which the outputs of the last complete step stay whole together: little of longer ones
-/// is needed, and their lines compete with all others.
-const LAST_SHARE: f64 = 0.3;
+/// is needed, and their lines compete with all others. If no reply follows them, the first ones stay whole up to it.
+pub const LAST_SHARE: f64 = 0.3;
 /// The share for outputs that the model has not seen yet: it has just requested them, and a fragment is not an answer.
 /// Longer ones are shortened to this share.
 pub const UNSEEN_SHARE: f64 = 0.7;
@@ -72,14 +72,14 @@ impl Reach {
 
     fn shorten(self, drafts: &mut [Draft], class: PartClass, cap: Tokens, archive: &mut Archive) {
         let within = drafts.iter_mut().filter(|draft| self.holds(draft));
-        draft::shorten(within, class, cap, cap, archive);
+        draft::shorten(within, class, (cap, cap, 0), archive);
     }
 
     /// Shortens outputs, and those of reads to their markers: the two ends of a file say little, and one call brings it
     /// back.
-    fn shorten_outputs(self, drafts: &mut [Draft], cap: Tokens, archive: &mut Archive) {
+    fn shorten_outputs(self, drafts: &mut [Draft], cap: Tokens, whole: Tokens, archive: &mut Archive) {
         let within = drafts.iter_mut().filter(|draft| self.holds(draft));
-        draft::shorten(within, PartClass::Results, cap, 0, archive);
+        draft::shorten(within, PartClass::Results, (cap, 0, whole), archive);
     }
 }
 
@@ -144,6 +144,8 @@ pub struct Limits {
     pub last: Tokens,
     /// True if the model has seen the outputs of the last complete step.
     pub is_seen: bool,
+    /// The tokens of the first outputs that stay whole because no reply follows them, if not all of them do.
+    pub unread: Tokens,
     /// The share of the budget for the parameters of all calls.
     pub calls: f64,
     /// The maximum weight of each standing text, if not its share.
@@ -154,9 +156,9 @@ pub struct Limits {
 
 /// Shortens parts that exceed their share of the budget.
 pub fn shorten(drafts: &mut [Draft], budget: Tokens, limits: Limits, archive: &mut Archive) {
-    Reach::Earlier.shorten_outputs(drafts, limits.output, archive);
+    Reach::Earlier.shorten_outputs(drafts, limits.output, 0, archive);
     match limits.is_seen {
-        true => Reach::Free.shorten_outputs(drafts, limits.last, archive),
+        true => Reach::Free.shorten_outputs(drafts, limits.last, limits.unread, archive),
         false => Reach::Free.shorten(drafts, PartClass::Results, limits.last, archive),
     }
     // Pinned messages are shortened only as a last resort.
@@ -211,7 +213,7 @@ pub fn shorten_to_the_end<'a>(drafts: impl Iterator<Item = &'a mut Draft>, archi
         .into_iter()
         .chain([PartClass::Standing, PartClass::Files])
     {
-        draft::shorten(drafts.iter_mut().map(|draft| &mut **draft), class, 0, 0, archive);
+        draft::shorten(drafts.iter_mut().map(|draft| &mut **draft), class, (0, 0, 0), archive);
     }
 }
 

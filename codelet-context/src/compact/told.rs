@@ -16,7 +16,6 @@ use crate::summary::record::{HIDDEN, Record};
 use crate::summary::state;
 use crate::text::body::Body;
 use crate::text::hash::QuickMap;
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// Half this many bytes are too few for a summary next to folded prompts.
@@ -39,8 +38,6 @@ const FLAGGED_SHARE: usize = 16;
 const FOLDER: usize = 12;
 /// The user's comments on refused calls take at most one part of the record in this many.
 const COMMENTS_SHARE: usize = 8;
-/// What the last edits of uncommitted files wrote takes at most one part of the record in this many.
-const EDITS_SHARE: usize = 24;
 /// The texts of files that the newest prompt names, in its first `ASKED` bytes, take at most one part of the record in
 /// this many.
 const ASKED_SHARE: usize = 8;
@@ -250,18 +247,14 @@ impl<'a> Work<'a> {
         shown.extend(&required);
         shown.sort_unstable();
         let weights = self.options.weights.unwrap_or(Weights::built_in());
-        for (among, share) in [
-            (self.last_edits(&open), EDITS_SHARE),
-            (self.files_asked_for(&open), ASKED_SHARE),
-        ] {
-            if among.contains(&true) {
-                let best = choose(index, weights, &among, &shown, bytes / share);
-                shown.extend(&best);
-                shown.sort_unstable();
-                required.extend(best);
-            }
+        let asked_for = self.files_asked_for(&open);
+        if asked_for.contains(&true) {
+            let best = choose(index, weights, &asked_for, &shown, bytes / ASKED_SHARE);
+            shown.extend(&best);
+            shown.sort_unstable();
+            required.extend(best);
+            required.sort_unstable();
         }
-        required.sort_unstable();
         let handles = index
             .blocks
             .iter()
@@ -308,19 +301,6 @@ impl<'a> Work<'a> {
         let texts = result.texts().map(|text| &text.body).chain(&result.error);
         let kept = texts.filter_map(|body| Some((body.len(), self.archive.handle_of(body)?)));
         kept.max_by_key(|(length, _)| *length).map(|(_, handle)| handle)
-    }
-
-    /// By block: true for the last edit of each uncommitted file, which tells how the work stands.
-    fn last_edits(&self, open: &[bool]) -> Vec<bool> {
-        let blocks = &self.history.ranking().blocks;
-        let files = self.history.facts().files.iter().filter(|file| file.edits > 0);
-        let mut files: HashSet<&str> = files.map(|file| &*file.path).collect();
-        let mut last = vec![false; blocks.len()];
-        for (number, block) in blocks.iter().enumerate().rev().filter(|(_, block)| !block.call_failed) {
-            let paths = self.call(block).map_or(&[][..], |call| call.action.changed());
-            last[number] = paths.iter().filter(|path| files.remove(&***path)).count() > 0 && open[number];
-        }
-        last
     }
 
     /// By block: true for the text of a file that the newest prompt names, which may be the task itself.

@@ -47,12 +47,14 @@ pub(crate) const NOTES: &str = "# Notes\n";
 /// The line above the current state, and the one above the next steps.
 pub(crate) const STATE: &str = "# State\n";
 pub(crate) const NEXT: &str = "# Next\n";
-/// The prompt before the newest, the newest, the last text on it in progress, and the answer.
+/// The prompt before the newest, the newest, the last text on it in progress (a promise, which its calls may have kept by
+/// now, says so), and the answer.
 pub(crate) const ASKED_EARLIER: &str = "Earlier prompt";
 pub(crate) const ASKED: &str = "Newest prompt";
 /// In place of the beginning of the newest prompt, if there is no room for more than scraps of it.
 pub(crate) const STANDS_ABOVE: &str = ", stands above.";
 pub(crate) const SAID: &str = "Said last";
+pub(crate) const SAID_WITH_CALLS: &str = "Said with the last calls: ";
 pub(crate) const ANSWERED: &str = "Answered: ";
 /// A sentence pinned by the user, the line above a longer pinned text, and a call refused by the user, with the comment.
 pub(crate) const PINNED: &str = "Pinned: ";

@@ -196,9 +196,10 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     };
     if let Some((at, words)) = last {
         // Further steps may have done by now what was said before them.
-        let label = match is_open {
-            true => aged(labels::SAID, steps(&messages[at + 1..])),
-            false => labels::ANSWERED.to_owned(),
+        let label = match (is_open, steps(&messages[at + 1..])) {
+            (true, 0) => labels::SAID_WITH_CALLS.to_owned(),
+            (true, since) => aged(labels::SAID, since),
+            (false, _) => labels::ANSWERED.to_owned(),
         };
         page.line(&label, &end_of(&words, most - label.len()), usize::MAX);
     }

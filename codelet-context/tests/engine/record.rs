@@ -401,6 +401,44 @@ fn what_comes_next_is_the_newest_prompt_and_the_last_words() {
     let expected = "# Next\nEarlier prompt, 22 steps ago: Move the parser into a crate of its own, with its tests, and keep the old paths as…\n\
                     Newest prompt, 12 steps ago: Yes, go on\nSaid last, 1 step ago: Now the lexer.";
     assert_eq!(open, expected);
+    // What was said with calls that have results is done.
+    let mut at_once = talk().runs("ls", "lexer.rs");
+    let calls = at_once.messages.len() - 2;
+    at_once.messages[calls].parts.insert(0, Part::text("Now the lexer."));
+    let told = next(&at_once.summary(12_000));
+    assert!(told.ends_with("\nSaid with the last calls: Now the lexer."), "{told}");
+}
+
+#[test]
+fn of_several_outputs_that_no_reply_follows_the_first_stay_whole() {
+    let mut talk = Talk::default().asks("Mend the press.").works().works();
+    let file = |number: usize| format!("fn part_{number}() {{ turn(); }}\n").repeat(100);
+    let lines = ["cat a.rs", "sed -n '1,100p' b.rs", "cat c.rs", "cat d.rs"];
+    let called = |(number, line): (usize, &&str)| {
+        let parameters = json!({"command": line}).as_object().unwrap().clone();
+        Part::ToolCall(ToolCall::new(format!("last{number}"), "Bash", parameters).doing(Action::command(*line)))
+    };
+    let calls = lines.iter().enumerate().map(called).collect();
+    talk.messages.push(Message::new(Role::Assistant, calls));
+    let results = (0..4).map(|number| ToolResult::new(format!("last{number}"), Some(true), file(number)));
+    talk.messages.push(Message::results(results.collect()));
+    let history: History = talk.messages.into_iter().collect();
+    let view = compact(&history, Target::Budget(6_000)).view;
+    let shown = |result: &ToolResult| {
+        result
+            .texts()
+            .map(|text| text.body.as_str().to_owned())
+            .collect::<String>()
+    };
+    let results = view.messages.iter().flat_map(|message| message.tool_results());
+    let last: Vec<String> = results
+        .filter(|result| result.call_id.starts_with("last"))
+        .map(shown)
+        .collect();
+    assert_eq!(last[..2], [file(0), file(1)]);
+    // The files of the others can be read again.
+    let is_removed = |text: &String| text.len() < 200 && text.contains("removed");
+    assert!(last[2..].iter().all(is_removed), "{:?}", &last[2..]);
 }
 
 #[test]
