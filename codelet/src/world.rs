@@ -29,7 +29,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 /// The equipment of a session.
@@ -212,10 +212,20 @@ fn web(settings: &Settings, options: &codelet_tools::Options, reach: &Reach) -> 
     reach.guarded(codelet_web::tool(web))
 }
 
+/// Begins to try the sandbox, beside a session's other set-up: it takes the start of some threads.
+pub fn begin() {
+    // Without a thread for it, it is tried when it is needed.
+    let _ = std::thread::Builder::new().name("probe".to_owned()).spawn(sandboxing);
+}
+
+/// The isolation that this machine supports, tried once.
+fn sandboxing() -> &'static Sandboxing {
+    static TRIED: OnceLock<Sandboxing> = OnceLock::new();
+    TRIED.get_or_init(Sandbox::probe)
+}
+
 /// Creates the tools and surroundings according to the settings.
 pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
-    // Beside the rest, since it takes a thread's start or two.
-    let probing = (settings.permission.value != Permission::All).then(|| std::thread::spawn(Sandbox::probe));
     let options = options(settings, place, model.profile().sees_images);
     let is_of_commands = |pattern: &String| !is_of_calls(pattern);
     let runs_commands = settings.permission.value == Permission::Edit && settings.allowed().iter().any(is_of_commands);
@@ -247,14 +257,16 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         tools.push(Arc::new(Compact::new()));
     }
     tools.push(Arc::new(Task::new(Arc::new(outfit), agents.definitions)));
-    match probing.map(|probing| probing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))) {
-        Some(Sandboxing::Partial(what)) if runs_commands => {
-            notices.push(format!("commands run in an incomplete sandbox: {what}"));
+    if settings.permission.value != Permission::All {
+        match sandboxing() {
+            Sandboxing::Partial(what) if runs_commands => {
+                notices.push(format!("commands run in an incomplete sandbox: {what}"));
+            }
+            Sandboxing::None(why) => notices.push(format!(
+                "commands cannot run, because there is no sandbox here: {why}; `--permission all` runs them without one"
+            )),
+            Sandboxing::Full | Sandboxing::Partial(_) => {}
         }
-        Some(Sandboxing::None(why)) => notices.push(format!(
-            "commands cannot run, because there is no sandbox here: {why}; `--permission all` runs them without one"
-        )),
-        Some(Sandboxing::Full | Sandboxing::Partial(_)) | None => {}
     }
     Equipment {
         tools,

@@ -60,6 +60,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         return Err(opening::without_terminal(prompt));
     }
     let (mut place, tree) = worktree::enter(chat)?;
+    world::begin();
     let mut settings = startup::settings(chat, &place)?;
     settings
         .notices

@@ -14,7 +14,7 @@ use crate::schema::Schema;
 use crate::settings::Settings;
 use crate::toolset::Toolset;
 use crate::transcript::Transcript;
-use crate::{loading, pictures, piped, startup, worktree};
+use crate::{loading, pictures, piped, startup, worktree, world};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Profile;
@@ -63,6 +63,7 @@ fn run_in(
     began: Instant,
     is_saved: &mut bool,
 ) -> Result<Exit, Failure> {
+    world::begin();
     let mut settings = startup::settings(chat, &place)?;
     settings.notices.extend(told);
     settings.widen(&mut place, &chat.add_dir)?;
