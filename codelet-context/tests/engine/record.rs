@@ -416,7 +416,7 @@ fn of_several_outputs_that_no_reply_follows_the_first_stay_whole() {
     let lines = ["cat a.rs", "sed -n '1,100p' b.rs", "cat c.rs", "cat d.rs"];
     let called = |(number, line): (usize, &&str)| {
         let parameters = json!({"command": line}).as_object().unwrap().clone();
-        Part::ToolCall(ToolCall::new(format!("last{number}"), "Bash", parameters).doing(Action::command(*line)))
+        Part::ToolCall(ToolCall::new(format!("last{number}"), "Bash", parameters).doing(Action::command(line)))
     };
     let calls = lines.iter().enumerate().map(called).collect();
     talk.messages.push(Message::new(Role::Assistant, calls));
