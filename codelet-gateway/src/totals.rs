@@ -38,7 +38,7 @@ impl Totals {
                 0 => String::new(),
                 others => format!("; {} passed through unread", counted(others, "other request")),
             };
-            return format!("no requests of conversations{others}");
+            return format!("the agent sent no conversation through the gateway{others}");
         }
         let (paid, passing) = (self.dollars, self.passing);
         let mut told = match passing - paid {
@@ -106,10 +106,10 @@ mod tests {
             ..Totals::default()
         };
         for (totals, words) in [
-            (Totals::default(), "no requests of conversations"),
+            (Totals::default(), "the agent sent no conversation through the gateway"),
             (
                 others,
-                "no requests of conversations; 2 other requests passed through unread",
+                "the agent sent no conversation through the gateway; 2 other requests passed through unread",
             ),
             (
                 refused,

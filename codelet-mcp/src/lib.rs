@@ -144,6 +144,6 @@ pub(crate) enum Trouble {
     #[error("it refuses: {0}")]
     Refused(String),
     /// It was not ready in time.
-    #[error("it was not ready within {} s", .0.as_secs_f32())]
+    #[error("no answer to its handshake within {} s", .0.as_secs_f32())]
     Slow(Duration),
 }

@@ -46,7 +46,7 @@ export interface Result<M = Item> {
 export interface ReadOptions {
   /** The input format, one of `formats()`. Default: detected. */
   form?: string;
-  /** Continue although less than 90 % of the messages could be read. */
+  /** Continue even if less than 90 % of the file's content could be read. */
   force?: boolean;
 }
 

@@ -20,10 +20,14 @@ pub fn check(request: &[u8], form: Option<Format>) -> Result<Vec<Fault>, NotAReq
         Some(form) if !vendor::list_of(form).is_empty() => form,
         Some(form) => {
             return Err(format!(
-                "is a recording ({form}), not a request; `codelet compact --to V` converts it"
+                "is a recording ({form}), not a request; `codelet compact FILE --to VENDOR` compacts and converts it"
             ));
         }
-        None => return Err(format!("is not recognized as a request; name its vendor: {VENDORS}")),
+        None => {
+            return Err(format!(
+                "is not recognized as a request; if it is one, name its vendor with --vendor: {VENDORS}"
+            ));
+        }
     };
     let request: Value = serde_json::from_slice(request)
         .map_err(|error| format!("is not JSON ({error}); expected a request of {form}"))?;

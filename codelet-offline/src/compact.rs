@@ -170,8 +170,9 @@ impl Compacted {
     pub fn warnings(&self, written: &Written) -> Vec<String> {
         let told = self.done.warnings.iter().map(|warning| words(warning, &self.history));
         let left_out = written.warnings().iter().map(DocumentWarning::to_string);
-        let closed = (self.done.is_closed() && matches!(written, Written::New(_)))
-            .then(|| "inserted a last message of the user, which nobody wrote, since providers want one".to_owned());
+        let closed = (self.done.is_closed() && matches!(written, Written::New(_))).then(|| {
+            "added a placeholder prompt at the end, since providers require a last message from the user".to_owned()
+        });
         let files = match removed_files(&self.history, &self.done.view) {
             0 => None,
             1 => Some("removed 1 image or file of a prompt".to_owned()),

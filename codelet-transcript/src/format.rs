@@ -179,7 +179,7 @@ forms! {
         )
     };
     /// One line per message, for people; written only.
-    Shape = Form::new("shape", "one line a message, for people", |_| Err(ReadError::NotReadable(Format::Shape)));
+    Shape = Form::new("shape", "one line per message, cannot be read back", |_| Err(ReadError::NotReadable(Format::Shape)));
 }
 
 /// Returns a recording without information about requests.

@@ -61,7 +61,7 @@ pub enum Command {
     Inspect(Inspect),
     /// Check a request against its vendor's rules
     ///
-    /// Checks that calls and results match, the vendor's own tools, roles, empty messages, and the position of system messages.
+    /// Checks that tool calls and results match, that calls of the vendor's own tools are complete, that roles alternate as required, that no message is empty, and that system messages are where they may be.
     /// Lists each broken rule with its place; sends nothing.
     Check(Check),
     /// Estimate what recorded sessions would have cost under other context-editing policies

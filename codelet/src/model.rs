@@ -35,7 +35,7 @@ pub async fn connect(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)
                     from => format!("model, {from}; "),
                 };
                 format!(
-                    "{error} ({from}`codelet models --search WORDS` finds models; for another server, start with --base-url)"
+                    "{error} ({from}`codelet models --search WORDS` finds models; for another server, add --base-url URL)"
                 )
             }
             codelet_providers::ConnectError::BaseUrl { .. } => format!("{error} ({})", settings.base_url.from),

@@ -13,7 +13,7 @@ use super::word::{ShellWord, is_among};
 pub fn read(text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() {
-        return Err("a pattern is empty".to_owned());
+        return Err("the pattern is empty".to_owned());
     }
     if let Some(tool) = text.strip_prefix("mcp__") {
         let all = if tool.contains("__") { "" } else { "__*" };

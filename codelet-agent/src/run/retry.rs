@@ -40,7 +40,7 @@ impl Patience {
             } if asked > self.total => ModelError::Busy {
                 retry_after: Some(asked),
                 said: format!(
-                    "{said} (it asks to wait {} s; the setting `patience` is {} s)",
+                    "{said} (it asks to wait {} s, and the setting `patience` is {} s: try again later, or raise it)",
                     asked.as_secs_f64().ceil(),
                     self.total.as_secs()
                 ),

@@ -71,7 +71,7 @@ impl<'a> Mended<'a> {
     /// Maps fates of the repaired messages to the original ones.
     pub fn fates(&self, history: &History, fates: Vec<Fate>) -> Vec<Fate> {
         let Cow::Owned(valid) = &self.history else { return fates };
-        let mended = || Fate::new(FateKind::Shortened, "mended: it was not valid");
+        let mended = || Fate::new(FateKind::Shortened, "repaired: it was not valid");
         let fate = |(old, went): (&Arc<Message>, &Option<usize>)| {
             let fate = went.and_then(|at| Some((at, fates.get(at)?)));
             match fate {

@@ -123,7 +123,7 @@ fn a_broken_server_is_a_notice_and_the_others_work() {
             ("foreign", &["it speaks the version 1999-12-31"]),
             ("foreign-web", &["it speaks the version 1999-12-31"]),
             ("missing", &["could not start /no/such/program: no such program"]),
-            ("silent", &["it was not ready within 0.3 s"]),
+            ("silent", &["no answer to its handshake within 0.3 s"]),
             ("unheard", &["onnection refused"]),
         ] {
             for part in parts {

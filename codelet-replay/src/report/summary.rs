@@ -374,7 +374,7 @@ fn conditions(report: &Report) -> Vec<String> {
             number(settings.window - settings.limit()),
         ));
         notes.push(format!(
-            "If a reply refers to removed content, that is read again with a probability of {}.",
+            "When a reply refers to removed content, the simulation assumes a chance of {} that the agent reads it again.",
             percent(settings.refetch)
         ));
         notes.push(

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const GATEWAY_HELP: &str = "\
 Examples:
   codelet gateway
-  codelet gateway --upstream openai=https://openrouter.ai/api
+  codelet gateway --upstream openai=https://openrouter.ai/api/v1
   ANTHROPIC_BASE_URL=http://127.0.0.1:4114 claude
 
 To listen on an address that other machines can reach, set a secret in CODELET_GATEWAY_TOKEN; agents send it in the \

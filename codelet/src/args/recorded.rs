@@ -58,7 +58,7 @@ pub struct Reading {
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
 
-    /// Continue although less than 90 % of the messages could be read
+    /// Continue even if less than 90 % of the file's content could be read
     #[arg(long)]
     pub force: bool,
 }
@@ -112,7 +112,7 @@ pub struct Compact {
     #[arg(long, value_name = "FILE")]
     pub removed: Option<PathBuf>,
 
-    /// Compact every conversation below the folder FILE to the same name below this one
+    /// Compact every conversation in the folder FILE; write each to the same relative path in this one
     #[arg(long, value_name = "DIR", conflicts_with_all = ["index", "explain", "output", "report", "removed"])]
     pub out: Option<PathBuf>,
 

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub struct Chat {
-    /// Start an interactive session with this prompt, or with -p work on it. Write -- before a prompt of one word, or one that
-    /// resembles a command
+    /// Start an interactive session with this prompt, or with -p work on it. Write -- before a prompt that resembles
+    /// a command
     #[arg(value_name = "PROMPT")]
     pub words: Vec<String>,
 
@@ -85,7 +85,7 @@ pub struct Chat {
     #[arg(long, value_name = "POLICY", value_parser = named(Preset::ALL.map(Preset::name), crate::settings::policy), hide_possible_values = true)]
     pub policy: Option<Preset>,
 
-    /// Compact at this share of the context window at the latest, from 0.1 to 0.95, or only on /compact (off) [default: when it is full]
+    /// Compact at this share of the context window at the latest, from 0.1 to 0.95; off: only on /compact, and stop when the window is full [default: when it is full]
     #[arg(long, value_name = "SHARE", value_parser = crate::settings::compact_at)]
     pub compact_at: Option<CompactAt>,
 
@@ -105,7 +105,7 @@ pub struct Chat {
     #[arg(long, value_name = "N", requires = "from")]
     pub index: Option<usize>,
 
-    /// Save the conversation to this new file as it grows; with the file of --from, continue in it
+    /// Save the conversation to this new file as it grows; if it is the file of --from, append to it
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<PathBuf>,
 

@@ -87,14 +87,14 @@ pub(super) fn vendor() -> impl TypedValueParser<Value = Format> {
 pub(super) fn dollars(text: &str) -> Result<f64, String> {
     match text.trim_start_matches('$').parse::<f64>() {
         Ok(sum) if sum.is_finite() && sum > 0.0 => Ok(sum),
-        _ => Err("expected an amount in US dollars such as 0.50".to_owned()),
+        _ => Err("expected an amount in US dollars above 0, such as 0.50".to_owned()),
     }
 }
 
 /// Parses a budget.
 pub(super) fn budget(text: &str) -> Result<u64, String> {
     let is_nothing = |problem: String| match problem.starts_with("expected more") {
-        true => format!("{problem}; if a budget is too small, the error names the smallest possible one"),
+        true => format!("{problem}; if the budget is too small, a warning names the smallest possible one"),
         false => problem,
     };
     tokens(text).map_err(is_nothing)

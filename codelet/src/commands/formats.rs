@@ -36,6 +36,6 @@ fn table(look: &Look) -> String {
     let second = Format::ALL
         .iter()
         .filter_map(|format| Some(format!("{} is {}", format.second_name()?, format.name())));
-    let _ = writeln!(table, "Second names: {}.", second.collect::<Vec<_>>().join(", "));
+    let _ = writeln!(table, "Aliases: {}.", second.collect::<Vec<_>>().join(", "));
     table
 }

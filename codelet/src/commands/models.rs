@@ -54,7 +54,7 @@ pub fn run(args: &Models) -> Result<(), Failure> {
         }
         writeln!(
             out,
-            "\n{UNITS}\n\nAPI keys (other models of these vendors can be named too):"
+            "\n{UNITS}\n\nAPI keys (unlisted models of these vendors work too):"
         )?;
         for vendor in vendor::vendors().filter(|vendor| is_found(vendor)) {
             let key = match vendor

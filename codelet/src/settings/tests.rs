@@ -193,7 +193,7 @@ fn what_is_expected_is_told_in_plain_words() {
         ),
         (
             "max_cost = \"1\"",
-            ":1:12: max_cost: expected an amount in US dollars such as 0.50",
+            ":1:12: max_cost: expected an amount in US dollars above 0, such as 0.50",
         ),
         ("max_cost = nan", ":1:12: max_cost: expected an amount"),
         ("max_cost = inf", ":1:12: max_cost: expected an amount"),

@@ -423,7 +423,7 @@ fn folder<E: Error>(wrong: &str, name: &str) -> Result<PathBuf, E> {
     let folder = from_home(name).filter(|folder| folder.is_absolute() && !is_wide(folder));
     folder.ok_or_else(|| {
         E::custom(format!(
-            "{wrong} a path that begins with `/` or `~/`, but neither your home directory nor one above it"
+            "{wrong} a path that begins with `/` or `~/` and is neither your home directory nor one above it"
         ))
     })
 }

@@ -83,7 +83,7 @@ fn every_conversation_goes_to_its_name_with_the_bytes_that_it_would_have_alone()
     assert!(
         stderr(&output).starts_with("Context compacted: ")
             && stderr(&output).ends_with(
-                " in 64 conversations of 5 files\nSkipped 1 file: of another kind\nSkipped 2 links: not followed\n"
+                " in 64 conversations of 5 files\nSkipped 1 file: of another file type\nSkipped 2 links: not followed\n"
             ),
         "{}",
         stderr(&output)

@@ -157,7 +157,7 @@ fn broken_servers_are_notices_and_the_work_is_done() {
     for told in [
         "MCP server dead: it ended with status 3 (",
         "fatal: out of luck)",
-        "MCP server silent: it was not ready within 1 s",
+        "MCP server silent: no answer to its handshake within 1 s",
         "MCP server missing: could not start no-such-program: no such program",
         "MCP server nokey: the variable NONE is not set, so it is not used",
     ] {
@@ -610,7 +610,7 @@ fn a_session_begins_and_goes_on_with_servers_that_are_broken() {
         let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
         let mut session = kind.start(&bench, &server, &["--permission", "all"]);
         session.wait("MCP server dead: it ended with status 3");
-        session.wait("MCP server silent: it was not ready within 1 s");
+        session.wait("MCP server silent: no answer to its handshake within 1 s");
         session.say("Go.");
         session.wait("Done.");
         // It was told of once, and not again with each request.

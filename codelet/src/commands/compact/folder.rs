@@ -199,7 +199,7 @@ fn tell(sum: &Sum, there: usize, (others, links): (usize, usize)) {
     }];
     let skipped = [
         (there, "file", "already in the output folder"),
-        (others, "file", "of another kind"),
+        (others, "file", "of another file type"),
         (links, "link", "not followed"),
     ];
     let skipped = skipped.into_iter().filter(|(all, ..)| *all > 0);
