@@ -25,7 +25,7 @@ pub fn check(request: &[u8], form: Option<Format>) -> Result<Vec<Fault>, NotAReq
         }
         None => {
             return Err(format!(
-                "is not recognized as a request; if it is one, name its vendor with --vendor: {VENDORS}"
+                "is not recognized as a request; if it is one, name its vendor: {VENDORS}"
             ));
         }
     };

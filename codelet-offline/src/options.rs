@@ -266,7 +266,7 @@ mod tests {
         );
         assert_eq!(
             refused(check(b"[]", "auto")),
-            "the input is not recognized as a request; if it is one, name its vendor with --vendor: anthropic, openai, responses or gemini"
+            "the input is not recognized as a request; if it is one, name its vendor: anthropic, openai, responses or gemini"
         );
     }
 

@@ -220,7 +220,7 @@ mod tests {
         let patience = Patience::default();
         assert_eq!(
             patience.given_up(busy(600), &Retries::default()).to_string(),
-            "the provider is busy: slow down (it asks to wait 600 s; the setting `patience` is 120 s)"
+            "the provider is busy: slow down (it asks to wait 600 s, and the setting `patience` is 120 s: try again later, or raise it)"
         );
         assert_eq!(patience.given_up(busy(60), &Retries::default()), busy(60));
     }

@@ -233,7 +233,7 @@ fn what_is_expected_is_told_in_plain_words() {
         ("model = \"\"", ":1:9: model: expected text that is not empty"),
         ("base_url = \"\"", ":1:12: base_url: expected text that is not empty"),
         ("prices = \"\"", ":1:10: prices: expected text that is not empty"),
-        ("allow = [\"ls\", \"\"]", ":1:9: allow: entry 2: a pattern is empty"),
+        ("allow = [\"ls\", \"\"]", ":1:9: allow: entry 2: the pattern is empty"),
         (
             "deny = [\"rm *\", \"git push:*\"]",
             ":1:8: deny: entry 2: write `git push *` for any further words, or `git push*` for any text in the last word",
