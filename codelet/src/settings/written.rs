@@ -350,7 +350,7 @@ fn real(value: &toml::Value) -> Option<f64> {
 
 fn max_cost<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     // A limit of `nan` dollars would never be reached.
-    number(from, &"an amount in US dollars such as 0.50", |value| {
+    number(from, &"an amount in US dollars above 0, such as 0.50", |value| {
         real(value).filter(|sum| sum.is_finite() && *sum > 0.0)
     })
 }
