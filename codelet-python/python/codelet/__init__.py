@@ -97,7 +97,7 @@ def compact(
     budget: target size in tokens. window: compact only if a session with a context window of this many tokens would. Without either, everything
     since the last completed piece of work is kept, and the rest becomes a short record.
     form: input format, one of `formats()`. to: output format; default: the input format, or `anthropic` if that cannot be written.
-    force: continue although less than 90 % of the messages could be read. reading_back: a sentence for the summary that tells the model how to
+    force: continue even if less than 90 % of the content could be read. reading_back: a sentence for the summary that tells the model how to
     read a removed text by its handle.
 
     Raises CodeletError if the input is not a conversation, or cannot be written in that format.

@@ -200,7 +200,7 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--window", type=int, metavar="TOKENS", help="compact only if a session with this context window would")
     command.add_argument("--from", dest="form", default="auto", help="input format [default: auto]")
     command.add_argument("--to", help="output format [default: the input format if it can be written, else anthropic]")
-    command.add_argument("--force", action="store_true", help="continue although less than 90 %% of the messages could be read")
+    command.add_argument("--force", action="store_true", help="continue even if less than 90 %% of the content could be read")
     command.add_argument("--part-files", type=int, metavar="N", help="input files per part [default: as many as have 256 MB]")
     command.add_argument("--address", help="address of a running Ray cluster [default: start Ray on this machine]")
     command.add_argument("--workers", type=int, metavar="N", help="cores to use on this machine [default: all]")

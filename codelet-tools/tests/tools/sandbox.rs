@@ -489,7 +489,9 @@ fn how_a_job_of_an_earlier_command_is_ended_is_said_when_it_is_left_and_when_a_s
         return;
     }
     let trial = Trial::new(Permission::Edit);
-    let told = trial.done("Bash", json!({"command": "sleep 1000 > /dev/null 2>&1 & echo $!"}));
+    // Until the job's shell has become the program.
+    let line = "sleep 1000 > /dev/null 2>&1 & echo $!; until [ \"$(cat /proc/$!/comm)\" = sleep ]; do :; done";
+    let told = trial.done("Bash", json!({"command": line}));
     let pid = told.lines().next().unwrap();
     assert!(told.ends_with("ends it with the argument `stop`]\n"), "{told}");
     let told = trial.done("Bash", json!({"command": "echo other"}));
